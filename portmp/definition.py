@@ -28,13 +28,10 @@ SPAN = 256
 """GEMM with a bound: norms are those of so many entries of rows and columns ..."""
 
 SPAN_LANES = 8
-"""... of which entry i belongs to lane i mod SPAN_LANES; lanes combine pairwise ..."""
-
-SPANNED = (512, 128, 512, 512)
-"""... where there are at least so many steps, by limbs; running sums of one limb count ..."""
+"""... of which entry i belongs to lane i mod SPAN_LANES; lanes combine pairwise."""
 
 SPAN_PERIOD = 64
-"""... once in so many steps, a divisor of SPAN."""
+"""GEMM with a bound: running sums of one limb count once in so many steps, a divisor of SPAN."""
 
 LANES = 32
 """DOT, GEMV, sums, extrema: element i belongs to lane i mod LANES ..."""

@@ -59,9 +59,10 @@ def test_bounds_hold_on_the_host(form: str, kind: str) -> None:
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("form", ["ds", "dd"])
 def test_bounds_hold_where_norms_begin(form: str, kind: str) -> None:
-    """Two limbs: half a span."""
-    f, steps = formats.get(form), definition.SPANNED[1]
-    for accuracy in f.accumulators:
+    """Two limbs: a part of a span."""
+    f = formats.get(form)
+    for accuracy, one in f.accumulators.items():
+        steps = SPANS[2, one.suffix].steps
         assert spans.of(f, steps, accuracy)
         assert not spans.of(f, steps - 1, accuracy)
         compare(form, kind, accuracy, steps)
@@ -104,11 +105,12 @@ def test_whole_vectors_are_the_hosts(device: Device, form: str) -> None:
         assert np.array_equal(here, there, equal_nan=True)
 
 
-@pytest.mark.parametrize("form", ["float32", "float64", "float16"])
-def test_bounds_of_one_limb_are_the_hosts(anywhere: Device, form: str) -> None:
-    """On GPUs they lie in a block's memory; a slab for each block, too."""
+@pytest.mark.parametrize("form", ["float32", "float64", "float16", "dd"])
+def test_bounds_of_few_elements_are_the_hosts(anywhere: Device, form: str) -> None:
+    """Of one limb they lie in a block's memory on GPUs; a slab for each block, too."""
     f = formats.get(form)
-    for m, k, n in ((9, STEPS, 7), (1, definition.SPANNED[0], 5)):
+    least = SPANS[f.limbs, ""].steps
+    for m, k, n in ((9, STEPS if f.limbs == 1 else least + definition.SPAN, 7), (1, least, 5)):
         a, b = inputs.ordinary(f, (m, k), "a"), inputs.ordinary(f, (k, n), "b")
         found = []
         for where in (anywhere, HOST):
@@ -191,15 +193,25 @@ def test_sums_that_are_large_between(form: str, accuracy: str) -> None:
 def test_what_products_between_count(key: tuple[int, str]) -> None:
     """A step's running sum differs from the nearer known one by the products between."""
     known = SPANS[key]
+    unit = 1 if known.second is None else 4
     if not known.period:
-        assert bounded.weights(known) == (known.products,)
+        assert bounded.weights(known) == (known.products * unit,)
         return
     counts = [0] * known.period
     for step in range(1, known.period + 1):
         before = range(step) if step <= known.period // 2 else range(step, known.period)
         for i in before:
             counts[i] += 1
-    assert bounded.weights(known) == tuple((known.products + n) or 1.0 for n in counts)
+    assert bounded.weights(known) == tuple((known.products + n) * unit or 1.0 for n in counts)
+
+
+def entries(known: bounded.Spans, operands: Any, u: Fraction) -> list[Any]:
+    """What counts of operands, exactly: their sizes, with a share of their second limbs'."""
+    shares = known.second or (0, 0)
+    return [
+        abs(fractions([v[0]])) + Fraction(share) / u * (abs(fractions([v[1]])) if share else 0)
+        for v, share in zip(operands, shares, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("word", bounded.PRECISION)
@@ -211,7 +223,7 @@ def test_each_step_keeps_its_bound(key: tuple[int, str], word: str) -> None:
     x, y, zero = hostile_operands("mul", n, word)
     state = tuple(zero for _ in range(words + 1))
     u, exact = Fraction(2) ** -bounded.PRECISION[word], fractions(x) * fractions(y)
-    size = abs(fractions([x[0]]) * fractions([y[0]]))
+    size = np.multiply(*entries(known, (x, y), u))
     name = f"bounded_accumulate{n}{fast}_spans_{word}"
     for _ in range(5):
         before = state
@@ -225,35 +237,45 @@ def test_each_step_keeps_its_bound(key: tuple[int, str], word: str) -> None:
 
 
 @pytest.mark.parametrize("word", bounded.PRECISION)
-@pytest.mark.parametrize("key", [(1, ""), (2, "_fast")], ids=named)
+@pytest.mark.parametrize("key", [(1, ""), (2, ""), (2, "_fast")], ids=named)
 def test_norms_are_not_below(key: tuple[int, str], word: str) -> None:
     """Ordinary numbers, all of the range, subnormal ones, zeros; and hardly above."""
-    f, size = formats.get(word), 3 * definition.SPAN - 5
-    counts = bounded.weights(SPANS[key])
+    f, size, known = formats.get(word), 3 * definition.SPAN - 5, SPANS[key]
+    f = f if known.second is None else formats.wider(f) or f
+    counts, unit = bounded.weights(known), bounded.unit(known)
     total = sum(map(Fraction, counts)) * (definition.SPAN // len(counts))
-    rows = [inputs.ordinary(f, (4, size), "x")[0], inputs.wide(f, (4, size), "x")[0]]
     smallest = 2.0 ** bounded.SMALLEST[word]
-    rows += [np.full((1, size), smallest, word), np.zeros((1, size), word)]
-    rows += [np.where(np.arange(size) % 7 == 3, np.float64(3 * smallest), 0).astype(word)[None]]
-    x = np.concatenate(rows)
-    x[~np.isfinite(x)] = 1
-    planes = mp.from_limbs([x], word, HOST).planes
+    rest = [np.zeros(size, word)] * (f.limbs - 1)
+    largest = np.where(np.arange(size) % 99 == 3, np.finfo(word).max / 2, 1)
+    rows = [
+        v
+        for make in (inputs.ordinary, inputs.wide)
+        for v in zip(*make(f, (4, size), "x"), strict=True)
+    ]
+    rows += [(np.full(size, smallest, word), *rest), (np.zeros(size, word), *rest)]
+    rows += [(np.where(np.arange(size) % 7 == 3, 3 * smallest, 0).astype(word), *rest)]
+    rows += [(largest.astype(word), *rest)]
+    x = [np.stack(limbs) for limbs in zip(*rows, strict=True)]
+    gone = ~np.isfinite(x[0])
+    for i, limb in enumerate(x):
+        limb[gone] = 0 if i else 1
+    planes = mp.from_limbs(x, f.name, HOST).planes
     turned = planes.transposed([1, 0])
-    found = spans.norms(planes, turned, SPANS[key])[1].read_dense()[0].T[: len(x)]
-    for row, norms in zip(x, found, strict=True):
-        for first, norm in enumerate(norms):
-            part = row[first * definition.SPAN : (first + 1) * definition.SPAN]
-            square = sum(
-                Fraction(counts[i % len(counts)]) * Fraction(float(v)) ** 2
-                for i, v in enumerate(part)
-            )
-            if np.isfinite(norm):
+    sizes = entries(known, (x, x), Fraction(2) ** -bounded.PRECISION[word])
+    for whole, found in zip(sizes, spans.norms(planes, turned, known), strict=True):
+        for row, norms in zip(whole, found.read_dense()[0].T, strict=False):
+            for first, norm in enumerate(norms):
+                part = row[first * definition.SPAN : (first + 1) * definition.SPAN]
+                square = sum(
+                    Fraction(counts[i % len(counts)] / unit) * v**2 for i, v in enumerate(part)
+                )
+                if not np.isfinite(norm):
+                    assert max(part) > Fraction(float(np.finfo(word).max)) / 2
+                    continue
                 least = Fraction(float(norm)) * Fraction(10001, 10000)
                 assert square <= least**2 * total
                 above = max(Fraction(float(norm)) - 2 * Fraction(smallest), Fraction(0))
                 assert square * 2 >= above**2 * total
-            else:
-                assert abs(part).max() > float(np.finfo(word).max) / 2
 
 
 @pytest.mark.parametrize("word", bounded.PRECISION)

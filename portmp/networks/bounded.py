@@ -64,7 +64,7 @@ SUMS = {
 
 @dataclass(frozen=True)
 class Spans:
-    """How a sum of many products is followed: that, and what norms of few entries add.
+    """How a sum of at least so many *steps* is followed: that, and what norms of few entries add.
 
     Steps follow as *followed* has it, without the product of two words. What else a step may lose
     is at most *products* u^N |x_0 y_0| and, with a *period*, u^N times the running sum's leading
@@ -74,27 +74,41 @@ class Spans:
     Sums of one limb add its magnitude alone, and multiply by the period at the end. No step needs
     what was added before, so that kernels keep it in a block's memory, of float64 the upper halves
     of words (``coarse``).
+
+    With *second* what counts instead of |x_0| and |y_0| is |x_0| and |y_0| with so many times
+    |x_1|/u and |y_1|/u added. Halves of that are entries of norms, so that none overflows.
     """
 
+    steps: int
     followed: Sum
     products: float
     period: int = 0
+    second: tuple[float, float] | None = None
 
 
 SPANS = {
-    (1, ""): Spans(Sum(0.0), 0.0, definition.SPAN_PERIOD),
-    (2, ""): Spans(SUMS[2, ""], 5.0625),
+    (1, ""): Spans(512, Sum(0.0), 0.0, definition.SPAN_PERIOD),
+    (2, ""): Spans(32, SUMS[2, ""], 2.03125, second=(0.5, 1.0)),
     (2, "_fast"): Spans(
-        Sum(2.0, ("e = fma",), second=True, outer=("b = s[1]",)), 8.125, definition.FAST_PERIOD
+        128,
+        Sum(2.0, ("e = fma",), second=True, outer=("b = s[1]",)),
+        3.03125,
+        definition.FAST_PERIOD,
+        (0.6875, 1.0),
     ),
-    (3, "_fast"): Spans(Sum(2.0, ("r = fma",), outer=("v = r",)), 21.2),
-    (4, "_fast"): Spans(Sum(2.0, ("r = ",)), 30.3),
+    (3, "_fast"): Spans(512, Sum(2.0, ("r = fma",), outer=("v = r",)), 21.2),
+    (4, "_fast"): Spans(512, Sum(2.0, ("r = ",)), 30.3),
 }
 """Those that are followed so where there are many steps (docs/bounds.md)."""
 
 
+def unit(spans: Spans) -> float:
+    """What a product of entries is to be multiplied by: those of two limbs are halves."""
+    return 1.0 if spans.second is None else 4.0
+
+
 def weights(spans: Spans) -> tuple[float, ...]:
-    """What |x_0 y_0| of each product of a period counts, in u^N; none is zero."""
+    """What the product of entries counts by its place in a period, in u^N; none is zero."""
 
     def apart(place: int) -> int:
         """Steps that are nearer to the period's one end and have the product between."""
@@ -102,19 +116,20 @@ def weights(spans: Spans) -> tuple[float, ...]:
         return half + 1 - step if step <= half else step - half - 1
 
     if not spans.period:
-        return (spans.products,)
-    return tuple((spans.products + apart(i)) or 1.0 for i in range(spans.period))
+        return (spans.products * unit(spans),)
+    return tuple((spans.products + apart(i)) * unit(spans) or 1.0 for i in range(spans.period))
 
 
 def factors(n: int, word: str) -> tuple[tuple[float, float], tuple[float, float]]:
     """What multiplies |x_0| and |x_1|, |y_0| and |y_1| in the product that a step adds.
 
-    Two limbs: 81/16 u x0 y0. Three: u^2/16 x0 y0 + 2u x1 y0. Four: 3u x1 y1.
+    Two limbs: (65/16 u x0 + 2 x1) (y0/2 + y1/2u), a half so that it does not overflow. Three:
+    u^2/16 x0 y0 + 2u x1 y0. Four: 3u x1 y1.
     """
     p = PRECISION[word]
     u = 2.0**-p
     if n == 2:
-        return (5.0625 * u, 0.0), (1.0, 0.0)
+        return (4.0625 * u, 2.0), (0.5, 0.5 / u)
     if n == 3:
         return (u * u / 16, 2 * u), (1.0, 0.0)
     half = 2.0 ** -(p // 2)

@@ -80,8 +80,8 @@ def product(
     """A product, as of ``gemm``, or of ``gemv`` for a *vector* b, with a bound.
 
     ``gemm`` takes up to a seventh more time for it, fast on CPUs up to two fifths; with fewer
-    steps than ``definition.SPANNED`` in ``ds`` a fifth, in fast sums up to a third, of one limb as
-    much again (docs/bounds.md).
+    steps than ``SPANS`` of ``networks.bounded`` says in fast sums up to a half, of one limb as much
+    again (docs/bounds.md).
     """
     form, alpha = given.b.format, float(given.alpha[0])
     way = None if vector or alpha == 0 else spans.of(form, given.steps, accuracy)
@@ -90,7 +90,7 @@ def product(
     if way is None:
         return _ended(z, form, _whole(z, form, least, raised), out)
     scale = spans.Scale(abs(alpha), form.compute.unit_roundoff * raised, upwards(least, form.word))
-    a, b = leading(given.a), leading(given.b)
+    a, b = (leading(v) if way.second is None else _as_words(v) for v in (given.a, given.b))
     return _ended(z, form, spans.bounds(base.bounds_of(z), a, b, scale, way), out)
 
 
@@ -258,6 +258,12 @@ def leading(value: Planes) -> Planes:
         return elementwise.converted(value, form.arithmetic)
     word, first = formats.get(form.word), value.buffers[:1]
     return Planes(word, value.shape, value.strides, value.start, first, value.queue)
+
+
+def _as_words(value: Planes) -> Planes:
+    """Values whose limbs are words of the arithmetic in memory."""
+    form = value.format
+    return value if form.compute is form else conversions.between(value, form.compute)
 
 
 def stored_short(bound: Planes, result: Planes) -> Planes:

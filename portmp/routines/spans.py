@@ -21,7 +21,7 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.networks import ieee
-from portmp.networks.bounded import SMALLEST, SPANS, Spans, weights
+from portmp.networks.bounded import PRECISION, SMALLEST, SPANS, Spans, unit, weights
 from portmp.routines import base, elementwise
 from portmp.routines.reference import Arithmetic, Host
 from portmp.runtime import program
@@ -46,7 +46,7 @@ SMALL = {"float32": 2.0**-100, "float64": 2.0**-1000}
 def of(form: Format, k: int, accuracy: str) -> Spans | None:
     """How GEMM's sums over k steps are followed; None where every step is."""
     found = SPANS.get((form.limbs, form.accumulator(accuracy).suffix))
-    return found if k >= definition.SPANNED[form.limbs - 1] else None
+    return found if found is not None and k >= found.steps else None
 
 
 class Scale(NamedTuple):
@@ -61,7 +61,7 @@ def bounds(followed: Planes, a: Planes, b: Planes, scale: Scale, spans: Spans) -
     """(*followed* + W |alpha| times the product of norms of a and b) *unit* + *least*.
 
     *followed* (..., m, n) is dense and overwritten; a (..., m, k) and b (..., k, n) are leading
-    limbs, as words, whose leading axes broadcast.
+    limbs, as words, or values of two limbs if *spans* counts the second; leading axes broadcast.
     """
     word, device, shape = followed.format, followed.device, followed.shape
     if not followed.size:
@@ -135,11 +135,12 @@ def kernels(word: str, spans: Spans, device: Device | None) -> Kernels:
 def _shared(word: str, spans: Spans, threads: int) -> Kernels:
     """Threads share a span, and a block's bounds."""
     across = min(ACROSS, threads)
+    counts = {"period": spans.period, "products": spans.products, "unit": unit(spans)}
     found, product = _specs(
         word,
         spans,
         "",
-        {"period": spans.period, "products": spans.products, "threads": threads},
+        {**counts, "threads": threads},
         {"threads": threads, "across": across, "rows": ROWS, "columns": COLUMNS, "unroll": 2},
     )
     rows, tile = threads // definition.SPAN_LANES, (threads // across * ROWS, across * COLUMNS)
@@ -164,11 +165,14 @@ def _specs(
     word: str, spans: Spans, kind: str, of_norms: dict[str, Any], of_bounds: dict[str, Any]
 ) -> tuple[KernelSpec, KernelSpec]:
     form = formats.get(word)
+    read = None if spans.second is None else formats.wider(form)
     return spec(
         "span_norms",
         f"blas/span_norms{kind}.mako",
         form,
         {op: form.operator(op) for op in OPERATORS},
+        stored=None if read is None else dict.fromkeys(("a", "b", "x"), read),
+        second=_of_second(word, spans),
         span=definition.SPAN,
         lanes=definition.SPAN_LANES,
         total=_total(spans),
@@ -184,12 +188,17 @@ def _specs(
     )
 
 
+def _of_second(word: str, spans: Spans) -> tuple[float, ...]:
+    """What second limbs of a and of b are multiplied by in entries, which are halves."""
+    return tuple(share * 2.0 ** (PRECISION[word] - 1) for share in spans.second or ())
+
+
 def norms(a: Planes, b: Planes, spans: Spans) -> tuple[Planes, Planes]:
-    """Norms of spans of rows of a (..., m, k) and of columns of b (..., k, n).
+    """Norms of spans of rows of a (..., m, k) and of columns of b (..., k, n), as in ``bounds``.
 
     Each (..., spans, rows), with those of rows of zeros up to a multiple of PITCH.
     """
-    word, device, k = a.format, a.device, a.shape[-1]
+    word, device, k = formats.get(a.format.word), a.device, a.shape[-1]
     turned = b.transposed([*range(b.ndim - 2), b.ndim - 1, b.ndim - 2])
     shapes = [
         (*v.shape[:-2], base.blocks(k, definition.SPAN), base.blocks(v.shape[-2], PITCH) * PITCH)
@@ -204,8 +213,9 @@ def norms(a: Planes, b: Planes, spans: Spans) -> tuple[Planes, Planes]:
     both = kernels(word.name, spans, device)
     if device.by_reference:
         known, counts = dict(both.norms.values), weights(spans)
-        for out, v in (rows, a), (columns, turned):
-            base.on_host(out, partial(_norms_on_host, word, known, counts), v)
+        shares = known["second"] or (0.0, 0.0)
+        for out, v, share in (rows, a, shares[0]), (columns, turned, shares[1]):
+            base.on_host(out, partial(_norms_on_host, word, known, counts, share), v)
         return rows, columns
     flat = [_at_most_three_axes(v) for v in (a, turned)]
     blocks = [
@@ -226,7 +236,7 @@ def _at_most_three_axes(v: Planes) -> Planes:
 
 
 def _norms_on_host(
-    form: Format, known: Mapping[str, Any], counts: tuple[float, ...], x: Host
+    form: Format, known: Mapping[str, Any], counts: tuple[float, ...], share: float, x: Host
 ) -> Host:
     """What ``span_norms`` does, bit for bit."""
     ar, word = Arithmetic(form), np.dtype(form.word).type
@@ -235,7 +245,12 @@ def _norms_on_host(
     weight = np.resize(np.array(counts, form.word), span).reshape(-1, lanes)
     pitch = base.blocks(m, PITCH) * PITCH
     entries = np.zeros((*lead, pitch, base.blocks(k, span) * span), form.word)
-    entries[..., :m, :k] = np.abs(x[0])
+    first, *rest = map(np.abs, x)
+    with ieee.quiet():
+        for low in rest:
+            half = first * word(0.5)
+            (first,) = ar.operator("fma", (low,), (np.full_like(low, share),), (half,))
+    entries[..., :m, :k] = first
     entries = entries.reshape(*lead, pitch, -1, span // lanes, lanes)
     with ieee.quiet():
         largest = np.full(entries.shape[:-2], word(known["small"]))

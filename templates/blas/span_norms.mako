@@ -1,6 +1,7 @@
 ## Norms of spans: of so many neighbours in rows of two matrices, whose squares have weights by turns.
 ## w: Writer, span: entries, lanes: threads that share one, period and products: what weights follow,
-## total: of all of a span, small, least: numbers
+## unit: which they are multiplied by, total: of all of a span, small, least: numbers, second: what
+## a's and b's second limbs are multiplied by, if those are read
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
@@ -8,6 +9,11 @@
     fma, div, sqrt = (w.function(networks[role]) for role in ("fma", "div", "sqrt"))
     teams, steps = threads // lanes, range(0, span, lanes)
     turns = sorted({step % period for step in steps}) if period else []
+
+    def size(index):
+        """An entry's, or with its second limb half of it."""
+        first = w.fabs(w.limb("x", 0, index))
+        return f"{fma}({w.fabs(w.limb('x', 1, index))}, second, {first} * {w.literal(0.5)})" if second else first
 
     def summed(numbers):
         """Their sum, by halves."""
@@ -31,7 +37,12 @@ ${matrix(w, "b")}\
     const ${long} x_start = of_a ? a_start : b_start, x_batch = of_a ? a_batch : b_batch;
     const ${long} x_row = of_a ? a_row : b_row, x_col = of_a ? a_col : b_col;
     const ${long} height = of_a ? m : n, pitch = of_a ? a_pitch : b_pitch;
-    ${p.const_pointer.format(w.scalar)}x0 = of_a ? a0 : b0;
+% for i in range(2 if second else 1):
+    ${p.const_pointer.format(w.scalar)}x${i} = of_a ? a${i} : b${i};
+% endfor
+% if second:
+    const ${w.scalar} second = of_a ? ${w.literal(second[0])} : ${w.literal(second[1])};
+% endif
     const ${long} row_blocks = (pitch + ${teams - 1}) / ${teams}, spans = (k + ${span - 1}) / ${span};
     const ${long} entry = block / row_blocks / spans, which = block / row_blocks % spans;
     const int thread = (int)${p.axis(p.local_id, 0)};
@@ -46,6 +57,9 @@ ${matrix(w, "b")}\
 % for turn in turns:
     const int apart${turn} = (lane + ${turn}) % ${period} - ${period // 2};
     ${w.scalar} weight${turn} = (${w.scalar})(apart${turn} < 0 ? -apart${turn} : apart${turn})${f" + {w.literal(products)}" if products else ""};
+% if unit != 1:
+    weight${turn} = weight${turn} * ${w.literal(unit)};
+% endif
 % if not products:
     weight${turn} = apart${turn} == 0 ? ${w.literal(1)} : weight${turn};
 % endif
@@ -53,12 +67,12 @@ ${matrix(w, "b")}\
 
     if (there == ${span}) {
 % for i in range(len(steps)):
-        z[${i}] = ${w.fabs(w.limb("x", 0, "at"))};
+        z[${i}] = ${size("at")};
         at += next;
 % endfor
     } else {
 % for i, step in enumerate(steps):
-        z[${i}] = lane + ${step} < there ? ${w.fabs(w.limb("x", 0, f"at + {step} * x_col"))} : ${w.zero()};
+        z[${i}] = lane + ${step} < there ? ${size(f"at + {step} * x_col")} : ${w.zero()};
 % endfor
     }
 % for i in range(len(steps)):
@@ -76,7 +90,7 @@ ${matrix(w, "b")}\
     const ${w.scalar} inverse = ${div}(${w.literal(1)}, largest);
 % for i, step in enumerate(steps):
     z[${i}] = z[${i}] * inverse;
-    sum = ${fma}(z[${i}] * ${f"weight{step % period}" if period else w.literal(products)}, z[${i}], sum);
+    sum = ${fma}(z[${i}] * ${f"weight{step % period}" if period else w.literal(products * unit)}, z[${i}], sum);
 % endfor
     sums[thread] = sum;
     ${p.barrier}

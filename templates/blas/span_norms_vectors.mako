@@ -1,7 +1,8 @@
 ## The same norms of spans (span_norms.mako) on CPUs: one work-item a block, explicit vectors of rows, or of
 ## lanes where rows lie together.
 ## w: Writer of vectors, v: scalar Writer, span: entries, lanes: which add up apart, counts: weights by
-## turns, total: all of a span, small, least: numbers, rows: of a block
+## turns, total: all of a span, small, least: numbers, rows: of a block, second: what a's and b's second
+## limbs are multiplied by, if those are read
 <%namespace file="/arithmetic/arithmetic.mako" import="anywhere, arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%!
@@ -13,6 +14,14 @@
     vectors, own = rows // w.width, lanes // w.width
     ## whole steps of weights
     weights = counts * max(1, lanes // len(counts))
+
+    def size(writer, index):
+        """An entry's, or with its second limb half of it."""
+        first, half = writer.fabs(writer.load_vector("x", 0, index)), writer.literal(0.5)
+        if not second:
+            return first
+        low, by = writer.fabs(writer.load_vector("x", 1, index)), writer.splat("second")
+        return f"{writer.function(networks['fma'])}({low}, {by}, {first} * {half})"
 
     def weights_at(index):
         return f"weights[{index}]" if w.width == 1 else f"*(const {w.anywhere} *)(weights + {index})"
@@ -29,6 +38,9 @@
         )
 %>
 ${arithmetic(w, list(networks.values()))}
+% if second and w.width > 1:
+${arithmetic(v, [networks["fma"]])}
+% endif
 ${anywhere(w)}
 /* for each matrix and span as many norms as a pitch says, zeros' where there is no row */
 ${p.kernel_of(1)} ${name}(
@@ -47,7 +59,12 @@ ${matrix(v, "b")}\
     const ${long} x_start = of_a ? a_start : b_start, x_batch = of_a ? a_batch : b_batch;
     const ${long} x_row = of_a ? a_row : b_row, x_col = of_a ? a_col : b_col;
     const ${long} height = of_a ? m : n, pitch = of_a ? a_pitch : b_pitch;
-    ${p.const_pointer.format(w.scalar)}x0 = of_a ? a0 : b0;
+% for i in range(2 if second else 1):
+    ${p.const_pointer.format(w.scalar)}x${i} = of_a ? a${i} : b${i};
+% endfor
+% if second:
+    const ${w.scalar} second = of_a ? ${v.literal(second[0])} : ${v.literal(second[1])};
+% endif
     const ${long} row_blocks = pitch / ${rows}, spans = (k + ${span - 1}) / ${span};
     const ${long} entry = block / row_blocks / spans, which = block / row_blocks % spans;
     const ${long} row = block % row_blocks * ${rows}, first = which * ${span};
@@ -67,7 +84,7 @@ ${matrix(v, "b")}\
 % endfor
             if (i < filled) {
                 for (int step = 0; step < ${span}; step += ${w.width}) {
-                    const ${w.word} z = ${w.fabs(w.load_vector("x", 0, "x_at + step"))};
+                    const ${w.word} z = ${size(w, "x_at + step")};
                     ${larger("top", "z")}
                 }
 % for lane in range(w.width):
@@ -78,7 +95,7 @@ ${matrix(v, "b")}\
                 for (int step = 0; step < ${span}; step += ${lanes}) {
                     ${p.unroll}
                     for (int q = 0; q < ${own}; ++q) {
-                        const ${w.word} z = ${w.fabs(w.load_vector("x", 0, f"x_at + step + q * {w.width}"))} * inverse;
+                        const ${w.word} z = ${size(w, f"x_at + step + q * {w.width}")} * inverse;
                         const ${w.word} weight = ${weights_at(f"step % {len(weights)} + q * {w.width}")};
                         total[q] = ${fma}(z * weight, z, total[q]);
                     }
@@ -98,11 +115,11 @@ ${halved("part", " " * 12)}
             if (together && place < there) {
                 ${p.unroll}
                 for (int j = 0; j < ${vectors}; ++j)
-                    sizes[place * ${vectors} + j] = ${w.fabs(w.load_vector("x", 0, f"at + place * x_col + j * {w.width}"))};
+                    sizes[place * ${vectors} + j] = ${size(w, f"at + place * x_col + j * {w.width}")};
                 continue;
             }
             for (int i = 0; i < ${rows}; ++i)
-                size[place * ${rows} + i] = i < filled && place < there ? ${v.fabs(v.limb("x", 0, "at + i * x_row + place * x_col"))} : ${v.literal(0)};
+                size[place * ${rows} + i] = i < filled && place < there ? ${size(v, "at + i * x_row + place * x_col")} : ${v.literal(0)};
         }
         for (int j = 0; j < ${vectors}; ++j) {
             ${w.word} top = ${w.literal(small)}, inverse, total[${lanes}];
