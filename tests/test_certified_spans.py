@@ -193,7 +193,7 @@ def test_sums_that_are_large_between(form: str, accuracy: str) -> None:
 def test_what_products_between_count(key: tuple[int, str]) -> None:
     """A step's running sum differs from the nearer known one by the products between."""
     known = SPANS[key]
-    unit = 1 if known.second is None else 4
+    unit = bounded.unit(known)
     if not known.period:
         assert bounded.weights(known) == (known.products * unit,)
         return
@@ -206,11 +206,10 @@ def test_what_products_between_count(key: tuple[int, str]) -> None:
 
 
 def entries(known: bounded.Spans, operands: Any, u: Fraction) -> list[Any]:
-    """What counts of operands, exactly: their sizes, with a share of their second limbs'."""
-    shares = known.second or (0, 0)
+    """What counts of operands, exactly: multiples of their limbs' sizes."""
     return [
-        abs(fractions([v[0]])) + Fraction(share) / u * (abs(fractions([v[1]])) if share else 0)
-        for v, share in zip(operands, shares, strict=True)
+        sum(Fraction(by) / u**i * abs(fractions([v[i]])) for i, by in enumerate(shares) if by)
+        for v, shares in zip(operands, known.shares, strict=True)
     ]
 
 
@@ -237,11 +236,11 @@ def test_each_step_keeps_its_bound(key: tuple[int, str], word: str) -> None:
 
 
 @pytest.mark.parametrize("word", bounded.PRECISION)
-@pytest.mark.parametrize("key", [(1, ""), (2, ""), (2, "_fast")], ids=named)
+@pytest.mark.parametrize("key", [*((n, "") for n in (1, 2, 3, 4)), (2, "_fast")], ids=named)
 def test_norms_are_not_below(key: tuple[int, str], word: str) -> None:
     """Ordinary numbers, all of the range, subnormal ones, zeros; and hardly above."""
-    f, size, known = formats.get(word), 3 * definition.SPAN - 5, SPANS[key]
-    f = f if known.second is None else formats.wider(f) or f
+    size, known = 3 * definition.SPAN - 5, SPANS[key]
+    f = formats.of_words(word, bounded.limbs(known))
     counts, unit = bounded.weights(known), bounded.unit(known)
     total = sum(map(Fraction, counts)) * (definition.SPAN // len(counts))
     smallest = 2.0 ** bounded.SMALLEST[word]

@@ -13,6 +13,7 @@ from portmp.formats.registry import Format as Format
 from portmp.formats.registry import get as get
 from portmp.formats.registry import has_bounds as has_bounds
 from portmp.formats.registry import norms as norms
+from portmp.formats.registry import of_words as of_words
 from portmp.formats.registry import rounded_as as rounded_as
 from portmp.formats.registry import wider as wider
 from portmp.formats.registry import with_bound as with_bound

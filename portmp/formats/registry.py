@@ -440,6 +440,11 @@ def wider(form: Format) -> Format | None:
     return _REGISTRY[name] if name else None
 
 
+def of_words(word: str, limbs: int) -> Format:
+    """The format of so many limbs, each a *word* in memory."""
+    return _REGISTRY[_UNIFORM[word, limbs]]
+
+
 _UNIFORM = {
     (f.word, f.limbs): f.name for f in _TABLE if not f.paper and all(p == f.word for p in f.planes)
 }

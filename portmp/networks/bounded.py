@@ -75,26 +75,28 @@ class Spans:
     what was added before, so that kernels keep it in a block's memory, of float64 the upper halves
     of words (``coarse``).
 
-    With *second* what counts instead of |x_0| and |y_0| is |x_0| and |y_0| with so many times
-    |x_1|/u and |y_1|/u added. Halves of that are entries of norms, so that none overflows.
+    With *shares* what counts instead of |x_0| and of |y_0| are sums of so many times |x_0|, |x_1|/u
+    and |x_2|/u^2, and so of y. Halves of these are entries of norms, so that none overflows.
     """
 
     steps: int
     followed: Sum
     products: float
     period: int = 0
-    second: tuple[float, float] | None = None
+    shares: tuple[tuple[float, ...], tuple[float, ...]] = ((1.0,), (1.0,))
 
 
 SPANS = {
     (1, ""): Spans(512, Sum(0.0), 0.0, definition.SPAN_PERIOD),
-    (2, ""): Spans(32, SUMS[2, ""], 2.03125, second=(0.5, 1.0)),
+    (2, ""): Spans(32, SUMS[2, ""], 2.03125, shares=((1.0, 0.5), (1.0, 1.0))),
+    (3, ""): Spans(32, SUMS[3, ""], 1.0, shares=((0.1875, 0.7109375, 0.7109375),) * 2),
+    (4, ""): Spans(32, SUMS[4, ""], 1.0, shares=((0.0, 0.578125, 1.15625),) * 2),
     (2, "_fast"): Spans(
         128,
         Sum(2.0, ("e = fma",), second=True, outer=("b = s[1]",)),
         3.03125,
         definition.FAST_PERIOD,
-        (0.6875, 1.0),
+        shares=((1.0, 0.6875), (1.0, 1.0)),
     ),
     (3, "_fast"): Spans(512, Sum(2.0, ("r = fma",), outer=("v = r",)), 21.2),
     (4, "_fast"): Spans(512, Sum(2.0, ("r = ",)), 30.3),
@@ -102,9 +104,21 @@ SPANS = {
 """Those that are followed so where there are many steps (docs/bounds.md)."""
 
 
+def limbs(spans: Spans) -> int:
+    """How many limbs of operands entries are made of."""
+    return len(spans.shares[0])
+
+
 def unit(spans: Spans) -> float:
-    """What a product of entries is to be multiplied by: those of two limbs are halves."""
-    return 1.0 if spans.second is None else 4.0
+    """What a product of entries is to be multiplied by: those of several limbs are halves."""
+    return 4.0 if limbs(spans) > 1 else 1.0
+
+
+def multiples(spans: Spans, word: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """What limbs of x and of y are multiplied by in entries."""
+    u = 2.0 ** -PRECISION[word]
+    x, y = (tuple(share * 0.5 / u**i for i, share in enumerate(shares)) for shares in spans.shares)
+    return x, y
 
 
 def weights(spans: Spans) -> tuple[float, ...]:

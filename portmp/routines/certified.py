@@ -21,6 +21,7 @@ import numpy as np
 from portmp import definition, formats
 from portmp.errors import ArgumentError, shown, suggestion
 from portmp.formats import Format
+from portmp.networks import bounded
 from portmp.routines import base, conversions, elementwise, exact, spans
 from portmp.routines.exact.accumulator import SMALLEST
 from portmp.routines.gemm import launch as products
@@ -90,7 +91,7 @@ def product(
     if way is None:
         return _ended(z, form, _whole(z, form, least, raised), out)
     scale = spans.Scale(abs(alpha), form.compute.unit_roundoff * raised, upwards(least, form.word))
-    a, b = (leading(v) if way.second is None else _as_words(v) for v in (given.a, given.b))
+    a, b = (_limbs(v, bounded.limbs(way)) for v in (given.a, given.b))
     return _ended(z, form, spans.bounds(base.bounds_of(z), a, b, scale, way), out)
 
 
@@ -260,10 +261,15 @@ def leading(value: Planes) -> Planes:
     return Planes(word, value.shape, value.strides, value.start, first, value.queue)
 
 
-def _as_words(value: Planes) -> Planes:
-    """Values whose limbs are words of the arithmetic in memory."""
-    form = value.format
-    return value if form.compute is form else conversions.between(value, form.compute)
+def _limbs(value: Planes, count: int) -> Planes:
+    """The first *count* limbs as words, which they are in memory."""
+    if count == 1:
+        return leading(value)
+    word = value.format.word
+    if value.format.parts[:count] != (word,) * count:
+        value = conversions.between(value, value.format.compute)
+    form, first = formats.of_words(word, count), value.buffers[:count]
+    return Planes(form, value.shape, value.strides, value.start, first, value.queue)
 
 
 def stored_short(bound: Planes, result: Planes) -> Planes:

@@ -21,9 +21,9 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.networks import ieee
-from portmp.networks.bounded import PRECISION, SMALLEST, SPANS, Spans, unit, weights
+from portmp.networks.bounded import SMALLEST, SPANS, Spans, limbs, multiples, unit, weights
 from portmp.routines import base, elementwise
-from portmp.routines.reference import Arithmetic, Host
+from portmp.routines.reference import Arithmetic, Host, Plane, Value
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate, dense_strides
 from portmp.schedules.base import widths
@@ -60,8 +60,8 @@ class Scale(NamedTuple):
 def bounds(followed: Planes, a: Planes, b: Planes, scale: Scale, spans: Spans) -> Planes:
     """(*followed* + W |alpha| times the product of norms of a and b) *unit* + *least*.
 
-    *followed* (..., m, n) is dense and overwritten; a (..., m, k) and b (..., k, n) are leading
-    limbs, as words, or values of two limbs if *spans* counts the second; leading axes broadcast.
+    *followed* (..., m, n) is dense and overwritten; a (..., m, k) and b (..., k, n) hold
+    as many limbs, words, as norms are made of (``bounded.limbs``); their leading axes broadcast.
     """
     word, device, shape = followed.format, followed.device, followed.shape
     if not followed.size:
@@ -164,15 +164,14 @@ def panels(word: str, spans: Spans, width: int) -> Kernels:
 def _specs(
     word: str, spans: Spans, kind: str, of_norms: dict[str, Any], of_bounds: dict[str, Any]
 ) -> tuple[KernelSpec, KernelSpec]:
-    form = formats.get(word)
-    read = None if spans.second is None else formats.wider(form)
+    form, read = formats.get(word), formats.of_words(word, limbs(spans))
     return spec(
         "span_norms",
         f"blas/span_norms{kind}.mako",
         form,
         {op: form.operator(op) for op in OPERATORS},
-        stored=None if read is None else dict.fromkeys(("a", "b", "x"), read),
-        second=_of_second(word, spans),
+        stored=dict.fromkeys(("a", "b", "x"), read) if read.limbs > 1 else None,
+        multiples=multiples(spans, word) if read.limbs > 1 else (),
         span=definition.SPAN,
         lanes=definition.SPAN_LANES,
         total=_total(spans),
@@ -186,11 +185,6 @@ def _specs(
         {"fma": form.operator("fma")},
         **of_bounds,
     )
-
-
-def _of_second(word: str, spans: Spans) -> tuple[float, ...]:
-    """What second limbs of a and of b are multiplied by in entries, which are halves."""
-    return tuple(share * 2.0 ** (PRECISION[word] - 1) for share in spans.second or ())
 
 
 def norms(a: Planes, b: Planes, spans: Spans) -> tuple[Planes, Planes]:
@@ -213,9 +207,9 @@ def norms(a: Planes, b: Planes, spans: Spans) -> tuple[Planes, Planes]:
     both = kernels(word.name, spans, device)
     if device.by_reference:
         known, counts = dict(both.norms.values), weights(spans)
-        shares = known["second"] or (0.0, 0.0)
-        for out, v, share in (rows, a, shares[0]), (columns, turned, shares[1]):
-            base.on_host(out, partial(_norms_on_host, word, known, counts, share), v)
+        of_a, of_b = known["multiples"] or ((), ())
+        for out, v, each in (rows, a, of_a), (columns, turned, of_b):
+            base.on_host(out, partial(_norms_on_host, word, known, counts, each), v)
         return rows, columns
     flat = [_at_most_three_axes(v) for v in (a, turned)]
     blocks = [
@@ -236,7 +230,11 @@ def _at_most_three_axes(v: Planes) -> Planes:
 
 
 def _norms_on_host(
-    form: Format, known: Mapping[str, Any], counts: tuple[float, ...], share: float, x: Host
+    form: Format,
+    known: Mapping[str, Any],
+    counts: tuple[float, ...],
+    multiples: tuple[float, ...],
+    x: Host,
 ) -> Host:
     """What ``span_norms`` does, bit for bit."""
     ar, word = Arithmetic(form), np.dtype(form.word).type
@@ -245,12 +243,8 @@ def _norms_on_host(
     weight = np.resize(np.array(counts, form.word), span).reshape(-1, lanes)
     pitch = base.blocks(m, PITCH) * PITCH
     entries = np.zeros((*lead, pitch, base.blocks(k, span) * span), form.word)
-    first, *rest = map(np.abs, x)
     with ieee.quiet():
-        for low in rest:
-            half = first * word(0.5)
-            (first,) = ar.operator("fma", (low,), (np.full_like(low, share),), (half,))
-    entries[..., :m, :k] = first
+        entries[..., :m, :k] = _sizes(ar, multiples, tuple(map(np.abs, x)))
     entries = entries.reshape(*lead, pitch, -1, span // lanes, lanes)
     with ieee.quiet():
         largest = np.full(entries.shape[:-2], word(known["small"]))
@@ -268,6 +262,17 @@ def _norms_on_host(
         least = np.full_like(largest, known["least"])
         (found,) = ar.operator("fma", (largest,), (root,), (least,))
     return [np.swapaxes(found, -1, -2)]
+
+
+def _sizes(ar: Arithmetic, multiples: tuple[float, ...], x: Value) -> Plane:
+    """What counts of an entry, of its limbs' sizes: the first counted one is multiplied first."""
+    if not multiples:
+        return x[0]
+    counted = [(limb, limb.dtype.type(by)) for limb, by in zip(x, multiples, strict=True) if by]
+    size: Plane = counted[0][0] * counted[0][1]
+    for limb, by in counted[1:]:
+        (size,) = ar.operator("fma", (limb,), (np.full_like(limb, by),), (size,))
+    return size
 
 
 def _bounds_on_host(

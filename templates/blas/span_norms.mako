@@ -1,7 +1,7 @@
 ## Norms of spans: of so many neighbours in rows of two matrices, whose squares have weights by turns.
 ## w: Writer, span: entries, lanes: threads that share one, period and products: what weights follow,
-## unit: which they are multiplied by, total: of all of a span, small, least: numbers, second: what
-## a's and b's second limbs are multiplied by, if those are read
+## unit: which they are multiplied by, total: of all of a span, small, least: numbers, multiples: of a's
+## and of b's limbs that an entry is made of, if not of the first alone
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
@@ -10,10 +10,15 @@
     teams, steps = threads // lanes, range(0, span, lanes)
     turns = sorted({step % period for step in steps}) if period else []
 
+    counted = [i for i, by in enumerate(multiples[0]) if by] if multiples else [0]
+
     def size(index):
-        """An entry's, or with its second limb half of it."""
-        first = w.fabs(w.limb("x", 0, index))
-        return f"{fma}({w.fabs(w.limb('x', 1, index))}, second, {first} * {w.literal(0.5)})" if second else first
+        """An entry's."""
+        found = ""
+        for i in counted:
+            limb = w.fabs(w.limb("x", i, index))
+            found = f"{fma}({limb}, of{i}, {found})" if found else f"{limb} * of{i}" if multiples else limb
+        return found
 
     def summed(numbers):
         """Their sum, by halves."""
@@ -37,12 +42,12 @@ ${matrix(w, "b")}\
     const ${long} x_start = of_a ? a_start : b_start, x_batch = of_a ? a_batch : b_batch;
     const ${long} x_row = of_a ? a_row : b_row, x_col = of_a ? a_col : b_col;
     const ${long} height = of_a ? m : n, pitch = of_a ? a_pitch : b_pitch;
-% for i in range(2 if second else 1):
+% for i in counted:
     ${p.const_pointer.format(w.scalar)}x${i} = of_a ? a${i} : b${i};
-% endfor
-% if second:
-    const ${w.scalar} second = of_a ? ${w.literal(second[0])} : ${w.literal(second[1])};
+% if multiples:
+    const ${w.scalar} of${i} = of_a ? ${w.literal(multiples[0][i])} : ${w.literal(multiples[1][i])};
 % endif
+% endfor
     const ${long} row_blocks = (pitch + ${teams - 1}) / ${teams}, spans = (k + ${span - 1}) / ${span};
     const ${long} entry = block / row_blocks / spans, which = block / row_blocks % spans;
     const int thread = (int)${p.axis(p.local_id, 0)};

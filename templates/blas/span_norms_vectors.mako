@@ -1,8 +1,8 @@
 ## The same norms of spans (span_norms.mako) on CPUs: one work-item a block, explicit vectors of rows, or of
 ## lanes where rows lie together.
 ## w: Writer of vectors, v: scalar Writer, span: entries, lanes: which add up apart, counts: weights by
-## turns, total: all of a span, small, least: numbers, rows: of a block, second: what a's and b's second
-## limbs are multiplied by, if those are read
+## turns, total: all of a span, small, least: numbers, rows: of a block, multiples: of a's and of b's limbs
+## that an entry is made of, if not of the first alone
 <%namespace file="/arithmetic/arithmetic.mako" import="anywhere, arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%!
@@ -15,13 +15,16 @@
     ## whole steps of weights
     weights = counts * max(1, lanes // len(counts))
 
+    counted = [i for i, by in enumerate(multiples[0]) if by] if multiples else [0]
+
     def size(writer, index):
-        """An entry's, or with its second limb half of it."""
-        first, half = writer.fabs(writer.load_vector("x", 0, index)), writer.literal(0.5)
-        if not second:
-            return first
-        low, by = writer.fabs(writer.load_vector("x", 1, index)), writer.splat("second")
-        return f"{writer.function(networks['fma'])}({low}, {by}, {first} * {half})"
+        """An entry's."""
+        found = ""
+        for i in counted:
+            limb, by = writer.fabs(writer.load_vector("x", i, index)), writer.splat(f"of{i}")
+            add = writer.function(networks["fma"])
+            found = f"{add}({limb}, {by}, {found})" if found else f"{limb} * {by}" if multiples else limb
+        return found
 
     def weights_at(index):
         return f"weights[{index}]" if w.width == 1 else f"*(const {w.anywhere} *)(weights + {index})"
@@ -38,7 +41,7 @@
         )
 %>
 ${arithmetic(w, list(networks.values()))}
-% if second and w.width > 1:
+% if len(counted) > 1 and w.width > 1:
 ${arithmetic(v, [networks["fma"]])}
 % endif
 ${anywhere(w)}
@@ -59,12 +62,12 @@ ${matrix(v, "b")}\
     const ${long} x_start = of_a ? a_start : b_start, x_batch = of_a ? a_batch : b_batch;
     const ${long} x_row = of_a ? a_row : b_row, x_col = of_a ? a_col : b_col;
     const ${long} height = of_a ? m : n, pitch = of_a ? a_pitch : b_pitch;
-% for i in range(2 if second else 1):
+% for i in counted:
     ${p.const_pointer.format(w.scalar)}x${i} = of_a ? a${i} : b${i};
-% endfor
-% if second:
-    const ${w.scalar} second = of_a ? ${v.literal(second[0])} : ${v.literal(second[1])};
+% if multiples:
+    const ${w.scalar} of${i} = of_a ? ${v.literal(multiples[0][i])} : ${v.literal(multiples[1][i])};
 % endif
+% endfor
     const ${long} row_blocks = pitch / ${rows}, spans = (k + ${span - 1}) / ${span};
     const ${long} entry = block / row_blocks / spans, which = block / row_blocks % spans;
     const ${long} row = block % row_blocks * ${rows}, first = which * ${span};
