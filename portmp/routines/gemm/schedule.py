@@ -143,8 +143,8 @@ class GemmSchedule(Schedule):
         """For values of *form* with a bound, one word longer, of these *sums*.
 
         With as few results a thread as registers hold, and as leave two blocks on a compute unit
-        (of MOST_RESULTS a thread ``RESIDENT`` threads) where there are so many without, unless
-        their number is fixed. Bounds that steps leave alone are in a block's memory instead, of
+        (of MOST_RESULTS a thread ``RESIDENT`` threads), or as many as the schedule says, where
+        there are so many without. Bounds that steps leave alone are in a block's memory instead, of
         which a unit has enough for two.
         """
         return _for_bounds(self, form, sums, _room(device) if sums.apart else math.inf)
@@ -242,7 +242,8 @@ def _for_bounds(given: GemmSchedule, form: Format, sums: Accumulator, room: floa
     share = REGISTERS // given.threads
     most = given.thread_m * given.thread_n == MOST_RESULTS
     enough = max(2, RESIDENT // given.threads) if most else 2
-    kept = 1 if given.blocks > 1 else min(enough, max(1, share // given.registers(form.compute)))
+    wanted = given.blocks if given.blocks > 1 else enough
+    kept = min(wanted, max(1, share // given.registers(form.compute)))
 
     def fits(s: GemmSchedule) -> bool:
         return s.shared_bytes(form) + BOUND_BYTES * s.tile_m * s.tile_n <= room
