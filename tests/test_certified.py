@@ -252,8 +252,8 @@ def test_what_is_not_followed_is_covered(n: int, sums: set[int], word: str) -> N
     periods = definition.SLAB // definition.PERIOD
     (x0, _), (y0, _) = bounded.factors(n, word)
     spare = Fraction(x0) * Fraction(y0) * Fraction(2) ** (bounded.PRECISION[word] * (n - 1))
-    if n == 2:  # five are what products lose by themselves; a running sum is at most T
-        assert spare - 5 >= periods * (lost.sums + lost.before) + lost.products
+    if n == 2:  # two are of the two fma; a running sum is at most T
+        assert spare - 2 >= periods * (lost.sums + lost.before) + lost.products
     else:
         assert how.settled >= lost.sums
         assert spare >= lost.products + periods * lost.before
