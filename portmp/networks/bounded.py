@@ -98,8 +98,10 @@ SPANS = {
         definition.FAST_PERIOD,
         shares=((1.0, 0.6875), (1.0, 1.0)),
     ),
-    (3, "_fast"): Spans(512, Sum(2.0, ("r = fma",), outer=("v = r",)), 21.2),
-    (4, "_fast"): Spans(512, Sum(2.0, ("r = ",)), 30.3),
+    (3, "_fast"): Spans(
+        128, Sum(2.0, ("r = fma",), outer=("v = r",)), 1.0, shares=((1.75, 2.28125, 1.15625),) * 2
+    ),
+    (4, "_fast"): Spans(128, Sum(2.0, ("r = ",)), 1.0, shares=((1.265625, 1.015625, 5.71875),) * 2),
 }
 """Those that are followed so where there are many steps (docs/bounds.md)."""
 
