@@ -165,6 +165,10 @@ def test_bounds_leave_threads_on_a_compute_unit() -> None:
     fixed, form = replace(tile, blocks=2), formats.get("float32")
     sums = formats.with_bound(form)[1].accumulators
     assert fixed.for_bounds(form, sums["accurate"], None) == fixed
+    two, form = GemmSchedule(thread_m=4, tile_k=16, vector=2, blocks=2), formats.get("qs")
+    sums = formats.with_bound(form)[1].accumulators
+    assert two.for_bounds(form, sums["accurate"], None) == replace(two, thread_m=2)
+    assert two.for_bounds(form, sums["fast"], None) == two
 
 
 def test_bounds_in_a_blocks_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
