@@ -194,7 +194,7 @@ def test_sums_that_are_large_between(form: str, accuracy: str) -> None:
 def test_what_products_between_count(key: tuple[int, str]) -> None:
     """A step's running sum differs from the nearer known one by the products between."""
     known = SPANS[key]
-    unit = bounded.unit(known)
+    unit = known.unit
     if not known.period:
         assert bounded.weights(known) == (known.products * unit,)
         return
@@ -276,8 +276,8 @@ def test_each_step_keeps_its_bound(key: tuple[int, str], word: str) -> None:
 def test_norms_are_not_below(key: tuple[int, str], word: str) -> None:
     """Ordinary numbers, all of the range, subnormal ones, zeros; and hardly above."""
     size, known = 3 * definition.SPAN - 5, SPANS[key]
-    f = formats.of_words(word, bounded.limbs(known))
-    counts, unit = bounded.weights(known), bounded.unit(known)
+    f = formats.of_words(word, known.limbs)
+    counts, unit = bounded.weights(known), known.unit
     total = sum(map(Fraction, counts)) * (definition.SPAN // len(counts))
     smallest = 2.0 ** bounded.SMALLEST[word]
     rest = [np.zeros(size, word)] * (f.limbs - 1)

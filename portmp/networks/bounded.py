@@ -76,7 +76,7 @@ class Spans:
     of words (``coarse``).
 
     With *shares* what counts instead of |x_0| and of |y_0| are sums of so many times |x_0|, |x_1|/u
-    and |x_2|/u^2, and so of y. Halves of these are entries of norms, so that none overflows.
+    and |x_2|/u^2, and so of y. Eighths of these are entries of norms, so that none overflows.
     """
 
     steps: int
@@ -84,6 +84,22 @@ class Spans:
     products: float
     period: int = 0
     shares: tuple[tuple[float, ...], tuple[float, ...]] = ((1.0,), (1.0,))
+
+    @property
+    def limbs(self) -> int:
+        """Of how many limbs entries are made."""
+        return len(self.shares[0])
+
+    @property
+    def unit(self) -> float:
+        """What products of entries are to be multiplied by."""
+        return 64.0 if self.limbs > 1 else 1.0
+
+    def multiples(self, word: str) -> list[tuple[float, ...]]:
+        """What limbs of x and of y are multiplied by in entries; nothing where there is one."""
+        up = 2.0 ** PRECISION[word]
+        of_all = [tuple(one / 8 * up**i for i, one in enumerate(each)) for each in self.shares]
+        return of_all if self.limbs > 1 else [(), ()]
 
 
 SPANS = {
@@ -106,23 +122,6 @@ SPANS = {
 """Those that are followed so where there are many steps (docs/bounds.md)."""
 
 
-def limbs(spans: Spans) -> int:
-    """How many limbs of operands entries are made of."""
-    return len(spans.shares[0])
-
-
-def unit(spans: Spans) -> float:
-    """What a product of entries is to be multiplied by: those of several limbs are halves."""
-    return 4.0 if limbs(spans) > 1 else 1.0
-
-
-def multiples(spans: Spans, word: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """What limbs of x and of y are multiplied by in entries."""
-    u = 2.0 ** -PRECISION[word]
-    x, y = (tuple(share * 0.5 / u**i for i, share in enumerate(shares)) for shares in spans.shares)
-    return x, y
-
-
 def weights(spans: Spans) -> tuple[float, ...]:
     """What the product of entries counts by its place in a period, in u^N; none is zero."""
 
@@ -132,8 +131,8 @@ def weights(spans: Spans) -> tuple[float, ...]:
         return half + 1 - step if step <= half else step - half - 1
 
     if not spans.period:
-        return (spans.products * unit(spans),)
-    return tuple((spans.products + apart(i)) * unit(spans) or 1.0 for i in range(spans.period))
+        return (spans.products * spans.unit,)
+    return tuple((spans.products + apart(i)) * spans.unit or 1.0 for i in range(spans.period))
 
 
 def factors(n: int, word: str) -> tuple[tuple[float, float], tuple[float, float]]:

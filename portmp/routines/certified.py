@@ -21,7 +21,6 @@ import numpy as np
 from portmp import definition, formats
 from portmp.errors import ArgumentError, shown, suggestion
 from portmp.formats import Format
-from portmp.networks import bounded
 from portmp.routines import base, conversions, elementwise, exact, spans
 from portmp.routines.exact.accumulator import SMALLEST
 from portmp.routines.gemm import launch as products
@@ -91,7 +90,7 @@ def product(
     if way is None:
         return _ended(z, form, _whole(z, form, least, raised), out)
     scale = spans.Scale(abs(alpha), form.compute.unit_roundoff * raised, upwards(least, form.word))
-    a, b = (_limbs(v, bounded.limbs(way)) for v in (given.a, given.b))
+    a, b = (_limbs(v, way.limbs) for v in (given.a, given.b))
     return _ended(z, form, spans.bounds(base.bounds_of(z), a, b, scale, way), out)
 
 

@@ -1,10 +1,10 @@
 """What bounds of long products leave to norms: of a few entries of a row and of a column each.
 
-Where a sum of products has many steps its bound does not follow each of them (``Spans`` of
-``networks.bounded``). What that leaves out is at most sum w_i |a_i b_i|, w_i by the place of i in
-its period; of a span of ``definition.SPAN`` steps that is at most the root of sum w_i a_i^2 times
-that of sum w_i b_i^2 (Cauchy and Schwarz): a product of matrices with a step for each span.
-docs/bounds.md has the proof.
+Where a sum of products has many steps its bound does not follow all of them (``Spans`` of
+``networks.bounded``). What that leaves out is at most sum w_i |a_i b_i|, a_i and b_i what counts of
+the operands' limbs, w_i by the place of i in its period; of a span of ``definition.SPAN`` steps
+that is at most the root of sum w_i a_i^2 times that of sum w_i b_i^2 (Cauchy and Schwarz): a
+product of matrices with a step for each span. docs/bounds.md has the proof.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.networks import ieee
-from portmp.networks.bounded import SMALLEST, SPANS, Spans, limbs, multiples, unit, weights
+from portmp.networks.bounded import SMALLEST, SPANS, Spans, weights
 from portmp.routines import base, elementwise
 from portmp.routines.reference import Arithmetic, Host, Plane, Value
 from portmp.runtime import program
@@ -61,7 +61,7 @@ def bounds(followed: Planes, a: Planes, b: Planes, scale: Scale, spans: Spans) -
     """(*followed* + W |alpha| times the product of norms of a and b) *unit* + *least*.
 
     *followed* (..., m, n) is dense and overwritten; a (..., m, k) and b (..., k, n) hold
-    as many limbs, words, as norms are made of (``bounded.limbs``); their leading axes broadcast.
+    as many limbs, words, as norms are made of (``Spans.limbs``); their leading axes broadcast.
     """
     word, device, shape = followed.format, followed.device, followed.shape
     if not followed.size:
@@ -135,7 +135,7 @@ def kernels(word: str, spans: Spans, device: Device | None) -> Kernels:
 def _shared(word: str, spans: Spans, threads: int) -> Kernels:
     """Threads share a span, and a block's bounds."""
     across = min(ACROSS, threads)
-    counts = {"period": spans.period, "products": spans.products, "unit": unit(spans)}
+    counts = {"period": spans.period, "products": spans.products, "unit": spans.unit}
     found, product = _specs(
         word,
         spans,
@@ -164,14 +164,14 @@ def panels(word: str, spans: Spans, width: int) -> Kernels:
 def _specs(
     word: str, spans: Spans, kind: str, of_norms: dict[str, Any], of_bounds: dict[str, Any]
 ) -> tuple[KernelSpec, KernelSpec]:
-    form, read = formats.get(word), formats.of_words(word, limbs(spans))
+    form, read = formats.get(word), formats.of_words(word, spans.limbs)
     return spec(
         "span_norms",
         f"blas/span_norms{kind}.mako",
         form,
         {op: form.operator(op) for op in OPERATORS},
         stored=dict.fromkeys(("a", "b", "x"), read) if read.limbs > 1 else None,
-        multiples=multiples(spans, word) if read.limbs > 1 else (),
+        multiples=tuple(spans.multiples(word)),
         span=definition.SPAN,
         lanes=definition.SPAN_LANES,
         total=_total(spans),
@@ -207,9 +207,8 @@ def norms(a: Planes, b: Planes, spans: Spans) -> tuple[Planes, Planes]:
     both = kernels(word.name, spans, device)
     if device.by_reference:
         known, counts = dict(both.norms.values), weights(spans)
-        of_a, of_b = known["multiples"] or ((), ())
-        for out, v, each in (rows, a, of_a), (columns, turned, of_b):
-            base.on_host(out, partial(_norms_on_host, word, known, counts, each), v)
+        for out, v, by in zip((rows, columns), (a, turned), known["multiples"], strict=True):
+            base.on_host(out, partial(_norms_on_host, word, known, counts, by), v)
         return rows, columns
     flat = [_at_most_three_axes(v) for v in (a, turned)]
     blocks = [
@@ -233,7 +232,7 @@ def _norms_on_host(
     form: Format,
     known: Mapping[str, Any],
     counts: tuple[float, ...],
-    multiples: tuple[float, ...],
+    by: tuple[float, ...],
     x: Host,
 ) -> Host:
     """What ``span_norms`` does, bit for bit."""
@@ -244,7 +243,7 @@ def _norms_on_host(
     pitch = base.blocks(m, PITCH) * PITCH
     entries = np.zeros((*lead, pitch, base.blocks(k, span) * span), form.word)
     with ieee.quiet():
-        entries[..., :m, :k] = _sizes(ar, multiples, tuple(map(np.abs, x)))
+        entries[..., :m, :k] = _sizes(ar, by, tuple(map(np.abs, x)))
     entries = entries.reshape(*lead, pitch, -1, span // lanes, lanes)
     with ieee.quiet():
         largest = np.full(entries.shape[:-2], word(known["small"]))
@@ -264,14 +263,14 @@ def _norms_on_host(
     return [np.swapaxes(found, -1, -2)]
 
 
-def _sizes(ar: Arithmetic, multiples: tuple[float, ...], x: Value) -> Plane:
-    """What counts of an entry, of its limbs' sizes: the first counted one is multiplied first."""
-    if not multiples:
+def _sizes(ar: Arithmetic, by: tuple[float, ...], x: Value) -> Plane:
+    """What counts of entries, of limbs' sizes and what they are multiplied by."""
+    if not by:
         return x[0]
-    counted = [(limb, limb.dtype.type(by)) for limb, by in zip(x, multiples, strict=True) if by]
-    size: Plane = counted[0][0] * counted[0][1]
-    for limb, by in counted[1:]:
-        (size,) = ar.operator("fma", (limb,), (np.full_like(limb, by),), (size,))
+    counted = [(limb, limb.dtype.type(times)) for limb, times in zip(x, by, strict=True) if times]
+    size: Plane = np.multiply(*counted[0])
+    for limb, times in counted[1:]:
+        (size,) = ar.operator("fma", (limb,), (np.full_like(limb, times),), (size,))
     return size
 
 

@@ -10,14 +10,15 @@
     teams, steps = threads // lanes, range(0, span, lanes)
     turns = sorted({step % period for step in steps}) if period else []
 
-    counted = [i for i, by in enumerate(multiples[0]) if by] if multiples else [0]
+    several = bool(multiples[0])
+    counted = [i for i, by in enumerate(multiples[0]) if by] if several else [0]
 
     def size(index):
         """An entry's."""
         found = ""
         for i in counted:
             limb = w.fabs(w.limb("x", i, index))
-            found = f"{fma}({limb}, of{i}, {found})" if found else f"{limb} * of{i}" if multiples else limb
+            found = f"{fma}({limb}, of{i}, {found})" if found else f"{limb} * of{i}" if several else limb
         return found
 
     def summed(numbers):
@@ -44,7 +45,7 @@ ${matrix(w, "b")}\
     const ${long} height = of_a ? m : n, pitch = of_a ? a_pitch : b_pitch;
 % for i in counted:
     ${p.const_pointer.format(w.scalar)}x${i} = of_a ? a${i} : b${i};
-% if multiples:
+% if several:
     const ${w.scalar} of${i} = of_a ? ${w.literal(multiples[0][i])} : ${w.literal(multiples[1][i])};
 % endif
 % endfor

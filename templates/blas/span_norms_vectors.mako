@@ -15,7 +15,8 @@
     ## whole steps of weights
     weights = counts * max(1, lanes // len(counts))
 
-    counted = [i for i, by in enumerate(multiples[0]) if by] if multiples else [0]
+    several = bool(multiples[0])
+    counted = [i for i, by in enumerate(multiples[0]) if by] if several else [0]
 
     def size(writer, index):
         """An entry's."""
@@ -23,7 +24,7 @@
         for i in counted:
             limb, by = writer.fabs(writer.load_vector("x", i, index)), writer.splat(f"of{i}")
             add = writer.function(networks["fma"])
-            found = f"{add}({limb}, {by}, {found})" if found else f"{limb} * {by}" if multiples else limb
+            found = f"{add}({limb}, {by}, {found})" if found else f"{limb} * {by}" if several else limb
         return found
 
     def weights_at(index):
@@ -64,7 +65,7 @@ ${matrix(v, "b")}\
     const ${long} height = of_a ? m : n, pitch = of_a ? a_pitch : b_pitch;
 % for i in counted:
     ${p.const_pointer.format(w.scalar)}x${i} = of_a ? a${i} : b${i};
-% if multiples:
+% if several:
     const ${w.scalar} of${i} = of_a ? ${v.literal(multiples[0][i])} : ${v.literal(multiples[1][i])};
 % endif
 % endfor
