@@ -272,7 +272,7 @@ def test_each_step_keeps_its_bound(key: tuple[int, str], word: str) -> None:
 
 
 @pytest.mark.parametrize("word", bounded.PRECISION)
-@pytest.mark.parametrize("key", [*((n, "") for n in (1, 2, 3, 4)), (2, "_fast")], ids=named)
+@pytest.mark.parametrize("key", KEYS, ids=named)
 def test_norms_are_not_below(key: tuple[int, str], word: str) -> None:
     """Ordinary numbers, all of the range, subnormal ones, zeros; and hardly above."""
     size, known = 3 * definition.SPAN - 5, SPANS[key]

@@ -261,7 +261,7 @@ def leading(value: Planes) -> Planes:
 
 
 def _limbs(value: Planes, count: int) -> Planes:
-    """The first *count* limbs as words, which they are in memory."""
+    """The first *count* limbs as words: the memory itself, or a copy where one is stored short."""
     if count == 1:
         return leading(value)
     word = value.format.word

@@ -4,22 +4,12 @@
 ## and of b's limbs that an entry is made of, if not of the first alone
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
+<%namespace file="/blas/span_entries.mako" import="chosen, size"/>
 <%
     p, long = w.platform, w.platform.index
     fma, div, sqrt = (w.function(networks[role]) for role in ("fma", "div", "sqrt"))
     teams, steps = threads // lanes, range(0, span, lanes)
     turns = sorted({step % period for step in steps}) if period else []
-
-    several = bool(multiples[0])
-    counted = [i for i, by in enumerate(multiples[0]) if by] if several else [0]
-
-    def size(index):
-        """An entry's."""
-        found = ""
-        for i in counted:
-            limb = w.fabs(w.limb("x", i, index))
-            found = f"{fma}({limb}, of{i}, {found})" if found else f"{limb} * of{i}" if several else limb
-        return found
 
     def summed(numbers):
         """Their sum, by halves."""
@@ -43,12 +33,7 @@ ${matrix(w, "b")}\
     const ${long} x_start = of_a ? a_start : b_start, x_batch = of_a ? a_batch : b_batch;
     const ${long} x_row = of_a ? a_row : b_row, x_col = of_a ? a_col : b_col;
     const ${long} height = of_a ? m : n, pitch = of_a ? a_pitch : b_pitch;
-% for i in counted:
-    ${p.const_pointer.format(w.scalar)}x${i} = of_a ? a${i} : b${i};
-% if several:
-    const ${w.scalar} of${i} = of_a ? ${w.literal(multiples[0][i])} : ${w.literal(multiples[1][i])};
-% endif
-% endfor
+${chosen(w, multiples)}\
     const ${long} row_blocks = (pitch + ${teams - 1}) / ${teams}, spans = (k + ${span - 1}) / ${span};
     const ${long} entry = block / row_blocks / spans, which = block / row_blocks % spans;
     const int thread = (int)${p.axis(p.local_id, 0)};
@@ -73,12 +58,12 @@ ${matrix(w, "b")}\
 
     if (there == ${span}) {
 % for i in range(len(steps)):
-        z[${i}] = ${size("at")};
+        z[${i}] = ${size(w, networks["fma"], multiples, "at")};
         at += next;
 % endfor
     } else {
 % for i, step in enumerate(steps):
-        z[${i}] = lane + ${step} < there ? ${size(f"at + {step} * x_col")} : ${w.zero()};
+        z[${i}] = lane + ${step} < there ? ${size(w, networks["fma"], multiples, f"at + {step} * x_col")} : ${w.zero()};
 % endfor
     }
 % for i in range(len(steps)):

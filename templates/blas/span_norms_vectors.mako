@@ -5,6 +5,7 @@
 ## that an entry is made of, if not of the first alone
 <%namespace file="/arithmetic/arithmetic.mako" import="anywhere, arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
+<%namespace file="/blas/span_entries.mako" import="chosen, size"/>
 <%!
     from portmp.definition import halvings
 %>
@@ -14,18 +15,6 @@
     vectors, own = rows // w.width, lanes // w.width
     ## whole steps of weights
     weights = counts * max(1, lanes // len(counts))
-
-    several = bool(multiples[0])
-    counted = [i for i, by in enumerate(multiples[0]) if by] if several else [0]
-
-    def size(writer, index):
-        """An entry's."""
-        found = ""
-        for i in counted:
-            limb, by = writer.fabs(writer.load_vector("x", i, index)), writer.splat(f"of{i}")
-            add = writer.function(networks["fma"])
-            found = f"{add}({limb}, {by}, {found})" if found else f"{limb} * {by}" if several else limb
-        return found
 
     def weights_at(index):
         return f"weights[{index}]" if w.width == 1 else f"*(const {w.anywhere} *)(weights + {index})"
@@ -42,7 +31,7 @@
         )
 %>
 ${arithmetic(w, list(networks.values()))}
-% if len(counted) > 1 and w.width > 1:
+% if multiples[0] and w.width > 1:
 ${arithmetic(v, [networks["fma"]])}
 % endif
 ${anywhere(w)}
@@ -63,12 +52,7 @@ ${matrix(v, "b")}\
     const ${long} x_start = of_a ? a_start : b_start, x_batch = of_a ? a_batch : b_batch;
     const ${long} x_row = of_a ? a_row : b_row, x_col = of_a ? a_col : b_col;
     const ${long} height = of_a ? m : n, pitch = of_a ? a_pitch : b_pitch;
-% for i in counted:
-    ${p.const_pointer.format(w.scalar)}x${i} = of_a ? a${i} : b${i};
-% if several:
-    const ${w.scalar} of${i} = of_a ? ${v.literal(multiples[0][i])} : ${v.literal(multiples[1][i])};
-% endif
-% endfor
+${chosen(v, multiples)}\
     const ${long} row_blocks = pitch / ${rows}, spans = (k + ${span - 1}) / ${span};
     const ${long} entry = block / row_blocks / spans, which = block / row_blocks % spans;
     const ${long} row = block % row_blocks * ${rows}, first = which * ${span};
@@ -88,7 +72,7 @@ ${matrix(v, "b")}\
 % endfor
             if (i < filled) {
                 for (int step = 0; step < ${span}; step += ${w.width}) {
-                    const ${w.word} z = ${size(w, "x_at + step")};
+                    const ${w.word} z = ${size(w, networks["fma"], multiples, "x_at + step")};
                     ${larger("top", "z")}
                 }
 % for lane in range(w.width):
@@ -99,7 +83,7 @@ ${matrix(v, "b")}\
                 for (int step = 0; step < ${span}; step += ${lanes}) {
                     ${p.unroll}
                     for (int q = 0; q < ${own}; ++q) {
-                        const ${w.word} z = ${size(w, f"x_at + step + q * {w.width}")} * inverse;
+                        const ${w.word} z = ${size(w, networks["fma"], multiples, f"x_at + step + q * {w.width}")} * inverse;
                         const ${w.word} weight = ${weights_at(f"step % {len(weights)} + q * {w.width}")};
                         total[q] = ${fma}(z * weight, z, total[q]);
                     }
@@ -119,11 +103,11 @@ ${halved("part", " " * 12)}
             if (together && place < there) {
                 ${p.unroll}
                 for (int j = 0; j < ${vectors}; ++j)
-                    sizes[place * ${vectors} + j] = ${size(w, f"at + place * x_col + j * {w.width}")};
+                    sizes[place * ${vectors} + j] = ${size(w, networks["fma"], multiples, f"at + place * x_col + j * {w.width}")};
                 continue;
             }
             for (int i = 0; i < ${rows}; ++i)
-                size[place * ${rows} + i] = i < filled && place < there ? ${size(v, "at + i * x_row + place * x_col")} : ${v.literal(0)};
+                size[place * ${rows} + i] = i < filled && place < there ? ${size(v, networks["fma"], multiples, "at + i * x_row + place * x_col")} : ${v.literal(0)};
         }
         for (int j = 0; j < ${vectors}; ++j) {
             ${w.word} top = ${w.literal(small)}, inverse, total[${lanes}];
