@@ -985,8 +985,8 @@ FAULTS = (
     Fault(
         "entries of norms leave out lower limbs on the host",
         "portmp/routines/spans.py",
-        "for limb, by in counted[1:]:",
-        "for limb, by in counted[2:]:",
+        "for limb, times in counted[1:]:",
+        "for limb, times in counted[2:]:",
         "test_certified_spans.py",
         "norms_are and float64",
     ),
