@@ -214,6 +214,17 @@ def entries(known: bounded.Spans, operands: Any, u: Fraction) -> list[Any]:
     ]
 
 
+@pytest.mark.parametrize("word", bounded.PRECISION)
+def test_known_sums_count(word: str) -> None:
+    """Fast sums of two limbs: u^2 times the running sum for each step of a period."""
+    u, kind = 2.0 ** -bounded.PRECISION[word], np.dtype(word)
+    state = tuple(np.array([v], word) for v in (-3.0, 0.0, 0.0))
+    settled = evaluator.run(f"bounded_renormalise2_fast_spans_{word}", kind, state)
+    assert settled[-1] == 3 * definition.FAST_PERIOD * u
+    ended = evaluator.run(f"bounded_finish2_fast_spans_{word}", kind, state)
+    assert ended[-1] == 3 * (definition.FAST_PERIOD + 2)
+
+
 LEFT_OUT = {
     (2, ""): ((2, 2), (1, 1)),
     (2, "_fast"): ((3, 3), (2, 1)),
