@@ -170,7 +170,7 @@ def _specs(
         f"blas/span_norms{kind}.mako",
         form,
         {op: form.operator(op) for op in OPERATORS},
-        stored=dict.fromkeys(("a", "b", "x"), read) if read.limbs > 1 else None,
+        stored=dict.fromkeys(("a", "b", "x"), read),
         multiples=tuple(spans.multiples(word)),
         span=definition.SPAN,
         lanes=definition.SPAN_LANES,

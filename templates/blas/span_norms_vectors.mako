@@ -74,6 +74,7 @@ ${chosen(v, multiples)}\
                 for (int step = 0; step < ${span}; step += ${w.width}) {
                     const ${w.word} z = ${size(w, networks["fma"], multiples, "x_at + step")};
                     ${larger("top", "z")}
+                    sizes[step / ${w.width}] = z;
                 }
 % for lane in range(w.width):
                 ${larger("most", w.lane("top", lane))}
@@ -83,7 +84,7 @@ ${chosen(v, multiples)}\
                 for (int step = 0; step < ${span}; step += ${lanes}) {
                     ${p.unroll}
                     for (int q = 0; q < ${own}; ++q) {
-                        const ${w.word} z = ${size(w, networks["fma"], multiples, f"x_at + step + q * {w.width}")} * inverse;
+                        const ${w.word} z = sizes[step / ${w.width} + q] * inverse;
                         const ${w.word} weight = ${weights_at(f"step % {len(weights)} + q * {w.width}")};
                         total[q] = ${fma}(z * weight, z, total[q]);
                     }
