@@ -170,7 +170,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 probe.roots_spec(),
                 split2021.kernel_spec(),
                 hpcs2011.gemv_spec(name, 64),
-                *spans.panels(formats.get(name).word, SPANS[1, ""], 1)[:2],
+                *spans.panels(formats.get(name).word, SPANS[1, "", formats.get(name).word], 1)[:2],
             ]
             if name in ("float32", "dd"):
                 kernels += [

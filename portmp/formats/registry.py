@@ -346,7 +346,7 @@ def _bounded(form: Format) -> list[Format]:
 
     sums = {key: accumulator(one, one.period) for key, one in form.accumulators.items()}
     for key, one in form.accumulators.items():
-        spans = SPANS.get((n, one.suffix))
+        spans = SPANS.get((n, one.suffix, form.word))
         if spans is not None:
             sums[key + IN_SPANS] = accumulator(one, spans.period or one.period, "_spans")
 

@@ -28,8 +28,15 @@ ADD = {1: 1.0, 2: 6.0, 3: 16.0, 4: 16.0}
 MUL = {1: 1.0, 2: 7.0, 3: 23.0, 4: 50.0}
 """What the networks lose of a result, in u^N (docs/bits.md)."""
 
+PLAIN = r"(\w+) = \w+ \+ (\w+)"
+"""A plain addition."""
+
 EVEN = "y0 = y0 + x1"
 """The addition in ``add2`` of two words of about one size."""
+
+
+Shares = tuple[tuple[float, ...], tuple[float, ...]]
+"""Of x and of y: how many times |x_0|, |x_1|/u and |x_2|/u^2 count."""
 
 
 @dataclass(frozen=True)
@@ -37,58 +44,74 @@ class Sum:
     """How a sum of products is followed.
 
     A step adds what its plain operations give, but those of lines that begin as one of *left* (of
-    lines that begin as one of *outer* the last operation alone), and the product of two words of
-    the operands (``factors``), all in units of u. Where words are renormalised and at the end
-    *settled* u^2 times the leading word is added, with *second* the second word where they are
-    renormalised; *end* u^N is what the end loses of its value.
+    lines that begin as one of *outer* the last operation alone), all in units of u. What else it
+    may lose is at most *products* u^N times what counts of x, by *shares*, times what counts of y.
+    Where words are renormalised and at the end *settled* u^2 times the leading word is added, with
+    *second* the second word where they are renormalised.
     """
 
-    end: float
+    products: float = 0.0
+    shares: Shares = ((1.0,), (1.0,))
     left: tuple[str, ...] = ()
+    outer: tuple[str, ...] = ()
     settled: float = 0.0
     second: bool = False
-    outer: tuple[str, ...] = ()
 
+
+def _alike(*shares: float) -> Shares:
+    return shares, shares
+
+
+TWO: Shares = ((1.0, 0.5), (1.0, 1.0))
+THREE, FOUR = (0.7109375, 0.7109375), (0.578125, 1.15625)
+"""What counts of limbs below the first, for the products of them that are left out."""
 
 SUMS = {
-    (1, ""): Sum(0.0),
-    (2, ""): Sum(1.0, ("e = fma", "c = s[2]")),
-    (3, ""): Sum(1.0, ("d = s[3]",), settled=0.0234375),
-    (4, ""): Sum(2.0),
-    (2, "_fast"): Sum(2.0, ("e = fma",), second=True),
-    (3, "_fast"): Sum(2.0),
-    (4, "_fast"): Sum(2.0),
+    (n, fast, word): how
+    for word in PRECISION
+    for (n, fast), how in {
+        (1, ""): Sum(),
+        (2, ""): Sum(2.03125, TWO, ("e = fma", "c = s[2]")),
+        (2, "_fast"): Sum(2.03125, TWO, ("e = fma",), second=True),
+        (3, "_fast"): Sum(1.0, _alike(0.0, *THREE)),
+        (4, "_fast"): Sum(1.0, _alike(0.0, *FOUR)),
+    }.items()
+} | {
+    (3, "", "float32"): Sum(
+        1.0, _alike(0.1875, 0.5390625, 0.703125), ("d = s[3]",), settled=0.0234375
+    ),
+    (3, "", "float64"): Sum(1.0, _alike(2.0**-14, *THREE), ("d = s[3]",)),
+    (4, "", "float32"): Sum(1.0, _alike(0.0, *FOUR)),
+    (4, "", "float64"): Sum(1.0, _alike(2.0**-12, *FOUR), ("e = s[4]",)),
 }
-"""By limbs and what ends the names of networks."""
+"""By limbs, what ends the names of networks, and words: of float64 a state's last word loses
+nearly nothing, which what counts of leading words covers."""
 
 
 @dataclass(frozen=True)
 class Spans:
-    """How a sum of at least so many *steps* is followed: that, and what norms of few entries add.
+    """How a sum of at least so many *steps* is followed: with norms of few entries.
 
-    Steps follow as *followed* has it, without the product of two words. What else a step may lose
-    is at most *products* u^N |x_0 y_0| and, with a *period*, u^N times the running sum's leading
-    word. That is added every *period* steps, and at the end, for all of these steps: it differs
-    from the other ones' by the products between them, so that the norms' share has those too.
+    Steps follow as *followed* has it, but for what counts of x and of y: of that norms are made.
+    With a *period* a step may lose u^N times the running sum's leading word, too. That is added
+    every *period* steps, and at the end, for all of these steps: it differs from the other ones'
+    by the products between them, so that the norms' share has those too.
 
     Sums of one limb add its magnitude alone, and multiply by the period at the end. No step needs
     what was added before, so that kernels keep it in a block's memory, of float64 the upper halves
     of words (``coarse``).
 
-    With *shares* what counts instead of |x_0| and of |y_0| are sums of so many times |x_0|, |x_1|/u
-    and |x_2|/u^2, and so of y. Eighths of these are entries of norms, so that none overflows.
+    Entries are eighths of what counts where that is a sum, so that none overflows.
     """
 
     steps: int
     followed: Sum
-    products: float
     period: int = 0
-    shares: tuple[tuple[float, ...], tuple[float, ...]] = ((1.0,), (1.0,))
 
     @property
     def limbs(self) -> int:
         """Of how many limbs entries are made."""
-        return len(self.shares[0])
+        return len(self.followed.shares[0])
 
     @property
     def unit(self) -> float:
@@ -98,57 +121,56 @@ class Spans:
     def multiples(self, word: str) -> list[tuple[float, ...]]:
         """What limbs of x and of y are multiplied by in entries; nothing where there is one."""
         up = 2.0 ** PRECISION[word]
-        of_all = [tuple(one / 8 * up**i for i, one in enumerate(each)) for each in self.shares]
+        shares = self.followed.shares
+        of_all = [tuple(one / 8 * up**i for i, one in enumerate(each)) for each in shares]
         return of_all if self.limbs > 1 else [(), ()]
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """What the product of entries counts by its place in a period, in u^N; none is zero."""
+        products, unit = self.followed.products, self.unit
+
+        def apart(place: int) -> int:
+            """Steps that are nearer to the period's one end and have the product between."""
+            step, half = place + 1, self.period // 2
+            return half + 1 - step if step <= half else step - half - 1
+
+        if not self.period:
+            return (products * unit,)
+        return tuple((products + apart(i)) * unit or 1.0 for i in range(self.period))
 
 
 SPANS = {
-    (1, ""): Spans(512, Sum(0.0), 0.0, definition.SPAN_PERIOD),
-    (2, ""): Spans(32, SUMS[2, ""], 2.03125, shares=((1.0, 0.5), (1.0, 1.0))),
-    (3, ""): Spans(32, SUMS[3, ""], 1.0, shares=((0.1875, 0.7109375, 0.7109375),) * 2),
-    (4, ""): Spans(32, SUMS[4, ""], 1.0, shares=((0.0, 0.578125, 1.15625),) * 2),
-    (2, "_fast"): Spans(
-        128,
-        Sum(2.0, ("e = fma",), second=True, outer=("b = s[1]",)),
-        3.03125,
-        definition.FAST_PERIOD,
-        shares=((1.0, 0.6875), (1.0, 1.0)),
-    ),
-    (3, "_fast"): Spans(
-        128, Sum(2.0, ("r = fma",), outer=("v = r",)), 1.0, shares=((1.75, 2.28125, 1.15625),) * 2
-    ),
-    (4, "_fast"): Spans(128, Sum(2.0, ("r = ",)), 1.0, shares=((1.265625, 1.015625, 5.71875),) * 2),
+    (n, fast, word): spans
+    for word in PRECISION
+    for (n, fast), spans in {
+        (1, ""): Spans(512, Sum(), definition.SPAN_PERIOD),
+        **{(n, ""): Spans(32, SUMS[n, "", word]) for n in (2, 3, 4)},
+        (2, "_fast"): Spans(
+            128,
+            Sum(3.03125, ((1.0, 0.6875), (1.0, 1.0)), ("e = fma",), ("b = s[1]",), second=True),
+            definition.FAST_PERIOD,
+        ),
+        (3, "_fast"): Spans(
+            128, Sum(1.0, _alike(1.75, 2.28125, 1.15625), ("r = fma",), ("v = r",))
+        ),
+        (4, "_fast"): Spans(128, Sum(1.0, _alike(1.265625, 1.015625, 5.71875), ("r = ",))),
+    }.items()
 }
 """Those that are followed so where there are many steps (docs/bounds.md)."""
 
 
-def weights(spans: Spans) -> tuple[float, ...]:
-    """What the product of entries counts by its place in a period, in u^N; none is zero."""
+def factors(how: Sum, n: int, word: str) -> list[tuple[float, ...]]:
+    """What multiplies the limbs of x and of y in the words whose product a step adds.
 
-    def apart(place: int) -> int:
-        """Steps that are nearer to the period's one end and have the product between."""
-        step, half = place + 1, spans.period // 2
-        return half + 1 - step if step <= half else step - half - 1
-
-    if not spans.period:
-        return (spans.products * spans.unit,)
-    return tuple((spans.products + apart(i)) * spans.unit or 1.0 for i in range(spans.period))
-
-
-def factors(n: int, word: str) -> tuple[tuple[float, float], tuple[float, float]]:
-    """What multiplies |x_0| and |x_1|, |y_0| and |y_1| in the product that a step adds.
-
-    Two limbs: (65/16 u x0 + 2 x1) (y0/2 + y1/2u), a half so that it does not overflow. Three:
-    u^2/16 x0 y0 + 2u x1 y0. Four: 3u x1 y1.
+    It is in units of u, so that u^(N-1) is shared out, and halved so that neither overflows.
     """
-    p = PRECISION[word]
-    u = 2.0**-p
-    if n == 2:
-        return (4.0625 * u, 2.0), (0.5, 0.5 / u)
-    if n == 3:
-        return (u * u / 16, 2 * u), (1.0, 0.0)
-    half = 2.0 ** -(p // 2)
-    return (0.0, 3 * half), (0.0, u / half)
+    u = 2.0 ** -PRECISION[word]
+    scales = 2 * how.products * u ** (n // 2), u ** ((n - 1) // 2) / 2
+    return [
+        tuple(scale * by * u**-i for i, by in enumerate(each))
+        for scale, each in zip(scales, how.shares, strict=True)
+    ]
 
 
 def _split(name: str) -> tuple[list[str], list[str]]:
@@ -209,16 +231,13 @@ def followed(name: str, how: Sum) -> tuple[list[str], list[str]]:
     return found.lines, words
 
 
-def _covered(n: int, word: str) -> list[str]:
-    """The product of a word of x and one of y for what is not followed."""
+def _covered(how: Sum, n: int, word: str) -> list[str]:
+    """The product of what counts of x and of y."""
     lines = []
-    for v, (a, b) in zip("xy", factors(n, word), strict=True):
-        if (a, b) == (1.0, 0.0):
-            lines.append(f"{v}size = fabs({v}[0])")
-            continue
-        # The smallest number, for what underflows in these words.
-        size = f"{2.0 ** SMALLEST[word]!r}"
-        for i, factor in ((1, b), (0, a)):
+    for v, each in zip("xy", factors(how, n, word), strict=True):
+        # Twice the smallest number, for what three multiplications may lose that underflow.
+        size = f"{2.0 ** (SMALLEST[word] + 1)!r}"
+        for i, factor in reversed(list(enumerate(each))):
             if factor:
                 lines.append(f"{v}size = fma(fabs({v}[{i}]), {factor!r}, {size})")
                 size = f"{v}size"
@@ -232,7 +251,7 @@ def _accumulate(n: int, fast: str, word: str, how: Sum, spans: Spans | None = No
         lines, words = ["a = fma(x[0], y[0], s[0])", "radius = radius + fabs(a)"], ["a"]
     else:
         lines, words = followed(f"accumulate{n}{fast}", how)
-        lines += [] if spans else _covered(n, word)
+        lines += [] if spans else _covered(how, n, word)
     lines = [f"radius = s[{state}]", *lines, f"return {', '.join(words)}, radius"]
     signature = f"s:+{state + 1} x:{n + 1} y:{n + 1} -> +{state + 1}"
     _define(f"bounded_accumulate{tail}", signature, lines)
@@ -251,13 +270,16 @@ def _accumulate(n: int, fast: str, word: str, how: Sum, spans: Spans | None = No
         lines.append(f"return {', '.join(words)}, radius")
         _define(f"bounded_renormalise{tail}", f"s:+{state + 1} -> +{state + 1}", lines)
     lines, words = _split(f"finish{n}{fast}") if n > 1 else (["a = s[0]"], ["a"])
-    lines = [*lines, f"radius = s[{state}]"]
+    lines.insert(0, f"radius = s[{state}]")
+    for at, line in enumerate(lines):
+        # The one plain addition loses no more than its second word.
+        if plain := re.fullmatch(PLAIN, line):
+            lines.insert(at, f"radius = fma(fabs({plain[2]}), {1 / u!r}, radius)")
+            break
     if settled:
         lines.append(settling.format(words[0]))
     if n > 1:
         lines.append(f"radius = radius * {u ** (1 - n)!r}")
-    if how.end:
-        lines.append(f"radius = fma({how.end}, fabs({words[0]}), radius)")
     lines += _checked(n, words[0])
     lines.append(f"return {', '.join(words)}, radius")
     _define(f"bounded_finish{tail}", f"s:+{state + 1} -> {n + 1}", lines)
@@ -300,7 +322,7 @@ def _add(n: int, word: str) -> None:
         given, words = _split(f"add{n}")
         lines = ["lost = 0"]
         for line in given:
-            plain = re.fullmatch(r"(\w+) = \w+ \+ (\w+)", line)
+            plain = re.fullmatch(PLAIN, line)
             if plain and line != EVEN:
                 lines.append(f"lost = lost + fabs({plain[2]})")
             lines.append(line)
@@ -336,10 +358,10 @@ for _word in PRECISION:
     for _n in range(1, 5):
         _add(_n, _word)
         _mul(_n, _word)
-    for (_n, _fast), _how in SUMS.items():
-        _accumulate(_n, _fast, _word, _how)
-    for (_n, _fast), _spans in SPANS.items():
-        if _n == 1:
-            _seen(_word, _spans.period)
-        else:
-            _accumulate(_n, _fast, _word, _spans.followed, _spans)
+for (_n, _fast, _word), _how in SUMS.items():
+    _accumulate(_n, _fast, _word, _how)
+for (_n, _fast, _word), _spans in SPANS.items():
+    if _n == 1:
+        _seen(_word, _spans.period)
+    else:
+        _accumulate(_n, _fast, _word, _spans.followed, _spans)

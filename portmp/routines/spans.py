@@ -21,7 +21,7 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.networks import ieee
-from portmp.networks.bounded import SMALLEST, SPANS, Spans, weights
+from portmp.networks.bounded import SMALLEST, SPANS, Spans
 from portmp.routines import base, elementwise
 from portmp.routines.reference import Arithmetic, Host, Plane, Value
 from portmp.runtime import program
@@ -45,7 +45,7 @@ SMALL = {"float32": 2.0**-100, "float64": 2.0**-1000}
 
 def of(form: Format, k: int, accuracy: str) -> Spans | None:
     """How GEMM's sums over k steps are followed; None where every step is."""
-    found = SPANS.get((form.limbs, form.accumulator(accuracy).suffix))
+    found = SPANS.get((form.limbs, form.accumulator(accuracy).suffix, form.word))
     return found if found is not None and k >= found.steps else None
 
 
@@ -103,7 +103,7 @@ def _each(v: Planes, batch: tuple[int, ...]) -> Planes:
 @cache
 def _total(spans: Spans) -> float:
     """What all products of a span count."""
-    counts = weights(spans)
+    counts = spans.weights
     return sum(counts) * (definition.SPAN // len(counts))
 
 
@@ -135,7 +135,7 @@ def kernels(word: str, spans: Spans, device: Device | None) -> Kernels:
 def _shared(word: str, spans: Spans, threads: int) -> Kernels:
     """Threads share a span, and a block's bounds."""
     across = min(ACROSS, threads)
-    counts = {"period": spans.period, "products": spans.products, "unit": spans.unit}
+    counts = {"period": spans.period, "products": spans.followed.products, "unit": spans.unit}
     found, product = _specs(
         word,
         spans,
@@ -155,7 +155,7 @@ def panels(word: str, spans: Spans, width: int) -> Kernels:
         word,
         spans,
         "_vectors",
-        {"counts": weights(spans), "rows": PANEL_ROWS, "width": width},
+        {"counts": spans.weights, "rows": PANEL_ROWS, "width": width},
         {"rows": 4, "vectors": 2, "height": tile[0], "columns": tile[1], "width": width},
     )
     return Kernels(found, product, 1, PANEL_ROWS, tile)
@@ -206,7 +206,7 @@ def norms(a: Planes, b: Planes, spans: Spans) -> tuple[Planes, Planes]:
     )
     both = kernels(word.name, spans, device)
     if device.by_reference:
-        known, counts = dict(both.norms.values), weights(spans)
+        known, counts = dict(both.norms.values), spans.weights
         for out, v, by in zip((rows, columns), (a, turned), known["multiples"], strict=True):
             base.on_host(out, partial(_norms_on_host, word, known, counts, by), v)
         return rows, columns
