@@ -318,7 +318,8 @@ def test_bounds_near_the_ends_of_the_range(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "most"), [("float64", 175), ("ds", 155), ("dd", 170), ("td", 195), ("qs", 225)]
+    ("form", "most"),
+    [("float64", 175), ("ds", 150), ("dd", 165), ("td", 165), ("qs", 205), ("qd", 220)],
 )
 def test_bounds_are_near_errors_of_random_numbers(form: str, most: int) -> None:
     """The median of 36 elements over 600 steps, all limbs random."""
