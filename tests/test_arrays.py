@@ -99,6 +99,8 @@ def test_limb_planes_are_kept_or_normalised(device: Device, name: str) -> None:
     x = mp.from_limbs(planes, name, device)
     assert bits(x.to_limbs()) == bits(planes)
     assert bits(mp.from_limbs(x.limbs, name, device).to_limbs()) == bits(planes)
+    if len(set(form.planes)) == 1:
+        assert bits(mp.from_limbs(np.stack(planes), name, device).to_limbs()) == bits(planes)
     assert [p.format.name for p in x.limbs] == list(form.planes)
     if form.limbs > 1:
         overlapping = [np.array([3.0], form.dtype(i)) for i in range(form.limbs)]
@@ -110,13 +112,15 @@ def test_limb_planes_are_kept_or_normalised(device: Device, name: str) -> None:
 def test_wrong_limb_planes_are_refused(device: Device) -> None:
     """Count, dtype, shape, and values that the format does not hold."""
     one, single = np.ones(2), np.ones(2, np.float32)
-    cases: list[tuple[list[Plane], type[PortmpError], str]] = [
+    cases: list[tuple[Any, type[PortmpError], str]] = [
         ([one], FormatError, "1 given, dd has 2 planes"),
         ([one, one, one], FormatError, "3 given, dd has 2 planes"),
         ([one, single], FormatError, r"limbs\[1\].*float32.*float64"),
         ([one, np.ones(2, int)], FormatError, r"limbs\[1\].*int64"),
         ([one, np.ones(3)], ShapeError, r"\(3,\).*\(2,\)"),
         ([one, np.array([0.0, np.inf])], FormatError, r"not finite.*\[1\]"),
+        (np.ones((3, 2)), FormatError, "3 given, dd has 2 planes"),
+        (np.array(1.0), FormatError, r"array\(1\.\) given, dd has 2 planes"),
     ]
     for planes, error, text in cases:
         with pytest.raises(error, match=text):

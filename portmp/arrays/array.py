@@ -16,7 +16,7 @@ from portmp.arrays.creation import Where, opened
 from portmp.arrays.methods import Methods
 from portmp.arrays.viewed import wrapped
 from portmp.backends.base import Device, Queue
-from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.errors import ArgumentError, FormatError, ShapeError, shown
 from portmp.formats import Format, convert, decimal, longer
 from portmp.routines import base
 from portmp.routines import elementwise as routine
@@ -258,13 +258,17 @@ array: Callable[..., Array] = creation.array
 zeros: Callable[..., Array] = creation.zeros
 
 
-def from_limbs(limbs: Sequence[Any], format: str | Format, device: Where = None) -> Array:
+def from_limbs(
+    limbs: Sequence[Any] | np.ndarray[Any, Any], format: str | Format, device: Where = None
+) -> Array:
     """An array from limb planes, leading limb first: NumPy arrays or anything with DLPack.
 
-    Planes are normalised; a finite value that the format cannot hold is refused.
+    Planes whose words are alike may be one NumPy array, on its first axis. They are normalised; a
+    finite value that the format cannot hold is refused.
     """
     form = formats.get(format)
-    count = len(limbs) if isinstance(limbs, Sequence) else repr(limbs)
+    stacked = isinstance(limbs, np.ndarray) and limbs.ndim > 0
+    count = len(limbs) if stacked or isinstance(limbs, Sequence) else shown(limbs)
     if count != form.limbs:
         raise FormatError(f"limbs: {count} given, {form.name} has {form.limbs} planes")
     host: list[np.ndarray[Any, Any]] = []
