@@ -975,6 +975,14 @@ FAULTS = (
         "words_of_products and 2",
     ),
     Fault(
+        "products that a step adds leave out third limbs",
+        "portmp/networks/bounded.py",
+        "reversed(list(enumerate(each)))",
+        "reversed(list(enumerate(each[:2])))",
+        "test_certified.py",
+        "words_of_products and 3",
+    ),
+    Fault(
         "what the last words of four limbs of float64 lose is not counted",
         "portmp/networks/bounded.py",
         "_alike(2.0**-12, *FOUR)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from portmp import definition, formats, networks
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import convert, inputs
-from portmp.networks import bounded, bounds, evaluator, ieee
+from portmp.networks import bounded, bounds, evaluator, ieee, language
 from portmp.routines.reference import Host
 from tests.hunting import Hunt, Prey
 from tests.slow import mostly_slow, slow
@@ -252,8 +253,15 @@ def counted(how: bounded.Sum, operands: Any, u: Fraction) -> list[Any]:
     ]
 
 
-STATES = {(2, ""): {1}, (3, ""): {4, 5, 6}, (4, "", "float64"): {9, 10, 11, 12}}
-"""Which of the sums of a step are the last word's and are not followed."""
+def plain_sums(name: str, starts: tuple[str, ...]) -> set[int]:
+    """Which plain additions of a network, counted from 0, are in lines that begin so."""
+    found, count = set(), 0
+    for line in networks.get(name).listing.strip().splitlines()[:-1]:
+        nodes = ast.walk(ast.parse(line.strip()))
+        here = sum(isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) for node in nodes)
+        found |= set(range(count, count + here)) if line.startswith(starts) else set()
+        count += here
+    return found
 
 
 def covers(how: bounded.Sum, key: tuple[int, str, str], left_out: Any) -> None:
@@ -263,8 +271,8 @@ def covers(how: bounded.Sum, key: tuple[int, str, str], left_out: Any) -> None:
     """
     n, fast, word = key
     periods, state = definition.SLAB // definition.PERIOD, Fraction(0)
-    sums = STATES.get(key, STATES.get((n, fast)))
-    if sums is not None:
+    sums = set() if fast else plain_sums(f"accumulate{n}", how.left)
+    if sums:
         lost = bounds.left(f"{n}{fast}", n, bounded.PRECISION[word], definition.PERIOD, sums)
         state = lost.products + periods * lost.before
         if how.settled:
@@ -305,24 +313,23 @@ def test_counts_cover_what_is_left_out(key: tuple[int, str, str]) -> None:
 @pytest.mark.parametrize("key", KEYS, ids=named)
 def test_words_of_products_have_what_counts(key: tuple[int, str, str]) -> None:
     """Not less, where they underflow neither, and hardly more elsewhere."""
-    n, _, word = key
-    how = bounded.SUMS[key]
-    x, y, zero = hostile_operands("mul", n, word)
+    (n, fast, word), how = key, bounded.SUMS[key]
+    x, y, _ = hostile_operands("mul", n, word)
     unit = Fraction(2) ** -bounded.PRECISION[word]
     smallest = Fraction(2) ** bounded.SMALLEST[word]
+    listing = networks.get(f"bounded_accumulate{n}{fast}_{word}").listing
+    lines = [line for line in listing.splitlines() if "size" in line]
+    lines = ["radius = 0", *lines, "return xsize, ysize, radius"]
+    made_of = language.network("words", f"x:{n} y:{n} -> +3", "\n".join(lines), source="", bound="")
     for scale in (1.0, 2.0 ** (bounded.SMALLEST[word] // 2), 2.0 ** bounded.SMALLEST[word]):
-        a, b = (tuple((limb * np.dtype(word).type(scale)) for limb in v) for v in (x, y))
-        words = []
-        for v, each in zip((a, b), bounded.factors(how, n, word), strict=True):
-            found = np.full(len(zero), 2 * float(smallest), word)
-            for limb, by in reversed(list(zip(v, each, strict=False))):
-                if by:
-                    found = ieee.fma(abs(limb), np.dtype(word).type(by), found)
-            words.append(fractions([found]))
+        a, b = (tuple(limb * np.dtype(word).type(scale) for limb in v) for v in (x, y))
+        with ieee.quiet():
+            *sizes, radius = networks.evaluate(made_of, evaluator.gates(word), a, b)
         wanted = Fraction(how.products) * np.multiply(*counted(how, (a, b), unit)) * unit ** (n - 1)
-        made = np.multiply(*words)
+        made = np.multiply(*(fractions([size]) for size in sizes))
         assert (made * Fraction(100001, 100000) >= wanted).all()
         if scale == 1.0:
+            assert (fractions([radius]) * Fraction(100001, 100000) >= wanted).all()
             assert (made <= wanted * Fraction(100001, 100000) + 1000 * smallest).all()
 
 
