@@ -79,9 +79,8 @@ def product(
 ) -> Pair:
     """A product, as of ``gemm``, or of ``gemv`` for a *vector* b, with a bound.
 
-    ``gemm`` takes up to a seventh more time for it, fast on CPUs up to two fifths; with fewer
-    steps than ``SPANS`` of ``networks.bounded`` says in fast sums up to a half, of one limb as much
-    again (docs/bounds.md).
+    A large product takes up to a seventh more time for it, on CPUs that of ``qs`` a quarter; fast
+    sums and those of few steps take more (docs/bounds.md).
     """
     form, alpha = given.b.format, float(given.alpha[0])
     way = None if vector or alpha == 0 else spans.of(form, given.steps, accuracy)
