@@ -993,8 +993,8 @@ FAULTS = (
     Fault(
         "bounds leave out what the ends of sums drop",
         "portmp/networks/bounded.py",
-        'f"radius = fma(fabs({plain[2]}), {1 / u!r}, radius)"',
-        'f"radius = fma(fabs({plain[2]}), 0.0, radius)"',
+        'f"radius = fma(fabs({{}}), {1 / u!r}, radius)"',
+        'f"radius = fma(fabs({{}}), 0.0, radius)"',
         "test_certified.py",
         "ends_count",
     ),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,12 +29,8 @@ ADD = {1: 1.0, 2: 6.0, 3: 16.0, 4: 16.0}
 MUL = {1: 1.0, 2: 7.0, 3: 23.0, 4: 50.0}
 """What the networks lose of a result, in u^N (docs/bits.md)."""
 
-PLAIN = r"(\w+) = \w+ \+ (\w+)"
-"""A plain addition."""
-
 EVEN = "y0 = y0 + x1"
 """The addition in ``add2`` of two words of about one size."""
-
 
 Shares = tuple[tuple[float, ...], tuple[float, ...]]
 """Of x and of y: how many times |x_0|, |x_1|/u and |x_2|/u^2 count."""
@@ -231,6 +228,14 @@ def followed(name: str, how: Sum) -> tuple[list[str], list[str]]:
     return found.lines, words
 
 
+def _counting(lines: list[str], count: str) -> Iterator[str]:
+    """Lines with what their plain additions lose counted before each: their second word at most."""
+    for line in lines:
+        if (plain := re.fullmatch(r"\w+ = \w+ \+ (\w+)", line)) and line != EVEN:
+            yield count.format(plain[1])
+        yield line
+
+
 def _covered(how: Sum, n: int, word: str) -> list[str]:
     """The product of what counts of x and of y."""
     lines = []
@@ -270,12 +275,8 @@ def _accumulate(n: int, fast: str, word: str, how: Sum, spans: Spans | None = No
         lines.append(f"return {', '.join(words)}, radius")
         _define(f"bounded_renormalise{tail}", f"s:+{state + 1} -> +{state + 1}", lines)
     lines, words = _split(f"finish{n}{fast}") if n > 1 else (["a = s[0]"], ["a"])
-    lines.insert(0, f"radius = s[{state}]")
-    for at, line in enumerate(lines):
-        # The one plain addition loses no more than its second word.
-        if plain := re.fullmatch(PLAIN, line):
-            lines.insert(at, f"radius = fma(fabs({plain[2]}), {1 / u!r}, radius)")
-            break
+    dropped = f"radius = fma(fabs({{}}), {1 / u!r}, radius)"
+    lines = [f"radius = s[{state}]", *_counting(lines, dropped)]
     if settled:
         lines.append(settling.format(words[0]))
     if n > 1:
@@ -321,13 +322,10 @@ def _add(n: int, word: str) -> None:
     else:
         given, words = _split(f"add{n}")
         lines = ["lost = 0"]
-        for line in given:
-            plain = re.fullmatch(PLAIN, line)
-            if plain and line != EVEN:
-                lines.append(f"lost = lost + fabs({plain[2]})")
+        for line in _counting(given, "lost = lost + fabs({})"):
             lines.append(line)
-            if plain and line == EVEN:
-                lines.append(f"lost = fma({u!r}, fabs({plain[1]}), lost)")
+            if line == EVEN:
+                lines.append(f"lost = fma({u!r}, fabs(y0), lost)")
         lines += [f"lost = lost * {u**-n!r}", f"most = {ADD[n]} * fabs({words[0]})"]
         lines.append("lost = select(less(lost, most), lost, most)")
     lines += [f"radius = x[{n}] + y[{n}]", "radius = radius + lost"]
