@@ -327,8 +327,13 @@ class Hunt:
         self.best[low] = fresh
         self.errors[low] = self.measure(fresh)
 
-    def run(self, seconds: float) -> tuple[float, list[str]]:
-        """Hunt for so long; the largest error, and its operands' words in hexadecimal."""
+    def run(
+        self, *, seconds: float = math.inf, generations: float = math.inf
+    ) -> tuple[float, list[str]]:
+        """Hunt for so long; the largest error, and its operands' words in hexadecimal.
+
+        What *generations* find is the same on every machine, however slow.
+        """
         end, count = time.monotonic() + seconds, 0
         top, words = -1.0, self.best[0]
         while True:
@@ -337,7 +342,7 @@ class Hunt:
             if self.errors[at] > top:
                 top, words = float(self.errors[at]), self.best[at].copy()
             count += 1
-            if time.monotonic() >= end:
+            if count >= generations or time.monotonic() >= end:
                 return top, [float(w).hex() for w in words]
             if count % 150 == 0:
                 self.restarted()
@@ -396,7 +401,7 @@ def _hunted(task: tuple[str, str, int, float, Any]) -> tuple[str, dict[str, Any]
     hunt = Hunt(preys()[name], word, seed)
     if recorded:
         hunt.begin_from(known_starts(hunt.prey, word, hunt.columns, recorded))
-    error, words = hunt.run(seconds)
+    error, words = hunt.run(seconds=seconds)
     return f"{name}/{word}", {"error": error, "words": words, "seed": seed}, hunt.tried
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from work import peak
 
 from portmp import cli, files, formats
 from portmp.backends.base import Device
@@ -22,16 +21,6 @@ from portmp.routines import gravity as routine
 COUNT = 20_000
 FORMS = [formats.get("float64"), formats.get("dd")]
 Captured = pytest.CaptureFixture[str]
-
-
-def peak(work: Callable[[], object]) -> int:
-    """The most bytes that Python and NumPy hold at once, while *work* runs."""
-    tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def table(file: Path, count: int) -> Path:
