@@ -75,7 +75,7 @@ def _found(name: str) -> Any:
         raise AttributeError(f"module 'portmp' has no attribute {name!r}")
     if importlib.util.find_spec(f"portmp.{name}"):
         return importlib.import_module(f"portmp.{name}")
-    not_here = importlib.import_module("portmp.arrays.not_here")
+    not_here = importlib.import_module("portmp.errors.not_here")
     raise AttributeError(not_here.said(name) or f"module 'portmp' has no attribute {name!r}")
 
 

@@ -562,7 +562,7 @@ def test_names_that_are_not_here_say_what_is(module: str, name: str, words: str)
 
 def test_every_sentence_is_of_a_name_that_is_not_here() -> None:
     """What is added loses its sentence."""
-    from portmp.arrays import not_here
+    from portmp.errors import not_here
 
     assert not [name for name in not_here.INSTEAD if name in mp.__all__]
     for said in not_here.INSTEAD.values():

@@ -13,14 +13,13 @@ from portmp.arrays import (
     exchange,
     functions,
     manipulation,
-    not_here,
     products,
     sorting,
     statistics,
     storing,
 )
 from portmp.arrays.operators import Operators
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, ShapeError, not_here
 from portmp.routines import moves
 from portmp.runtime.planes import View
 

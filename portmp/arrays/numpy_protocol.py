@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import not_here
 from portmp.arrays.viewed import AnyArray, Viewed
-from portmp.errors import ArgumentError, UnsupportedError
+from portmp.errors import ArgumentError, UnsupportedError, not_here
 from portmp.runtime.planes import Numbers
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")

@@ -42,7 +42,7 @@ def program(
         "memory": memory,
         "alignment": ALIGNMENT,
     }
-    return render.render("/kernels/standalone.mako", context)
+    return render.render("/programs/kernel.mako", context)
 
 
 def write(platform: str, name: str, text: str, folder: Path) -> Path:

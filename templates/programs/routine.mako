@@ -1,7 +1,7 @@
 ## A program in one file that runs recorded cases of a routine and compares their bits: C, and C++ as well.
 ## part: the platform's HostProgram; name, routine, form; texts, kernels: modules and (module, name);
 ## number: of a kernel by text and name; runs: the cases; words: bytes as lines of 32-bit words.
-<%namespace name="program" file="/kernels/parts.mako"/>
+<%namespace name="program" file="/programs/parts.mako"/>
 /* ${routine} in ${form}, written by portmp: recorded cases, run and compared with the digests of their bits.
 
    Build:  ${part.build.format(name)}

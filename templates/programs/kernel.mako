@@ -1,7 +1,7 @@
 ## A program in one file that runs a kernel without portmp: C, which is C++ as well.
 ## part: the platform's HostProgram; text: the kernels; name, symbol: the kernel's name, and in C;
 ## memory: its BlockMemory, alignment: of the parts of what a call decides; signature, form, block; grid: (whether threads are meant, sizes in C or nothing, values)
-<%namespace name="program" file="/kernels/parts.mako"/>
+<%namespace name="program" file="/programs/parts.mako"/>
 <%
     arrays = [p for p in signature.parameters if p.is_array]
     numbers = [p for p in signature.parameters if not p.is_array]
