@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hunting import Hunt, Prey
+from slow import mostly_slow, slow
 
 import portmp as mp
 from portmp import definition, formats, networks
@@ -19,8 +21,6 @@ from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import convert, inputs
 from portmp.networks import bounded, bounds, evaluator, ieee, language
 from portmp.routines.reference import Host
-from tests.hunting import Hunt, Prey
-from tests.slow import mostly_slow, slow
 
 OPTIMISED = False
 HOST = "host:0"

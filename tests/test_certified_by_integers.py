@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slow import mostly_slow
+from test_certified import HOST, MAKERS, fractions
 
 import portmp as mp
 from portmp import definition, formats
@@ -23,8 +25,6 @@ from portmp.routines import certified
 from portmp.routines.ozaki import apart, residues, systems
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
-from tests.slow import mostly_slow
-from tests.test_certified import HOST, MAKERS, fractions
 
 FORMS = ["float32", "float64", "ds", "dd", "ts", "td", "qs", "qd"]
 TIGHT: dict[str, Any] = {"bound": "tight"}

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slow import mostly_slow
 
 import portmp as mp
 from portmp import formats
@@ -19,7 +20,6 @@ from portmp.arrays.array import Array
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Format, convert, inputs
-from tests.slow import mostly_slow
 
 OPTIMISED = False
 HOST = "host:0"

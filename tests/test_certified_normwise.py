@@ -10,8 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hunting import FOUND
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from slow import mostly_slow
+from test_certified import ALL, HOST, MAKERS, fractions
+from test_certified import check as check_bounds
 
 import portmp as mp
 from portmp import formats, networks
@@ -22,10 +26,6 @@ from portmp.networks.normwise import HELD, SIZES
 from portmp.routines import normwise
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.reduce import launch as reductions
-from tests.hunting import FOUND
-from tests.slow import mostly_slow
-from tests.test_certified import ALL, HOST, MAKERS, fractions
-from tests.test_certified import check as check_bounds
 
 NORMWISE: dict[str, Any] = {"bound": "normwise"}
 LEAST = {"float32": -149, "float64": -1074}

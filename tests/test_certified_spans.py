@@ -7,18 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-import portmp as mp
-from portmp import definition, formats, networks
-from portmp.backends.base import Device
-from portmp.formats import Format, inputs
-from portmp.networks import bounded, evaluator
-from portmp.networks.bounded import SPANS
-from portmp.routines import spans
-from portmp.routines.gemm import launch as products
-from portmp.routines.gemm.schedule import GemmSchedule
-from tests.slow import mostly_slow
-from tests.test_certified import (
+from slow import mostly_slow
+from test_certified import (
     ALL,
     HOST,
     MAKERS,
@@ -30,6 +20,16 @@ from tests.test_certified import (
     named,
     uniform,
 )
+
+import portmp as mp
+from portmp import definition, formats, networks
+from portmp.backends.base import Device
+from portmp.formats import Format, inputs
+from portmp.networks import bounded, evaluator
+from portmp.networks.bounded import SPANS
+from portmp.routines import spans
+from portmp.routines.gemm import launch as products
+from portmp.routines.gemm.schedule import GemmSchedule
 
 OPTIMISED = False
 STEPS = definition.SLAB + definition.SPAN + 13

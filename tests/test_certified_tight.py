@@ -10,6 +10,8 @@ from typing import Any
 import gmpy2
 import numpy as np
 import pytest
+from slow import mostly_slow, slow
+from test_certified_hostile import CASES, HOST, LONG, RANGE, Sums, exact, number
 
 import portmp as mp
 from portmp import formats
@@ -17,8 +19,6 @@ from portmp.arrays.array import Array
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import inputs
-from tests.slow import mostly_slow, slow
-from tests.test_certified_hostile import CASES, HOST, LONG, RANGE, Sums, exact, number
 
 OPTIMISED = False
 ALL = [*formats.STANDARD, *formats.STORED]

@@ -10,6 +10,7 @@ from typing import Any
 import gmpy2
 import numpy as np
 import pytest
+from slow import mostly_slow, slow
 
 import portmp as mp
 from portmp import formats
@@ -20,7 +21,6 @@ from portmp.routines.exact import launch
 from portmp.routines.exact.accumulator import HELD, LONGEST, SAFE, SMALLEST, LongAccumulator
 from portmp.routines.reference import Host
 from portmp.verify import cases, command
-from tests.slow import mostly_slow, slow
 
 OPTIMISED = False
 HOST = "host:0"
