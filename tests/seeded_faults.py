@@ -554,6 +554,14 @@ FAULTS = (
         "verifying_on_all",
     ),
     Fault(
+        "kernels of users: OpenCL's block memory is aligned for bytes",
+        "portmp/codegen/platform.py",
+        "__local ulong2 *dynamic_",
+        "__local char *dynamic_",
+        "test_kernel_words.py",
+        "aligned_by_its_type",
+    ),
+    Fault(
         "kernels: a note without traits",
         "portmp/runtime/program.py",
         "device.platform, device.traits, unit)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from portmp.backends.base import Device
 from portmp.codegen import platform
 from portmp.errors import ArgumentError, LaunchError, PortmpError, RenderError
 from portmp.kernels.words.atomics import ATOMICS
+from portmp.kernels.words.base import ALIGNMENT
 
 OPTIMISED = False
 
@@ -219,7 +221,10 @@ def test_what_an_atomic_gives(dtype: str, anywhere: Device) -> None:
 
 
 def test_dynamic_block_memory(anywhere: Device) -> None:
-    """Two arrays whose sizes a call decides, beside one whose size is a number."""
+    """Two arrays whose sizes a call decides, beside one whose size is a number.
+
+    They begin at multiples of 16 bytes; OpenCL's drivers align them for what pointers point to.
+    """
     turned = kernel(
         """
         ${shared(uint64, "fixed", 3)}
@@ -235,7 +240,8 @@ def test_dynamic_block_memory(anywhere: Device) -> None:
         ${barrier()}
         if (t < n) {
             ${store("y", "t", "values[places[2 * t + 1]]")}
-            ${store("k", "t", "places[2 * t] + (int)fixed[t % 3]")}
+            const ${uint64} rest = (${uint64})values % 16 + (${uint64})places % 16;
+            ${store("k", "t", "places[2 * t] + (int)fixed[t % 3] + (int)rest")}
         }
         """,
         "turn(x: in [n], y: out [n], k: out int32 [n])",
@@ -247,6 +253,13 @@ def test_dynamic_block_memory(anywhere: Device) -> None:
         y, k = turned(x=x)
         assert y.to_fractions() == x.to_fractions()[::-1]
         assert k.to_numpy().tolist() == [n - t + 5 for t in range(n)]
+
+
+def test_dynamic_block_memory_is_aligned_by_its_type() -> None:
+    """Drivers align a parameter for what it points to; NVIDIA's for no more than that."""
+    cltypes = pytest.importorskip("pyopencl.cltypes")
+    named = re.fullmatch(r"__local (\w+) \*dynamic_", platform.get("opencl").dynamic_parameter)
+    assert named and np.dtype(getattr(cltypes, named[1])).itemsize == ALIGNMENT
 
 
 def test_dynamic_block_memory_alone(anywhere: Device) -> None:

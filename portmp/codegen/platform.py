@@ -25,8 +25,7 @@ class Traits:
     root and a division. ``dot4``: products of four bytes are summed by ``assembly``, or ``plain``,
     which compilers may turn into an instruction. ``exchange``: how threads of a warp exchange
     numbers, an ``instruction``, or ``memory`` where there is none. ``wide_atomics``: whether there
-    are atomic operations on 64 bits. ``anchored``: block memory whose size a call decides needs
-    some of a fixed size beside it. ``vector_bits``: the longest explicit vectors that the
+    are atomic operations on 64 bits. ``vector_bits``: the longest explicit vectors that the
     device's compiler is given.
     """
 
@@ -38,7 +37,6 @@ class Traits:
     dot4: str = "plain"
     exchange: str = "instruction"
     wide_atomics: bool = True
-    anchored: bool = False
     vector_bits: int = 512
 
 
@@ -64,9 +62,10 @@ class Platform:
     ``from`` of this warp, {0}: its lanes less one. ``atomics``: by operation and type, {0}: an
     address, then numbers; others are made from compare_and_swap. ``wide_atomics``: lines that
     those of 64 bits need. ``dynamic_shared``: what declares block memory whose size a launch
-    decides, dynamic_, or ``dynamic_parameter`` where it is one. ``library``: functions by name and
-    word, of which nothing is promised. ``vector_names``: what types of vectors begin with,
-    ``vector_of``: a type and its members. ``bits``: functions of an integer by name and bytes.
+    decides, dynamic_, or ``dynamic_parameter`` where it is one; it begins at a multiple of 16
+    bytes. ``library``: functions by name and word, of which nothing is promised.
+    ``vector_names``: what types of vectors begin with, ``vector_of``: a type and its members.
+    ``bits``: functions of an integer by name and bytes.
     ``fences``: statements that order a thread's accesses to the memory of its block, or of the
     device. ``grid_barrier``: where blocks may wait for each other, the statements to ``wait`` for
     all and, at the end, to ``leave`` the barrier as it was: {0} points to a counter, at first 0, of
@@ -377,7 +376,7 @@ OPENCL = Platform(
     atomics={(op, kind): _ATOMICS_32[op] for kind in ("int32", "uint32") for op in _ATOMICS_32}
     | {(op, kind): _ATOMICS_64[op] for kind in ("int64", "uint64") for op in _ATOMICS_64},
     wide_atomics=("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable",),
-    dynamic_parameter="__local char *dynamic_",
+    dynamic_parameter="__local ulong2 *dynamic_",
     exchange={
         "assembly": (
             'int y; asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, -1;" '

@@ -221,7 +221,6 @@ class ClDevice(Device):
             dot4=_dot4(self.properties),
             exchange=_exchange(self.properties),
             wide_atomics="cl_khr_int64_base_atomics" in handle.extensions,
-            anchored=_anchored(self.properties),
             vector_bits=_vector_bits(handle),
         )
         self.compiler = OpenclCompiler(self.context, handle)
@@ -397,13 +396,6 @@ def _dot4(facts: Properties) -> str:
     """The trait: NVIDIA's instruction came with compute capability 6.1."""
     number = facts.arch.removeprefix("sm_")
     return "assembly" if number.isdigit() and int(number) >= 61 else "plain"
-
-
-def _anchored(facts: Properties) -> bool:
-    """The trait: with NVIDIA's driver 580 on Hopper, kernels without block memory of a fixed size
-    cannot reach that of a call's size (OUT_OF_RESOURCES).
-    """
-    return facts.vendor.startswith("NVIDIA")
 
 
 def _exchange(facts: Properties) -> str:

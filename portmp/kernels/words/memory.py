@@ -21,7 +21,7 @@ class Memory(Base):
         """Block memory of this type and size; it stands at the beginning of a kernel's body.
 
         Sizes are numbers; or one text of the kernel's sizes, such as ``"n + 2"``, which each call
-        decides. Such an array has one axis.
+        decides. Such an array has one axis, and begins at a multiple of 16 bytes.
         """
         memory = self.memory[self._current("shared")]
         kind = typed("shared", kind)
@@ -53,11 +53,8 @@ class Memory(Base):
         memory.dynamic.append((kind.bytes, size))
         memory.arrays[name] = kind, 1
         pointer = self.platform.shared_pointer.format(kind)
-        declared = f"{pointer}{name} = ({pointer.strip()})({' + '.join(['dynamic_', *parts])});"
-        if self.traits.anchored and not parts:
-            # volatile: compilers leave memory out that nothing needs
-            return f"volatile {self.platform.shared} int anchor_[1]; anchor_[0] = 0; {declared}"
-        return declared
+        first = f"({self.platform.shared_pointer.format('char').strip()})dynamic_"
+        return f"{pointer}{name} = ({pointer.strip()})({' + '.join([first, *parts])});"
 
     def constant(self, kind: str, name: str, numbers: Sequence[object]) -> str:
         """The name of a table of constants in constant memory, rounded correctly to the type.
