@@ -12,7 +12,7 @@ import os
 import re
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
@@ -118,6 +118,14 @@ class Queue(ABC):
     """An in-order stream of copies and launches on one device."""
 
     device: Device
+    plans: Any = None
+    """What ``runtime.launch`` keeps for calls that come again."""
+    notes: bool = False
+    """Whether launches are noted for later: then work must be launches alone."""
+
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        """New memory, with undefined content, for what this queue does: a buffer for each size."""
+        return self.device.allocate_parts(sizes)
 
     @abstractmethod
     def write(
@@ -175,11 +183,13 @@ class Queue(ABC):
         grid: Dim3,
         block: Dim3,
         args: Sequence[Argument],
-        places: Sequence[int],
+        places: Mapping[int, int],
     ) -> Callable[[Sequence[Argument]], None]:
-        """What launches a kernel with other numbers at some *places* of *args*; for many threads.
+        """What launches a kernel with other arguments at some *places*; for many threads.
 
-        The numbers keep their types. It records nothing, and need not keep memory that *args* name.
+        What is launched is given a sequence: argument i is its element ``places[i]``. Those of
+        *args* tell whether it is memory or a number, which keeps its type. It records nothing,
+        and need not keep memory that *args* name.
         """
         self._check(kernel, grid, block)
         return self._relauncher(kernel, grid, block, args, places)
@@ -218,14 +228,14 @@ class Queue(ABC):
         grid: Dim3,
         block: Dim3,
         args: Sequence[Argument],
-        places: Sequence[int],
+        places: Mapping[int, int],
     ) -> Callable[[Sequence[Argument]], None]:
         """``relauncher`` once grid and block are checked."""
 
-        def run(numbers: Sequence[Argument]) -> None:
+        def run(given: Sequence[Argument]) -> None:
             changed = list(args)
-            for place, number in zip(places, numbers, strict=True):
-                changed[place] = number
+            for place, index in places.items():
+                changed[place] = given[index]
             self._launcher(kernel, grid, block, changed)()
 
         return run
@@ -304,24 +314,24 @@ class _Recorder(threading.local):
             self.launches = before
 
 
-_recorder = _Recorder()
+recorder = _Recorder()
 
 
 def _do(launch: Launch) -> None:
     """Launch, and record it where this thread's launches are collected."""
-    recorded = _recorder.launches
+    recorded = recorder.launches
     if recorded is None:
         launch.run()
         return
     # What one device launches on another to do this is no launch of its own.
-    with _recorder.into(None):
+    with recorder.into(None):
         launch.run()
     recorded.append(launch)
 
 
 def is_recording() -> bool:
     """Whether this thread's launches are collected: then work must be launches alone."""
-    return _recorder.launches is not None
+    return recorder.launches is not None
 
 
 @contextlib.contextmanager
@@ -331,7 +341,7 @@ def recording() -> Iterator[list[Launch]]:
     Only launches: the work must need no copies, and take its operands where it leaves them.
     """
     launches: list[Launch] = []
-    with _recorder.into(launches):
+    with recorder.into(launches):
         yield launches
 
 

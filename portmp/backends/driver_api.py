@@ -12,7 +12,7 @@ import sys
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from operator import attrgetter
@@ -101,6 +101,17 @@ class Names:
     extra: int | None
     lists: bool
 
+
+_WORDS: dict[type, tuple[str, int]] = {
+    int: ("q", 8),
+    np.int32: ("i", 4),
+    np.int64: ("q", 8),
+    np.uint32: ("I", 4),
+    np.uint64: ("Q", 8),
+    np.float32: ("f", 4),
+    np.float64: ("d", 8),
+}
+"""The same types: what memoryview calls them, and their bytes."""
 
 _TIMED_EVENT = 0
 _NON_BLOCKING = 1
@@ -469,17 +480,29 @@ class GpuQueue(Queue):
         grid: Dim3,
         block: Dim3,
         args: Sequence[Argument],
-        places: Sequence[int],
+        places: Mapping[int, int],
     ) -> Callable[[Sequence[Argument]], None]:
-        packed, launch = self._packed(kernel, grid, block, args)
+        held = [0 if i in places and isinstance(a, Buffer) else a for i, a in enumerate(args)]
+        packed, launch = self._packed(kernel, grid, block, held)
         packed.pack()
-        lock, values = threading.Lock(), packed.values
+        words: Any = memoryview(packed.memory.words).cast("B")
+        lock = threading.Lock()
+        pointers, numbers = words.cast("Q"), []
+        first, memory = packed.memory.first // 8, []
+        for place, index in places.items():
+            kind = type(args[place])
+            if isinstance(args[place], Buffer):
+                memory.append((first + place, index))
+            else:
+                code, size = _WORDS[kind]
+                numbers.append((words.cast(code), (first + place) * 8 // size, index))
 
-        def run(numbers: Sequence[Argument]) -> None:
+        def run(given: Sequence[Any]) -> None:
             with lock:
-                for place, number in zip(places, numbers, strict=True):
-                    values[place] = number
-                packed.pack()
+                for slot, index in memory:
+                    pointers[slot] = given[index].pointer
+                for typed, slot, index in numbers:
+                    typed[slot] = given[index]
                 launch()
 
         return run

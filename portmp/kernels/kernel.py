@@ -459,7 +459,9 @@ class Kernel:
         elif not self._numbers:
             prepared.again = Launch(run, launched)
         elif plan.grid:
-            prepared.with_numbers = queue.relauncher(plan.loaded, grid, block, launched, places)
+            prepared.with_numbers = queue.relauncher(
+                plan.loaded, grid, block, launched, {place: i for i, place in enumerate(places)}
+            )
 
     def _arguments(
         self, parts: Sequence[list[Argument] | Parameter], given: Mapping[str, Any]

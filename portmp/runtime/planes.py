@@ -8,10 +8,9 @@ all planes. Numbers is the same of plain integers and truth values, which have o
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -56,53 +55,52 @@ def broadcast_strides(shape: Shape, strides: Shape, wanted: Sequence[int]) -> Sh
     return (0,) * lead + tuple([0 if n == 1 != want else step for n, step, want in rest])
 
 
-@dataclass(frozen=True, eq=False)
-class View(ABC, Generic[Elements]):
+class View(Generic[Elements]):
     """A strided view of planes in device memory: ``buffers[i]`` holds numbers of ``parts[i]``.
 
-    All planes have the view's shape, strides and start, which count *elements*.
+    All planes have the view's shape, strides and start, which count *elements*. A view is not
+    changed once it is made.
     """
 
+    __slots__ = ("__weakref__", "buffers", "elements", "queue", "shape", "start", "strides")
     elements: Elements
-    shape: Shape
-    strides: Shape
-    start: int
-    buffers: tuple[Buffer, ...]
-    queue: Queue
+
+    def __init__(
+        self,
+        elements: Elements,
+        shape: Shape,
+        strides: Shape,
+        start: int,
+        buffers: tuple[Buffer, ...],
+        queue: Queue,
+    ) -> None:
+        self.elements = elements
+        self.shape = shape
+        self.strides = strides
+        self.start = start
+        self.buffers = buffers
+        self.queue = queue
 
     @property
-    @abstractmethod
     def parts(self) -> tuple[str, ...]:
         """The dtypes of the planes."""
+        raise NotImplementedError
 
     def view(self, shape: Sequence[int], strides: Sequence[int], start: int) -> Self:
         """Another view of the same memory."""
-        return self._like(tuple(shape), tuple(strides), start, self.queue)
-
-    def _like(self, shape: Shape, strides: Shape, start: int, queue: Queue) -> Self:
-        """The same buffers. A frozen class sets fields one by one, which takes thrice as long."""
-        found = object.__new__(type(self))
-        found.__dict__.update(
-            elements=self.elements,
-            shape=shape,
-            strides=strides,
-            start=start,
-            buffers=self.buffers,
-            queue=queue,
-        )
-        return found
+        shape, strides = tuple(shape), tuple(strides)
+        return type(self)(self.elements, shape, strides, start, self.buffers, self.queue)
 
     def in_queue(self, queue: Queue) -> Self:
         """The same memory in another queue, whose further work comes after this one's so far."""
         if queue is self.queue:
             return self
         queue.wait(self.queue.record())
-        return self._like(self.shape, self.strides, self.start, queue)
+        place = self.shape, self.strides, self.start
+        return type(self)(self.elements, *place, self.buffers, queue)
 
-    @property
-    def device(self) -> Device:
-        """The device that holds the planes."""
-        return self.queue.device
+    device: Device = property(attrgetter("queue.device"))  # type: ignore[assignment]
+    """The device that holds the planes."""
 
     @property
     def size(self) -> int:
@@ -114,7 +112,7 @@ class View(ABC, Generic[Elements]):
         """Number of axes."""
         return len(self.shape)
 
-    @cached_property
+    @property
     def place(self) -> Place:
         """Where the view's elements lie in its buffers."""
         return Place(self.shape, self.strides, self.start)
@@ -272,10 +270,9 @@ class View(ABC, Generic[Elements]):
 class Planes(View[Format]):
     """Limb planes of a format."""
 
-    @property
-    def format(self) -> Format:
-        """The number format of the elements."""
-        return self.elements
+    __slots__ = ()
+    format: Format = View.elements  # type: ignore[misc]
+    """The number format of the elements, by another name."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -306,10 +303,9 @@ class Planes(View[Format]):
 class Numbers(View[str]):
     """One plane of plain numbers, of a dtype of NumPy."""
 
-    @property
-    def dtype(self) -> str:
-        """The name of the numbers' dtype."""
-        return self.elements
+    __slots__ = ()
+    dtype: str = View.elements  # type: ignore[misc]
+    """The name of the numbers' dtype, by another name."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -343,30 +339,57 @@ class Numbers(View[str]):
 
 def allocate_numbers(dtype: str, shape: Sequence[int], queue: Queue) -> Numbers:
     """New memory for plain numbers, with undefined content."""
-    check_process(queue.device)
-    size = max(math.prod(shape), 1) * np.dtype(dtype).itemsize
-    buffers = queue.device.allocate_parts([size])
-    return Numbers(dtype, tuple(shape), dense_strides(shape), 0, buffers, queue)
+    numbers: Numbers = blank(dtype, tuple(shape)).made(queue)
+    return numbers
 
 
 def allocate_together(dtype: str, shapes: Sequence[Shape], queue: Queue) -> list[Numbers]:
     """The same for several shapes, in one allocation."""
     check_process(queue.device)
     sizes = [max(math.prod(shape), 1) * np.dtype(dtype).itemsize for shape in shapes]
-    buffers = queue.device.allocate_parts(sizes)
+    buffers = queue.allocate_parts(sizes)
     return [
         Numbers(dtype, shape, dense_strides(shape), 0, (buffer,), queue)
         for shape, buffer in zip(shapes, buffers, strict=True)
     ]
 
 
+class Blank(NamedTuple):
+    """Dense views of one kind that are to be made."""
+
+    kind: type[View[Any]]
+    elements: Any
+    shape: Shape
+    strides: Shape
+    sizes: tuple[int, ...]
+    """Bytes of each plane."""
+
+    def made(self, queue: Queue) -> Any:
+        """One, in new memory with undefined content."""
+        check_process(queue.device)
+        buffers = queue.allocate_parts(self.sizes)
+        return self.kind(self.elements, self.shape, self.strides, 0, buffers, queue)
+
+
+@lru_cache(maxsize=4096)
+def blank(elements: Format | str, shape: Shape) -> Blank:
+    """What makes planes of a format, or plain numbers of a dtype."""
+    kind: Any = Planes if isinstance(elements, Format) else Numbers
+    parts = elements.parts if isinstance(elements, Format) else (elements,)
+    size = max(math.prod(shape), 1)
+    sizes = tuple([size * np.dtype(part).itemsize for part in parts])
+    return Blank(kind, elements, shape, dense_strides(shape), sizes)
+
+
+def blank_like(view: View[Any]) -> Blank:
+    """What makes dense views of the same elements and shape."""
+    return blank(view.elements, view.shape)
+
+
 def allocate(form: Format, shape: Sequence[int], queue: Queue) -> Planes:
     """New planes with undefined content."""
-    check_process(queue.device)
-    size = max(math.prod(shape), 1)
-    sizes = [size * np.dtype(part).itemsize for part in form.parts]
-    buffers = queue.device.allocate_parts(sizes)
-    return Planes(form, tuple(shape), dense_strides(shape), 0, buffers, queue)
+    planes: Planes = blank(form, tuple(shape)).made(queue)
+    return planes
 
 
 def upload(form: Format, host: Host, queue: Queue) -> Planes:
@@ -386,7 +409,9 @@ def copied(source: View[Any], target: View[Any]) -> bool:
 
     False, and nothing is done, for GPUs, for more elements, and where launches are recorded.
     """
-    if target.device.properties.kind != "cpu" or is_recording() or not target.size:
+    if target.device.properties.kind != "cpu" or not target.size:
+        return False
+    if is_recording() or target.queue.notes:
         return False
     check_process(target.device)
     spans = [view._span() for view in (source, target)]

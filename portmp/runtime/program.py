@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -45,24 +45,29 @@ class _Watchers(threading.local):
         self.lists: list[list[KernelSpec]] = []
 
 
-_watchers = _Watchers()
+watchers = _Watchers()
 
 
 @contextlib.contextmanager
 def watching() -> Iterator[list[KernelSpec]]:
     """Collect what this thread looks up inside: the kernels, and so the schedules, of a call."""
     seen: list[KernelSpec] = []
-    _watchers.lists.append(seen)
+    watchers.lists.append(seen)
     try:
         yield seen
     finally:
-        _watchers.lists = [s for s in _watchers.lists if s is not seen]
+        watchers.lists = [s for s in watchers.lists if s is not seen]
+
+
+def saw(specs: Iterable[KernelSpec]) -> None:
+    """Tell those who collect what this thread looks up."""
+    for seen in watchers.lists:
+        seen.extend(specs)
 
 
 def kernels(device: Device, *unit: KernelSpec) -> dict[str, Kernel]:
     """The kernels of *unit* on *device*: loaded before, from the disk cache, or compiled."""
-    for seen in _watchers.lists:
-        seen.extend(unit)
+    saw(unit)
     key = (device.traits, unit)
     mine = _loaded.get(device)
     if mine is None:

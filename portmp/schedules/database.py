@@ -269,8 +269,18 @@ def _index() -> dict[Key, Entry]:
     return found
 
 
+class _Edition:
+    """Counts how often the databases were read: plans of an earlier reading are old."""
+
+    number = 0
+
+
+edition = _Edition()
+
+
 def reload() -> None:
     """Read the databases again."""
+    edition.number += 1
     users.cache_clear()
     kernels.cache_clear()
     _index.cache_clear()

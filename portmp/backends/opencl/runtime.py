@@ -6,7 +6,7 @@ import contextlib
 import re
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ class ClBuffer(Buffer):
 KEPT, BLOCKS = 16, 256
 """Of memory given back one part in so many is kept for the next arrays; and so many blocks."""
 
-_SCALARS: dict[type, type | None] = {ClBuffer: None, LaunchMemory: None, int: np.int64}
+_SCALARS: dict[type | None, type | None] = {LaunchMemory: None, int: np.int64}
 """Types that pyopencl names otherwise."""
 
 
@@ -141,7 +141,7 @@ class ClQueue(Queue):
     def _launcher(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
     ) -> Callable[[], None]:
-        launch = self._relauncher(kernel, grid, block, args, ())
+        launch = self._relauncher(kernel, grid, block, args, {})
         return partial(launch, ())
 
     def _relauncher(
@@ -150,10 +150,12 @@ class ClQueue(Queue):
         grid: Dim3,
         block: Dim3,
         args: Sequence[Argument],
-        places: Sequence[int],
+        places: Mapping[int, int],
     ) -> Callable[[Sequence[Argument]], None]:
         assert isinstance(kernel, ClKernel)
         values = [a.mem if type(a) is ClBuffer else a for a in args]
+        memory = [(i, n) for i, n in places.items() if isinstance(args[i], Buffer)]
+        numbers = [(i, n) for i, n in places.items() if not isinstance(args[i], Buffer)]
         if args and type(args[-1]) is LaunchMemory:
             values[-1] = self._cl.LocalMemory(max(args[-1].nbytes, 1))
         size = tuple(g * b for g, b in zip(grid, block, strict=True))
@@ -162,16 +164,19 @@ class ClQueue(Queue):
         if not kernel.typed:
             with self._explained(f"kernel {kernel.name}", LaunchError), lock:
                 # Untyped, pyopencl finds each argument's type anew: microseconds an argument.
-                handle.set_scalar_arg_dtypes([_SCALARS.get(type(a), type(a)) for a in args])
+                kinds = [None if isinstance(a, Buffer) else type(a) for a in args]
+                handle.set_scalar_arg_dtypes([_SCALARS.get(a, a) for a in kinds])
                 kernel.typed = True
 
-        def run(numbers: Sequence[Argument]) -> None:
+        def run(given: Sequence[Any]) -> None:
             # Arguments belong to the kernel object, which all threads share. An object for each
             # launch that is repeated would take longer to make than most save.
             try:
                 with lock:
-                    for place, number in zip(places, numbers, strict=True):
-                        values[place] = number
+                    for place, index in memory:
+                        values[place] = given[index].mem
+                    for place, index in numbers:
+                        values[place] = given[index]
                     handle.set_args(*values)
                     enqueue(queue, handle, size, block)
             except self._cl.Error as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 from portmp import formats
@@ -18,17 +18,8 @@ from portmp.routines import axes, base
 from portmp.routines.elementwise import reference
 from portmp.routines.elementwise import schedule as schedules
 from portmp.routines.elementwise.schedule import FlatSchedule
-from portmp.runtime import program
-from portmp.runtime.planes import (
-    Numbers,
-    Place,
-    Planes,
-    View,
-    allocate,
-    broadcast_strides,
-    copied,
-    dense_strides,
-)
+from portmp.runtime import launch, program
+from portmp.runtime.planes import Numbers, Planes, allocate, blank_like, copied, dense_strides
 
 NAMES = ("x", "y", "z")
 THREADS = 256
@@ -87,115 +78,115 @@ def apply(
     At least one operand is Planes. Scalars are limbs in the word type; messages call the
     operands *names*. Returns *out*.
     """
-    arrays = {n: o for n, o in zip(names, operands, strict=False) if isinstance(o, Planes)}
-    first = next(iter(arrays.values()))
-    form = first.format
-    base.same(form, **arrays)
-    shape = axes.common_shape(op, list(arrays.values()))
-    target = base.output(out, first, shape)
-    for name, planes in arrays.items():
-        if not target.same_view(planes) and target.overlaps(planes):
-            raise ArgumentError(f"out: overlaps {name} without being the same view")
-    if op == "copy" and schedule is None and copied(first.broadcast_to(shape), target):
-        return target
-    _run(op, form, operands, target, schedule)
-    return target
+    if op == "copy" and schedule is None and _is_copied(operands[0], out):
+        return out  # type: ignore[return-value]
+    kept, key, plan = launch.find((apply, op, schedule), (*operands, out))
+    if plan is None:
+        first, shape = _checked(op, operands, names)
+        target = base.output(out, first, shape)
+        call = _Call(op, first.format, schedule)
+        plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
+    if out is None:
+        out = plan.new()
+    else:
+        _refuse_shift(out, operands, names)
+    plan.run((*operands, out))
+    return out
 
 
 def tested(
     test: str, operands: Sequence[Operand], out: Numbers | None = None, names: Sequence[str] = NAMES
 ) -> Numbers:
     """The answers to one of TESTS for each element, with broadcasting: truth values."""
+    kept, key, plan = launch.find((tested, test), (*operands, out))
+    if plan is None:
+        first, shape = _checked(test, operands, names)
+        target = base.output_numbers(out, "bool", shape, first.queue)
+        call = _Call(TESTS[test].op, first.format, None, test=test)
+        plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
+    out = plan.new() if out is None else out
+    plan.run((*operands, out))
+    return out
+
+
+def _checked(
+    op: str, operands: Sequence[Operand], names: Sequence[str]
+) -> tuple[Planes, tuple[int, ...]]:
+    """The first operand that is an array, and the shape of the result."""
     arrays = {n: o for n, o in zip(names, operands, strict=False) if isinstance(o, Planes)}
     first = next(iter(arrays.values()))
     base.same(first.format, **arrays)
-    shape = axes.common_shape(test, list(arrays.values()))
-    target = base.output_numbers(out, "bool", shape, first.queue)
-    _run(TESTS[test].op, first.format, operands, target, test=test)
-    return target
+    return first, axes.common_shape(op, list(arrays.values()))
 
 
-def _run(
-    op: str,
-    form: Format,
-    operands: Sequence[Operand],
-    out: View[Any],
-    schedule: FlatSchedule | None = None,
-    source: str = "",
-    test: str = "",
-) -> None:
-    if not out.size:
-        return
-    if out.device.by_reference:
-        holds = TESTS[test].holds if test else None
-        base.on_host(out, partial(reference.elementwise, form, op, holds=holds), *operands)
-        return
-    if schedule is None:
-        schedule = schedules.flat(
-            formats.get(source) if source and not form.coded else form, out.device
-        )
-    places = tuple([o.place if isinstance(o, Planes) else None for o in operands])
-    threads = base.threads(out.device, THREADS)
-    plan = _planned(op, form.name, schedule, out.place, places, source, threads, test)
-    kernel = program.kernels(out.device, plan.kernel)[plan.kernel.name]
-    args: list[Argument] = [*plan.sizes]
-    for operand, strides in zip((*operands, out), plan.strides, strict=True):
-        args += base.strided(operand, *strides) if isinstance(operand, View) else operand
-    out.queue.launch(kernel, (plan.blocks, 1, 1), (plan.threads, 1, 1), args)
+def _refuse_shift(out: Planes, operands: Sequence[Operand], names: Sequence[str]) -> None:
+    """Refuse an output that shares memory with an operand of which it is not the same view."""
+    for name, operand in zip(names, operands, strict=False):
+        if isinstance(operand, Planes) and operand.buffers[0] is out.buffers[0]:
+            if not out.same_view(operand) and out.overlaps(operand):
+                raise ArgumentError(f"out: overlaps {name} without being the same view")
+
+
+def _is_copied(x: Operand, out: Planes | None) -> bool:
+    """Whether the host has copied the few elements of x to *out*."""
+    if out is None or not isinstance(x, Planes):
+        return False
+    return out.format is x.format and copied(x.broadcast_to(out.shape), out)
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """A launch: ``sizes`` are the number of elements and all axes' lengths but the first's.
+class _Call:
+    """An operator with what its launch does not find in its operands.
 
-    ``strides``: of each operand and the output those that the kernel is told.
+    *source*: the format of x where it is another one of *form*'s words; *test*: one of TESTS.
     """
 
-    kernel: KernelSpec
-    sizes: tuple[int, ...]
-    strides: tuple[tuple[int, ...], ...]
-    blocks: int
-    threads: int
+    op: str
+    form: Format
+    schedule: FlatSchedule | None = None
+    source: str = ""
+    test: str = ""
 
+    def compute(self, *views: Any) -> None:
+        """Fill the last of *views* by the reference."""
+        holds = TESTS[self.test].holds if self.test else None
+        *operands, out = views
+        base.on_host(
+            out, partial(reference.elementwise, self.form, self.op, holds=holds), *operands
+        )
 
-@lru_cache(maxsize=4096)
-def _planned(
-    op: str,
-    form: str,
-    schedule: FlatSchedule,
-    out: Place,
-    operands: tuple[Place | None, ...],
-    source: str,
-    threads: int,
-    test: str,
-) -> _Plan:
-    """How to launch operator *op* on operands that lie there; None: scalars."""
-    shape, out_strides, start = out
-    views = {
-        i: broadcast_strides(place.shape, place.strides, shape)
-        for i, place in enumerate(operands)
-        if place
-    }
-    sizes, strides = axes.collapsed(shape, [out_strides, *views.values()])
-    dense = dense_strides(sizes)
-    by_operand = dict(zip(views, strides[1:], strict=True))
-    access = tuple(
-        "value" if i not in views else "contiguous" if by_operand[i] == dense else "strided"
-        for i in range(len(operands))
-    )
-    starts = [start, *(place.start for place in operands if place)]
-    coded = any(formats.get(name).coded for name in (form, source) if name)
-    schedule = fitted(schedule, test or op, coded, access, strides[0], starts, threads)
-    told = [by_operand[i] if kind == "strided" else () for i, kind in enumerate(access)]
-    size = math.prod(sizes)
-    each = schedule.items * schedule.width * schedule.elements_per_access
-    return _Plan(
-        kernel_spec(form, op, access, len(sizes), schedule, source, test),
-        (size, *sizes[1:]),
-        (*told, strides[0]),
-        base.blocks(size, schedule.threads * each),
-        schedule.threads,
-    )
+    def launch(self, *views: Any) -> None:
+        """The same by a kernel."""
+        *operands, out = views
+        if not out.size:
+            return
+        source, form = self.source, self.form
+        schedule = self.schedule or schedules.flat(
+            formats.get(source) if source and not form.coded else form, out.device
+        )
+        arrays = {i: o for i, o in enumerate(operands) if isinstance(o, Planes)}
+        sizes, strides = axes.collapsed(
+            out.shape, [o.broadcast_to(out.shape).strides for o in (out, *arrays.values())]
+        )
+        dense = dense_strides(sizes)
+        told = dict(zip(arrays, strides[1:], strict=True))
+        access = tuple(
+            "value" if i not in arrays else "contiguous" if told[i] == dense else "strided"
+            for i in range(len(operands))
+        )
+        starts = [out.start, *(o.start for o in arrays.values())]
+        coded = any(formats.get(name).coded for name in (form.name, source) if name)
+        threads = base.threads(out.device, THREADS)
+        s = fitted(schedule, self.test or self.op, coded, access, strides[0], starts, threads)
+        key = kernel_spec(form.name, self.op, access, len(sizes), s, source, self.test)
+        args: list[Argument] = [math.prod(sizes), *sizes[1:]]
+        for i, operand in enumerate(operands):
+            steps = told[i] if access[i] == "strided" else ()
+            args += base.strided(operand, *steps) if i in arrays else operand
+        args += base.strided(out, *strides[0])
+        count = base.blocks(math.prod(sizes), s.threads * s.items * s.width * s.elements_per_access)
+        kernel = program.kernels(out.device, key)[key.name]
+        out.queue.launch(kernel, (count, 1, 1), (s.threads, 1, 1), args)
 
 
 def fitted(
@@ -244,8 +235,13 @@ def converts(source: Format, target: Format) -> bool:
 
 def converted(x: Planes, form: Format) -> Planes:
     """Dense planes in another format of the same words: decoded and encoded on the device."""
-    out = allocate(form, x.shape, x.queue)
-    _run("copy", form, [x], out, source=x.format.name)
+    kept, key, plan = launch.find((converted, form), (x,))
+    if plan is None:
+        call = _Call("copy", form, source=x.format.name)
+        target = allocate(form, x.shape, x.queue)
+        plan = kept.plan(key, (x, target), call.launch, call.compute, blank_like(target))
+    out: Planes = plan.new()
+    plan.run((x, out))
     return out
 
 

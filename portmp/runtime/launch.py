@@ -1,0 +1,237 @@
+"""Launches that are planned once: kernels, blocks and arguments, all but memory and numbers.
+
+A plan is made by running what launches a routine's kernels on stand-ins for its operands, in a
+queue that only notes what it is given. Calls whose operands lie in the same way then give memory
+and numbers to what was noted. So a routine is written once, and nothing of it runs again but its
+kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp.backends.base import (
+    Argument,
+    Buffer,
+    Device,
+    Dim3,
+    Kernel,
+    Queue,
+    check_process,
+    recorder,
+)
+from portmp.codegen.kernel_spec import KernelSpec
+from portmp.errors import DeviceError
+from portmp.runtime import program
+from portmp.runtime.planes import Blank, View
+from portmp.schedules import database
+
+MOST = 4096
+"""Plans that a queue keeps."""
+
+Number = np.generic
+Given = View[Any] | Sequence[Number]
+"""An operand of a call: a view of memory, or the limbs of a number."""
+
+
+class Memory(Buffer):
+    """What stands in a plan for memory: that number ``index`` of those that a call gives."""
+
+    def __init__(self, device: Device, nbytes: int, index: int) -> None:
+        self.device = device
+        self.nbytes = nbytes
+        self.index = index
+
+
+class Limb:
+    """What stands in a plan for a word of a number, of a type of NumPy's; it equals none."""
+
+    __slots__ = ("index", "kind")
+
+    def __init__(self, kind: type[Number], index: int) -> None:
+        self.kind = kind
+        self.index = index
+
+
+class Step(NamedTuple):
+    """A launch with stand-ins among its arguments; ``run`` is given what they stand for."""
+
+    kernel: Kernel
+    grid: Dim3
+    block: Dim3
+    args: Sequence[Any]
+    run: Callable[[Sequence[Any]], None]
+
+    def filled(self, held: Sequence[Any]) -> list[Argument]:
+        """The arguments of one call."""
+        return [held[a.index] if isinstance(a, (Memory, Limb)) else a for a in self.args]
+
+
+class Planner(Queue):
+    """A queue that notes launches and allocations instead of doing them."""
+
+    notes = True
+
+    held = 0
+    """How many buffers and limbs its operands have."""
+
+    def __init__(self, queue: Queue) -> None:
+        self.queue = queue
+        self.device = queue.device
+        self.steps: list[Step] = []
+        self.scratch: list[int] = []
+
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        first = self.held + len(self.scratch)
+        self.scratch += sizes
+        return tuple([Memory(self.device, n, first + i) for i, n in enumerate(sizes)])
+
+    def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Any]) -> None:
+        stand_ins = {i: a.index for i, a in enumerate(args) if isinstance(a, (Memory, Limb))}
+        typed = [a.kind(0) if isinstance(a, Limb) else a for a in args]
+        run = self.queue.relauncher(kernel, grid, block, typed, stand_ins)
+        self.steps.append(Step(kernel, grid, block, args, run))
+
+    def _refuse(self, *given: Any, **named: Any) -> Any:
+        raise DeviceError(f"{self.device.name}: what is planned is launches alone")
+
+    write = read = copy = receive = record = wait = synchronize = _launcher = _refuse
+
+
+class Plan:
+    """What a call does whose operands lie in a certain way.
+
+    ``makes``: what its result is, where the call is given no memory for it.
+    """
+
+    __slots__ = ("makes", "queue", "scratch", "specs", "steps")
+
+    def __init__(self, queue: Queue, makes: Blank | None = None) -> None:
+        self.queue = queue
+        self.makes = makes
+        self.steps: tuple[Step, ...] = ()
+        self.scratch: tuple[int, ...] = ()
+        self.specs: tuple[KernelSpec, ...] = ()
+
+    def new(self) -> Any:
+        """New memory for the result."""
+        assert self.makes is not None
+        return self.makes.made(self.queue)
+
+    def run(self, operands: Sequence[Given]) -> None:
+        """Launch it with these operands, in the order in which they were planned."""
+        queue = self.queue
+        check_process(queue.device)
+        held: list[Any] = []
+        for one in operands:
+            held += one.buffers if isinstance(one, View) else one
+        if self.scratch:
+            held += queue.allocate_parts(self.scratch)
+        if program.watchers.lists:
+            program.saw(self.specs)
+        if recorder.launches is None:
+            for step in self.steps:
+                step.run(held)
+        else:
+            for step in self.steps:
+                queue.launch(step.kernel, step.grid, step.block, step.filled(held))
+
+
+class Direct(Plan):
+    """The same where nothing is noted: by a routine's reference, or as a part of another plan."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, queue: Queue, makes: Blank | None, function: Callable[..., None]) -> None:
+        super().__init__(queue, makes)
+        self.function = function
+
+    def run(self, operands: Sequence[Given]) -> None:
+        """Do it."""
+        self.function(*operands)
+
+
+class Plans(dict[Any, Plan]):
+    """The plans of a queue, as long as its device and the databases of schedules stay as they are.
+
+    By what a call is told, and by where its operands lie. A plan that is found was checked.
+    """
+
+    def __init__(self, queue: Queue) -> None:
+        super().__init__()
+        self.queue = queue
+        self.traits = queue.device.traits
+        self.edition = database.edition.number
+
+    def plan(
+        self,
+        key: Any,
+        operands: Sequence[Given],
+        launches: Callable[..., None],
+        reference: Callable[..., None],
+        makes: Blank | None = None,
+    ) -> Plan:
+        """The new plan of what *launches* (or the *reference*, without kernels) does.
+
+        Both are called with operands, or stand-ins, in this order.
+        """
+        queue = self.queue
+        if queue.notes or queue.device.by_reference:
+            made: Plan = Direct(queue, makes, launches if queue.notes else reference)
+        else:
+            made = _planned(queue, operands, launches, makes)
+        if len(self) >= MOST:
+            self.clear()
+        self[key] = made
+        return made
+
+
+def find(what: Sequence[Any], operands: Sequence[Given | None]) -> tuple[Plans, Any, Plan | None]:
+    """The plans of the operands' queue, what this call is there and, if it came before, its plan.
+
+    *what* tells calls of a routine apart but for their operands. One of these is a view at least.
+    """
+    key = [*what]
+    queue: Any = None
+    for one in operands:
+        if isinstance(one, View):
+            queue = queue or one.queue
+            key += (one.elements, one.shape, one.strides, one.start, one.queue)
+        else:
+            key.append(one is None)
+    kept: Plans | None = queue.plans
+    if (
+        kept is None
+        or kept.traits is not queue.device.traits
+        or kept.edition != database.edition.number
+    ):
+        kept = queue.plans = Plans(queue)
+    known = tuple(key)
+    return kept, known, kept.get(known)
+
+
+def _planned(
+    queue: Queue, operands: Sequence[Given], launches: Callable[..., None], makes: Blank | None
+) -> Plan:
+    """What is launched for operands that lie like these."""
+    stand_ins: list[Any] = []
+    index = 0
+    planner = Planner(queue)
+    for one in operands:
+        if isinstance(one, View):
+            parts = [Memory(queue.device, b.nbytes, index + i) for i, b in enumerate(one.buffers)]
+            place = one.shape, one.strides, one.start
+            stand_ins.append(type(one)(one.elements, *place, tuple(parts), planner))
+        else:
+            stand_ins.append(tuple([Limb(type(limb), index + i) for i, limb in enumerate(one)]))
+        index += len(stand_ins[-1].buffers if isinstance(one, View) else one)
+    planner.held = index
+    with program.watching() as specs:
+        launches(*stand_ins)
+    made = Plan(queue, makes)
+    made.steps, made.scratch = tuple(planner.steps), tuple(planner.scratch)
+    made.specs = tuple(specs)
+    return made
