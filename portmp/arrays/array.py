@@ -6,6 +6,7 @@ import math
 import numbers
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any, Self, cast
 
 import numpy as np
@@ -52,15 +53,12 @@ class Array(Methods[Planes], holds=Planes):
 
     # --- facts ----------------------------------------------------------------------------
 
-    @property
-    def format(self) -> Format:
-        """The number format."""
-        return self.planes.format
-
-    @property
-    def dtype(self) -> Format:
-        """The number format, by the name that NumPy has for it."""
-        return self.planes.format
+    format: Format = property(  # type: ignore[assignment]
+        attrgetter("planes.elements"), doc="The number format."
+    )
+    dtype: Format = property(  # type: ignore[assignment]
+        attrgetter("planes.elements"), doc="The number format, by the name that NumPy has for it."
+    )
 
     @property
     def limbs(self) -> tuple[Array, ...]:
@@ -198,7 +196,7 @@ def _is_of_one(planes: Planes) -> bool:
     return getattr(planes, "shape", None) == ()
 
 
-class Scalar(Array):
+class Scalar(Array, holds=Planes, axes=(False,)):
     """An array of shape (), which Python takes for a rational number: ``Fraction(x)``."""
 
     __slots__ = ()

@@ -36,9 +36,8 @@ def scalar(like: Array, value: Number | Array, argument: str) -> base.ScalarLimb
     return tuple(kind(plane[()]) for plane in value.to_limbs())
 
 
-def _swapped(a: Array, trans: bool) -> Array:
-    order = [*range(a.ndim - 2), a.ndim - 1, a.ndim - 2]
-    return a.transpose(*order) if trans and a.ndim >= 2 else a
+def _swapped(a: Array) -> Array:
+    return a.mT if a.ndim >= 2 else a
 
 
 class GemmOptions(TypedDict, total=False):
@@ -141,7 +140,8 @@ def gemm(
     ones of the column. For those it needs float64. docs/digits.md says which to take, and
     docs/bounds.md what each costs.
     """
-    left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
+    left, right = operand(a, "a"), operand(b, "b")
+    left, right = _swapped(left) if trans_a else left, _swapped(right) if trans_b else right
     how = certified.wanted(bound, left.format, normwise=True)
     limbs = scalar(left, alpha, "alpha"), scalar(left, beta, "beta")
     given = methods.ProductOperands(left.planes, right.planes, *limbs, _planes(c, "c"))
@@ -188,7 +188,8 @@ def gemv(
     The matrix may be in a storage format of the vectors': it is read short, all else is done and
     stored in the vectors' format.
     """
-    matrix, vector = _swapped(operand(a, "a"), trans), operand(x, "x")
+    matrix, vector = operand(a, "a"), operand(x, "x")
+    matrix = _swapped(matrix) if trans else matrix
     how = certified.wanted(bound, vector.format, normwise=True)
     limbs = scalar(vector, alpha, "alpha"), scalar(vector, beta, "beta")
     given = methods.ProductOperands(matrix.planes, vector.planes, *limbs, _planes(y, "y"))

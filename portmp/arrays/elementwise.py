@@ -40,6 +40,19 @@ def is_number(value: object) -> bool:
     return not isinstance(value, np.ndarray) or value.ndim == 0
 
 
+def alike(operands: Sequence[Any]) -> Format | None:
+    """The format of operands that all are arrays of one format; None of others."""
+    form = None
+    for operand in operands:
+        if not isinstance(operand, Viewed):
+            return None
+        elements = operand.planes.elements
+        if form is not None and elements is not form:
+            return None
+        form = elements
+    return form if isinstance(form, Format) else None
+
+
 def common_dtype(operation: str, operands: Sequence[Any]) -> Dtype:
     """The dtype in which operands meet."""
     views = [o.planes for o in operands if isinstance(o, Viewed)]
@@ -103,6 +116,8 @@ def as_arrays(operands: Sequence[Any], names: str | Sequence[str]) -> list[AnyAr
     A number is one of the first array's format, where that has a format. Messages call operands by
     their *names*, or all by one.
     """
+    if alike(operands) is not None:
+        return list(operands)
     called = [names] * len(operands) if isinstance(names, str) else names
     for operand, name in zip(operands, called, strict=True):
         _check_kind(operand, name)
@@ -196,6 +211,8 @@ def together(
 
     Messages call numbers by their *names*.
     """
+    if alike(operands) is not None:
+        return [o.planes for o in operands]
     taken = beside(operands)
     kind = common_dtype(operation, taken)
     if least is not None and not isinstance(kind, Format):
@@ -269,6 +286,40 @@ FUNCTIONS = {
 def call(name: str, *operands: Any, out: AnyArray | None = None) -> Any:
     """A function of the table; *out* takes the result, and may be an operand."""
     function = FUNCTIONS[name]
+    given: list[Any] = []
+    kinds: list[Any] = [name]
+    for operand in operands:
+        given.append(operand.planes if isinstance(operand, Viewed) else operand)
+        kinds.append(given[-1].elements if isinstance(operand, Viewed) else type(operand))
+    key = tuple(kinds)
+    kind: Dtype | None = _MEETINGS.get(key)
+    if kind is None:
+        kind, given = _met_in(name, function, operands)
+        if isinstance(kind, Format) and all(k is kind or k in (int, float) for k in kinds[1:]):
+            _MEETINGS[key] = kind
+    else:
+        for i, one in enumerate(given):
+            if not isinstance(one, View):
+                given[i] = number(one, kind)
+    if not isinstance(kind, Format):
+        return given_back(_of_plain(function, kind, given, out), out)
+    assert function.values is not None
+    place = None if out is None else target(out)
+    if function.values in TESTS:
+        found: View[Any] = routine.tested(function.values, given, place)
+    else:
+        if place is not None and place.elements is not kind:
+            raise FormatError(f"out: {place.elements} given, the result is {kind}")
+        found = routine.apply(function.values, given, place)
+    return wrapped(found) if out is None else out
+
+
+_MEETINGS: dict[tuple[Any, ...], Format] = {}
+"""The format of a function's operands, by its name and theirs: arrays of this one and numbers."""
+
+
+def _met_in(name: str, function: Function, operands: Sequence[Any]) -> tuple[Dtype, Operands]:
+    """The dtype in which a function's operands meet, and the operands in it."""
     taken = beside(operands)
     kind = BOOL if function.logical else common_dtype(name, taken)
     if function.values is None and isinstance(kind, Format):
@@ -278,8 +329,7 @@ def call(name: str, *operands: Any, out: AnyArray | None = None) -> Any:
             kind = dtypes.promoted(kind, dtypes.default(), name)
         elif kind.kind not in function.kinds:
             raise FormatError(f"{name}: {kind} given, which has no such function")
-    given = [_prepared(o, kind) for o in taken]
-    return _finished(name, function, kind, given, out)
+    return kind, [_prepared(o, kind) for o in taken]
 
 
 def _prepared(operand: Any, kind: Dtype) -> Any:
@@ -288,23 +338,17 @@ def _prepared(operand: Any, kind: Dtype) -> Any:
     return number(bool(operand) if kind == BOOL and not isinstance(operand, str) else operand, kind)
 
 
-def _finished(name: str, function: Function, kind: Dtype, given: Operands, out: Any) -> Any:
+def _of_plain(function: Function, kind: np.dtype[Any], given: Operands, out: Any) -> View[Any]:
+    """The result of plain numbers of one dtype."""
     place = None if out is None else target(out)
-    if isinstance(kind, Format):
-        assert function.values is not None
-        if function.values in TESTS:
-            return given_back(routine.tested(function.values, given, place), out)
-        if place is not None and place.elements is not kind:
-            raise FormatError(f"out: {place.elements} given, the result is {kind}")
-        return given_back(routine.apply(function.values, given, place), out)
     if isinstance(function.plain, bool):
-        return given_back(_filled(given[0], function.plain), out)
+        return _filled(given[0], function.plain)
     if function.plain == "negative":
-        return given_back(plain.apply("less", [given[0], 0], "bool", place), out)
+        return plain.apply("less", [given[0], 0], "bool", place)
     operation = function.plain
     if kind == BOOL:
         operation = _OF_TRUTH.get(operation, operation)
-    return given_back(plain.apply(operation, given, kind.name, place), out)
+    return plain.apply(operation, given, kind.name, place)
 
 
 _OF_TRUTH = {"add": "or", "mul": "and", "invert": "not", "abs": "copy"}

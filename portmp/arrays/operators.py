@@ -84,7 +84,7 @@ def _product(x: Any, other: Any, turned: bool) -> Any:
     """x @ other, or other @ x; a list, or an array of NumPy's, becomes an array beside x."""
     if not isinstance(other, (Viewed, list, tuple, np.ndarray)):
         return NotImplemented
-    operands = elementwise.beside([x, other])
+    operands = [x, other] if isinstance(other, Viewed) else elementwise.beside([x, other])
     return products.matmul(*(reversed(operands) if turned else operands))
 
 

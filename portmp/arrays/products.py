@@ -11,11 +11,13 @@ from portmp.arrays.dtypes import BOOL
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.routines import axes, base, certified, exact, gemm, methods, reduce
-from portmp.runtime.planes import Planes
+from portmp.runtime.planes import Planes, View
 
 
 def _pair(what: str, x1: Any, x2: Any) -> tuple[Any, Any]:
     """Both in one dtype, as arrays."""
+    if elementwise.alike((x1, x2)) is not None:
+        return x1, x2
     first, second = elementwise.as_arrays([x1, x2], (f"{what}: x1", f"{what}: x2"))
     kind = dtypes.promoted(dtypes.of_view(first.planes), dtypes.of_view(second.planes), what)
     if kind == BOOL:
@@ -27,36 +29,41 @@ def _pair(what: str, x1: Any, x2: Any) -> tuple[Any, Any]:
 def matmul(x1: AnyArray, x2: AnyArray, /, *, out: AnyArray | None = None) -> Any:
     """The matrix product: x1 (..., m, k), x2 (..., k, n); vectors stand for a row or a column."""
     a, b = _pair("matmul", x1, x2)
-    if a.ndim == 0 or b.ndim == 0:
+    if not a.shape or not b.shape:
         raise ShapeError("@: operands of shape () given; use *")
-    found = _product(a, b)
+    found = _product(a.planes, b.planes)
     if out is None:
-        return found
-    elementwise.into(found.planes, out.planes)
+        return wrapped(found)
+    elementwise.into(found, out.planes)
     return out
 
 
-def _product(a: AnyArray, b: AnyArray) -> Any:
-    if isinstance(a.planes, Planes) and a.ndim == b.ndim == 1:
-        return wrapped(reduce.dot(a.planes, b.planes))
-    left = a[None, :] if a.ndim == 1 else a
-    right = b[:, None] if b.ndim == 1 else b
-    product = _of_matrices(left, right)
-    if a.ndim == 1:
-        product = product[..., 0, :]
-    return product[..., 0] if b.ndim == 1 else product
+def _product(a: View[Any], b: View[Any]) -> View[Any]:
+    """The product of matrices, or of vectors that stand for a row or a column."""
+    row, column = len(a.shape) == 1, len(b.shape) == 1
+    if row and column and isinstance(a, Planes) and isinstance(b, Planes):
+        return reduce.dot(a, b)
+    left = a.view((1, *a.shape), (0, *a.strides), a.start) if row else a
+    right = b.view((*b.shape, 1), (*b.strides, 0), b.start) if column else b
+    found = _of_matrices(left, right)
+    if row or column:
+        shape, strides = list(found.shape), list(found.strides)
+        for axis in [-2] * row + [-1] * column:
+            del shape[axis], strides[axis]
+        found = found.view(shape, strides, found.start)
+    return found
 
 
-def _of_matrices(left: AnyArray, right: AnyArray) -> Any:
-    if isinstance(left.planes, Planes):
-        form = left.planes.format
-        one, zero = base.scalar_limbs(form, 1, "alpha"), base.scalar_limbs(form, 0, "beta")
-        return wrapped(gemm.gemm(left.planes, right.planes, alpha=one, beta=zero))
+def _of_matrices(left: View[Any], right: View[Any]) -> View[Any]:
+    if isinstance(left, Planes) and isinstance(right, Planes):
+        one, zero = (base.scalar_limbs(left.format, n, "alpha") for n in (1, 0))
+        return gemm.gemm(left, right, alpha=one, beta=zero)
     if left.shape[-1] != right.shape[-2]:
         raise ShapeError(f"matmul: {left.shape} and {right.shape} cannot be multiplied")
-    terms = elementwise.multiply(left[..., :, :, None], right[..., None, :, :])
-    dtype = dtypes.of_view(terms.planes)
-    return statistics.sum(terms, -2, dtype=dtype)
+    rows, columns = wrapped(left)[..., :, :, None], wrapped(right)[..., None, :, :]
+    terms = elementwise.multiply(rows, columns)
+    found: View[Any] = statistics.sum(terms, -2, dtype=dtypes.of_view(terms.planes)).planes
+    return found
 
 
 def vecdot(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:
@@ -73,7 +80,8 @@ def vecdot(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:
     if a.shape[axis] != b.shape[axis]:
         raise ShapeError(f"vecdot: lengths {a.shape[axis]} and {b.shape[axis]} along the axis")
     rows, columns = (manipulation.moveaxis(x, axis, -1) for x in (a, b))
-    return _of_matrices(rows[..., None, :], columns[..., :, None])[..., 0, 0]
+    left, right = rows[..., None, :], columns[..., :, None]
+    return wrapped(_of_matrices(left.planes, right.planes))[..., 0, 0]
 
 
 def tensordot(
@@ -90,7 +98,7 @@ def tensordot(
     rows = a.transpose(*left, *over_a).reshape(math.prod(a.shape[i] for i in left), k)
     cols = b.transpose(*over_b, *right).reshape(k, math.prod(b.shape[i] for i in right))
     shape = [a.shape[i] for i in left] + [b.shape[i] for i in right]
-    return _of_matrices(rows, cols).reshape(shape)
+    return wrapped(_of_matrices(rows.planes, cols.planes)).reshape(shape)
 
 
 def _paired(named: Any, first: int, second: int) -> tuple[list[int], list[int]]:

@@ -7,6 +7,7 @@ import math
 import operator
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -22,15 +23,19 @@ V = TypeVar("V", bound=View[Any])
 
 AnyArray = Any
 """An Array or a PlainArray: the classes stand above the functions that work on both."""
-_CLASSES: dict[type[View[Any]], type[Viewed[Any]]] = {}
+_CLASSES: dict[tuple[type[View[Any]], bool], type[Viewed[Any]]] = {}
+"""By the class of views, and whether they have axes."""
 
 
 def wrapped(view: View[Any]) -> Any:
     """The array over a view: an Array over planes of a format, a PlainArray over plain numbers."""
-    if type(view) not in _CLASSES:
+    key = type(view), bool(view.shape)
+    if key not in _CLASSES:
         # Only some modules were imported, by their own names.
         importlib.import_module("portmp")._load_arrays()
-    return _CLASSES[type(view)](view)
+    array: Any = object.__new__(_CLASSES[key])
+    array.planes = view
+    return array
 
 
 _MAKERS: list[Callable[[Any], Any]] = []
@@ -52,11 +57,13 @@ class Viewed(Generic[V]):
 
     __slots__ = ("__weakref__", "planes")
 
-    def __init_subclass__(cls, holds: type[View[Any]] | None = None, **more: Any) -> None:
-        """A class with *holds* is that of arrays over such views."""
+    def __init_subclass__(
+        cls, holds: type[View[Any]] | None = None, axes: Sequence[bool] = (True, False), **more: Any
+    ) -> None:
+        """A class with *holds* is that of arrays over such views, with axes, without, or both."""
         super().__init_subclass__(**more)
         if holds is not None:
-            _CLASSES[holds] = cls
+            _CLASSES.update({(holds, some): cls for some in axes})
 
     def __init__(self, planes: V) -> None:
         if not isinstance(planes, View):
@@ -74,30 +81,26 @@ class Viewed(Generic[V]):
     def tolist(self) -> Any:
         """The elements as nested lists of Python's numbers, or one number."""
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Lengths of the axes."""
-        return self.planes.shape
+    shape: tuple[int, ...] = property(  # type: ignore[assignment]
+        attrgetter("planes.shape"), doc="Lengths of the axes."
+    )
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return self.planes.ndim
+        return len(self.planes.shape)
 
     @property
     def size(self) -> int:
         """Number of elements."""
         return self.planes.size
 
-    @property
-    def device(self) -> Device:
-        """The device that holds the limbs."""
-        return self.planes.device
-
-    @property
-    def queue(self) -> Queue:
-        """The queue that its work is given to."""
-        return self.planes.queue
+    device: Device = property(  # type: ignore[assignment]
+        attrgetter("planes.queue.device"), doc="The device that holds the limbs."
+    )
+    queue: Queue = property(  # type: ignore[assignment]
+        attrgetter("planes.queue"), doc="The queue that its work is given to."
+    )
 
     # --- copies that the host does not wait for ---------------------------------------------
 

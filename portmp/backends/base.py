@@ -27,18 +27,18 @@ from portmp.errors import BackendUnavailable, DeviceError, LaunchError
 
 Dim3 = tuple[int, int, int]
 
-_drivers: dict[str, bool] = {"started": False, "lost": False}
+drivers: dict[str, bool] = {"started": False, "lost": False}
 """Whether this process started drivers, and whether it was forked from one that had."""
 
 
 def drivers_start() -> None:
     """Say that drivers are about to start in this process."""
-    _drivers["started"] = True
+    drivers["started"] = True
 
 
 def _forked() -> None:
     """In a new process: its drivers' threads and connections stayed with its parent."""
-    _drivers["lost"] = _drivers["started"]
+    drivers["lost"] = drivers["started"]
 
 
 os.register_at_fork(after_in_child=_forked)
@@ -46,7 +46,7 @@ os.register_at_fork(after_in_child=_forked)
 
 def check_process(device: Device) -> None:
     """DeviceError in a forked process, where drivers that its parent started would hang."""
-    if _drivers["lost"] and not device.by_reference:
+    if drivers["lost"] and not device.by_reference:
         raise DeviceError(
             f"{device.name} cannot be used here: this process was forked from one that had started "
             "drivers, and they do not follow; start processes by spawn or forkserver "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -48,18 +49,35 @@ def rows(view: V, over: Sequence[int], dense: Callable[[V], V]) -> tuple[V, tupl
 
     Elements of a row are in C order. *dense* makes copies, where only they have such strides.
     """
-    kept = [axis for axis in range(view.ndim) if axis not in over]
-    turned = view.transposed([*kept, *sorted(over)])
-    shape = turned.shape[: len(kept)]
-    sides = [(shape, turned.strides[: len(kept)])]
-    sides.append((turned.shape[len(kept) :], turned.strides[len(kept) :]))
-    walked = [collapsed(lengths, [steps]) for lengths, steps in sides]
-    if view.size and any(len(lengths) > 1 for lengths, _ in walked):
-        turned = dense(turned).view_as(turned.shape)
-        walked = [((math.prod(shape),), [(math.prod(sides[1][0]),)]), ((0,), [(1,)])]
-    steps = [strides[0][0] for _, strides in walked]
-    sizes = (math.prod(shape), math.prod(sides[1][0]))
-    return turned.view(sizes, steps, turned.start), shape
+    how = _rows(view.shape, view.strides, tuple(over))
+    if how.dense:
+        turned = view.transposed(how.order)
+        view = dense(turned).view_as(turned.shape)
+    return view.view(how.sizes, how.steps, view.start), how.shape
+
+
+class _Rows(NamedTuple):
+    """How a view is walked by rows: once its axes in an *order* are *dense*, or as it is."""
+
+    order: tuple[int, ...]
+    dense: bool
+    sizes: tuple[int, ...]
+    steps: tuple[int, ...]
+    shape: tuple[int, ...]
+
+
+@lru_cache(maxsize=4096)
+def _rows(shape: tuple[int, ...], strides: tuple[int, ...], over: tuple[int, ...]) -> _Rows:
+    kept = tuple([axis for axis in range(len(shape)) if axis not in over])
+    sides = [
+        ([shape[a] for a in some], [strides[a] for a in some]) for some in (kept, sorted(over))
+    ]
+    walked = [collapsed(lengths, [tuple(steps)]) for lengths, steps in sides]
+    sizes = tuple([math.prod(lengths) for lengths, _ in sides])
+    order, left = (*kept, *sorted(over)), tuple(sides[0][0])
+    if 0 not in shape and any(len(lengths) > 1 for lengths, _ in walked):
+        return _Rows(order, True, sizes, (sizes[1], 1), left)
+    return _Rows(order, False, sizes, tuple([steps[0][0] for _, steps in walked]), left)
 
 
 def collapsed(

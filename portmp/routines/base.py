@@ -74,7 +74,7 @@ def _scalar_limbs(form: Format, value: object, argument: str) -> ScalarLimbs:
 
 def is_number(value: ScalarLimbs, number: float) -> bool:
     """Whether limbs are exactly *number* (0 or 1)."""
-    return bool(value[0] == number) and all(w == 0 for w in value[1:])
+    return bool(value[0] == number) and not any(value[1:])
 
 
 def check_words(form: Format, device: Device) -> None:

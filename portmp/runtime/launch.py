@@ -8,6 +8,7 @@ kernels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from portmp.backends.base import (
     Kernel,
     Queue,
     check_process,
+    drivers,
     recorder,
 )
 from portmp.codegen.kernel_spec import KernelSpec
@@ -109,22 +111,18 @@ class Plan:
 
     __slots__ = ("makes", "queue", "scratch", "specs", "steps")
 
-    def __init__(self, queue: Queue, makes: Blank | None = None) -> None:
+    def __init__(self, queue: Queue, makes: Any = None) -> None:
         self.queue = queue
-        self.makes = makes
+        self.makes: Any = makes
         self.steps: tuple[Step, ...] = ()
         self.scratch: tuple[int, ...] = ()
         self.specs: tuple[KernelSpec, ...] = ()
 
-    def new(self) -> Any:
-        """New memory for the result."""
-        assert self.makes is not None
-        return self.makes.made(self.queue)
-
     def run(self, operands: Sequence[Given]) -> None:
         """Launch it with these operands, in the order in which they were planned."""
         queue = self.queue
-        check_process(queue.device)
+        if drivers["lost"]:
+            check_process(queue.device)
         held: list[Any] = []
         for one in operands:
             held += one.buffers if isinstance(one, View) else one
@@ -145,7 +143,7 @@ class Direct(Plan):
 
     __slots__ = ("function",)
 
-    def __init__(self, queue: Queue, makes: Blank | None, function: Callable[..., None]) -> None:
+    def __init__(self, queue: Queue, makes: Any, function: Callable[..., None]) -> None:
         super().__init__(queue, makes)
         self.function = function
 
@@ -189,6 +187,11 @@ class Plans(dict[Any, Plan]):
         return made
 
 
+def _varies(number: Sequence[Number]) -> bool:
+    """Whether the number is neither 0 nor 1."""
+    return number[0] not in (0, 1) or any(number[1:])
+
+
 def find(what: Sequence[Any], operands: Sequence[Given | None]) -> tuple[Plans, Any, Plan | None]:
     """The plans of the operands' queue, what this call is there and, if it came before, its plan.
 
@@ -196,12 +199,19 @@ def find(what: Sequence[Any], operands: Sequence[Given | None]) -> tuple[Plans, 
     """
     key = [*what]
     queue: Any = None
+    memory: list[Buffer] = []
     for one in operands:
         if isinstance(one, View):
             queue = queue or one.queue
+            memory.append(one.buffers[0])
+            # Two views of one memory differ from views of two.
             key += (one.elements, one.shape, one.strides, one.start, one.queue)
+            key.append(memory.index(memory[-1]))
+        elif one is None:
+            key.append(None)
         else:
-            key.append(one is None)
+            # 0 and 1 are told apart, since routines do, and are no stand-ins.
+            key.append(None if _varies(one) else (one[0], math.copysign(1, one[0])))
     kept: Plans | None = queue.plans
     if (
         kept is None
@@ -220,11 +230,15 @@ def _planned(
     stand_ins: list[Any] = []
     index = 0
     planner = Planner(queue)
+    firsts: dict[int, Memory] = {}
     for one in operands:
         if isinstance(one, View):
             parts = [Memory(queue.device, b.nbytes, index + i) for i, b in enumerate(one.buffers)]
+            parts[0] = firsts.setdefault(id(one.buffers[0]), parts[0])
             place = one.shape, one.strides, one.start
             stand_ins.append(type(one)(one.elements, *place, tuple(parts), planner))
+        elif not _varies(one):
+            stand_ins.append(one)
         else:
             stand_ins.append(tuple([Limb(type(limb), index + i) for i, limb in enumerate(one)]))
         index += len(stand_ins[-1].buffers if isinstance(one, View) else one)

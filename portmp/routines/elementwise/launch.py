@@ -78,8 +78,8 @@ def apply(
     At least one operand is Planes. Scalars are limbs in the word type; messages call the
     operands *names*. Returns *out*.
     """
-    if op == "copy" and schedule is None and _is_copied(operands[0], out):
-        return out  # type: ignore[return-value]
+    if op == "copy" and schedule is None and out is not None and _is_copied(operands[0], out):
+        return out
     kept, key, plan = launch.find((apply, op, schedule), (*operands, out))
     if plan is None:
         first, shape = _checked(op, operands, names)
@@ -87,7 +87,7 @@ def apply(
         call = _Call(op, first.format, schedule)
         plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
     if out is None:
-        out = plan.new()
+        out = plan.makes.made(plan.queue)
     else:
         _refuse_shift(out, operands, names)
     plan.run((*operands, out))
@@ -104,7 +104,7 @@ def tested(
         target = base.output_numbers(out, "bool", shape, first.queue)
         call = _Call(TESTS[test].op, first.format, None, test=test)
         plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
-    out = plan.new() if out is None else out
+    out = plan.makes.made(plan.queue) if out is None else out
     plan.run((*operands, out))
     return out
 
@@ -122,16 +122,19 @@ def _checked(
 def _refuse_shift(out: Planes, operands: Sequence[Operand], names: Sequence[str]) -> None:
     """Refuse an output that shares memory with an operand of which it is not the same view."""
     for name, operand in zip(names, operands, strict=False):
-        if isinstance(operand, Planes) and operand.buffers[0] is out.buffers[0]:
-            if not out.same_view(operand) and out.overlaps(operand):
-                raise ArgumentError(f"out: overlaps {name} without being the same view")
+        if not isinstance(operand, Planes) or operand.buffers[0] is not out.buffers[0]:
+            continue
+        if not out.same_view(operand) and out.overlaps(operand):
+            raise ArgumentError(f"out: overlaps {name} without being the same view")
 
 
-def _is_copied(x: Operand, out: Planes | None) -> bool:
+def _is_copied(x: Operand, out: Planes) -> bool:
     """Whether the host has copied the few elements of x to *out*."""
-    if out is None or not isinstance(x, Planes):
+    if not isinstance(x, Planes) or x.format is not out.format or x.queue is not out.queue:
         return False
-    return out.format is x.format and copied(x.broadcast_to(out.shape), out)
+    if x.shape != out.shape or (x.overlaps(out) and not x.same_view(out)):
+        return False
+    return copied(x, out)
 
 
 @dataclass(frozen=True)
@@ -240,7 +243,7 @@ def converted(x: Planes, form: Format) -> Planes:
         call = _Call("copy", form, source=x.format.name)
         target = allocate(form, x.shape, x.queue)
         plan = kept.plan(key, (x, target), call.launch, call.compute, blank_like(target))
-    out: Planes = plan.new()
+    out: Planes = plan.makes.made(plan.queue)
     plan.run((x, out))
     return out
 

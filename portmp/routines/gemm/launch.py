@@ -9,6 +9,7 @@ recomputed from leading limbs. 2mnk operations; (mk + kn + 2mn) values of traffi
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 
 import numpy as np
@@ -24,8 +25,8 @@ from portmp.routines.gemm import reference
 from portmp.routines.gemm import schedule as schedules
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.routines.gemm.tiles import Layout
-from portmp.runtime import program
-from portmp.runtime.planes import Planes, allocate
+from portmp.runtime import launch, program
+from portmp.runtime.planes import Planes, allocate, blank_like
 from portmp.schedules.base import check_class
 
 MAX_GRID_Y = 65535
@@ -112,26 +113,68 @@ def gemm(
     schedule: Schedule | None = None,
 ) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
-    form = a.format
-    c, target = operands(a, b, c, out, beta)
-    batch = target.shape[:-2]
-    check_class(schedule, GemmSchedule, PanelSchedule)
-    if not target.size:
-        return target
-    depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
-    views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, target)]
-    if target.device.by_reference:
-        product = partial(reference.gemm, form, accuracy=accuracy)
-        for each in np.ndindex(*batch):
+    if base.is_number(beta, 0):
+        c = None
+    kept, key, plan = launch.find((gemm, accuracy, schedule), (a, b, alpha, beta, c, out))
+    if plan is None or out is not None:
+        addend, target = operands(a, b, c, out, beta)
+    if plan is None:
+        check_class(schedule, GemmSchedule, PanelSchedule)
+        call = _Call(accuracy, schedule, target.shape)
+        given = (a, b, alpha, beta, addend, target)
+        plan = kept.plan(key, given, call.launch, call.compute, blank_like(target))
+    if out is None:
+        out = plan.makes.made(plan.queue)
+    plan.run((a, b, alpha, beta, out if c is None else c, out))
+    return out
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A product with what its launches do not find in its operands."""
+
+    accuracy: str
+    schedule: Schedule | None
+    shape: tuple[int, ...]
+
+    def compute(
+        self,
+        a: Planes,
+        b: Planes,
+        alpha: base.ScalarLimbs,
+        beta: base.ScalarLimbs,
+        c: Planes,
+        out: Planes,
+    ) -> None:
+        """By the reference, a matrix at a time."""
+        product = partial(reference.gemm, a.format, accuracy=self.accuracy)
+        views = self._views(a, b, c, out)
+        for each in np.ndindex(*self.shape[:-2]):
             va, vb, vc, vo = (base.matrix_of(v, each) for v in views)
             base.on_host(vo, product, va, vb, alpha, beta, vc)
-        return target
-    chosen = fitted(schedule or default(target, a.shape[-1], accuracy), a, b)
-    if schedule is not None:
-        chosen.check(form, a.device)
-    for va, vb, vc, vo in _batches(views):
-        _launch(form, chosen, accuracy, va, vb, vc, vo, depth, alpha, beta)
-    return target
+
+    def launch(
+        self,
+        a: Planes,
+        b: Planes,
+        alpha: base.ScalarLimbs,
+        beta: base.ScalarLimbs,
+        c: Planes,
+        out: Planes,
+    ) -> None:
+        """By kernels."""
+        if not out.size:
+            return
+        chosen = fitted(self.schedule or default(out, a.shape[-1], self.accuracy), a, b)
+        if self.schedule is not None:
+            chosen.check(a.format, a.device)
+        depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
+        for va, vb, vc, vo in _batches(self._views(a, b, c, out)):
+            _launch(a.format, chosen, self.accuracy, va, vb, vc, vo, depth, alpha, beta)
+
+    def _views(self, *views: Planes) -> list[Planes]:
+        """Operands with all batches."""
+        return [v.broadcast_to((*self.shape[:-2], *v.shape[-2:])) for v in views]
 
 
 class Updates:

@@ -25,8 +25,8 @@ from portmp.routines.reduce import reference
 from portmp.routines.reduce import schedule as schedules
 from portmp.routines.reduce.roles import IDENTITY, steps
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
-from portmp.runtime import program
-from portmp.runtime.planes import Place, Planes, allocate
+from portmp.runtime import launch, program
+from portmp.runtime.planes import Place, Planes, allocate, blank_like
 from portmp.schedules.base import check_class
 
 Schedule = ReduceSchedule | SweepSchedule
@@ -121,9 +121,18 @@ def gemv(
     schedule: Schedule | None = None,
 ) -> Planes:
     """alpha a x + beta y for a (m, n), x (n,); a may be in a storage format of x's."""
-    y, target = operands(a, x, beta, y, out)
-    _product(a, x, alpha, beta, _kind(beta), y, target, accuracy, schedule)
-    return target
+    kept, key, plan = launch.find((gemv, accuracy, schedule), (a, x, alpha, beta, y, out))
+    if plan is None or out is not None:
+        addend, target = operands(a, x, beta, y, out)
+    if plan is None:
+        check_class(schedule, ReduceSchedule, SweepSchedule)
+        product = _Product(accuracy, schedule)
+        given = (a, x, alpha, beta, addend, target)
+        plan = kept.plan(key, given, product.launch, product.compute, blank_like(target))
+    if out is None:
+        out = plan.makes.made(plan.queue)
+    plan.run((a, x, alpha, beta, out if y is None else y, out))
+    return out
 
 
 def _kind(beta: base.ScalarLimbs) -> int:
@@ -156,26 +165,41 @@ def operands(
     return y, target
 
 
-def _product(
-    a: Planes,
-    x: Planes,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    beta_kind: int,
-    y: Planes,
-    out: Planes,
-    accuracy: str,
-    schedule: Schedule | None,
-) -> None:
-    """out = alpha a x + beta y, all checked; *beta_kind*: 0, 1 or 2 for any other number."""
-    check_class(schedule, ReduceSchedule, SweepSchedule)
-    if out.device.by_reference:
-        product = partial(reference.gemv, out.format, accuracy=accuracy)
-        base.on_host(out, product, a, x, alpha, beta, y if beta_kind else None)
-        return
-    depth = 0 if base.is_number(alpha, 0) else a.shape[1]
-    end: list[Argument] = [*alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)]
-    _reduce("dot", a, depth, out, schedule, accuracy, x, base.strided(y, *y.strides), end)
+@dataclass(frozen=True)
+class _Product:
+    """out = alpha a x + beta y, all checked."""
+
+    accuracy: str
+    schedule: Schedule | None
+
+    def compute(
+        self,
+        a: Planes,
+        x: Planes,
+        alpha: base.ScalarLimbs,
+        beta: base.ScalarLimbs,
+        y: Planes,
+        out: Planes,
+    ) -> None:
+        """By the reference."""
+        product = partial(reference.gemv, out.format, accuracy=self.accuracy)
+        base.on_host(out, product, a, x, alpha, beta, y if _kind(beta) else None)
+
+    def launch(
+        self,
+        a: Planes,
+        x: Planes,
+        alpha: base.ScalarLimbs,
+        beta: base.ScalarLimbs,
+        y: Planes,
+        out: Planes,
+    ) -> None:
+        """By kernels."""
+        depth = 0 if base.is_number(alpha, 0) else a.shape[1]
+        flags = np.int32(base.is_number(alpha, 1)), np.int32(_kind(beta))
+        end: list[Argument] = [*alpha, *beta, *flags]
+        start = base.strided(y, *y.strides)
+        _reduce("dot", a, depth, out, self.schedule, self.accuracy, x, start, end)
 
 
 def gemv_with_bound(
@@ -268,29 +292,64 @@ def dot(
     out: Planes | None = None,
 ) -> Planes:
     """sum_i x_i y_i of two vectors; shape ()."""
-    form = x.format
-    base.same(form, x=x, y=y)
-    if x.ndim != 1 or x.shape != y.shape:
-        raise ShapeError(f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given")
-    one, zero = base.scalar_limbs(form, 1, "alpha"), base.scalar_limbs(form, 0, "beta")
-    row = x.view((1, *x.shape), (0, *x.strides), x.start)
-    target = base.output(out, x, ())
-    base.refuse_overlap(target, x=x, y=y)
-    held = target.view((1,), (1,), target.start)
-    _product(row, y, one, zero, 0, held, held, accuracy, schedule)
-    return target
+    kept, key, plan = launch.find((dot, accuracy, schedule), (x, y, out))
+    if plan is None:
+        base.same(x.format, x=x, y=y)
+        if x.ndim != 1 or x.shape != y.shape:
+            raise ShapeError(
+                f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given"
+            )
+        check_class(schedule, ReduceSchedule, SweepSchedule)
+        target = base.output(out, x, ())
+        by = _Dot(_Product(accuracy, schedule))
+        plan = kept.plan(key, (x, y, target), by.launch, by.compute, blank_like(target))
+    if out is None:
+        out = plan.makes.made(plan.queue)
+    else:
+        base.refuse_overlap(out, x=x, y=y)
+    plan.run((x, y, out))
+    return out
+
+
+@dataclass(frozen=True)
+class _Dot:
+    """A row by a vector."""
+
+    of: _Product
+
+    def compute(self, x: Planes, y: Planes, out: Planes) -> None:
+        """By the reference."""
+        self.of.compute(*self._operands(x, y, out))
+
+    def launch(self, x: Planes, y: Planes, out: Planes) -> None:
+        """By kernels."""
+        self.of.launch(*self._operands(x, y, out))
+
+    def _operands(self, x: Planes, y: Planes, out: Planes) -> Any:
+        one, zero = (base.scalar_limbs(x.format, number, "alpha") for number in (1, 0))
+        row = x.view((1, *x.shape), (0, *x.strides), x.start)
+        held = out.view((1,), (1,), out.start)
+        return row, y, one, zero, held, held
 
 
 def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
     """sum, prod, max or min of each row of x (m, n); shape (m,)."""
-    if kind in ("max", "min") and not x.shape[1]:
-        raise ShapeError(f"{kind}: an empty array has none")
-    out = allocate(x.format, (x.shape[0],), x.queue)
-    check_class(schedule, ReduceSchedule, SweepSchedule)
-    if out.device.by_reference:
-        base.on_host(out, partial(reference.over_rows, out.format, kind), x)
-        return out
-    _reduce(kind, x, x.shape[1], out, schedule, "accurate", None, [], [])
+    kept, key, plan = launch.find((over_rows, kind, schedule), (x,))
+    if plan is None:
+        if kind in ("max", "min") and not x.shape[1]:
+            raise ShapeError(f"{kind}: an empty array has none")
+        check_class(schedule, ReduceSchedule, SweepSchedule)
+        target = allocate(x.format, (x.shape[0],), x.queue)
+
+        def by_kernels(x: Planes, out: Planes) -> None:
+            _reduce(kind, x, x.shape[1], out, schedule, "accurate", None, [], [])
+
+        def by_reference(x: Planes, out: Planes) -> None:
+            base.on_host(out, partial(reference.over_rows, out.format, kind), x)
+
+        plan = kept.plan(key, (x, target), by_kernels, by_reference, blank_like(target))
+    out: Planes = plan.makes.made(plan.queue)
+    plan.run((x, out))
     return out
 
 
