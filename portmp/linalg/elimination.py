@@ -20,7 +20,7 @@ from portmp.routines.lu.launch import ordered
 from portmp.routines.lu.reference import swapped
 from portmp.routines.reference import Arithmetic, Value
 from portmp.routines.triangular import launch
-from portmp.runtime.planes import Numbers, Planes
+from portmp.runtime.planes import Numbers, Planes, allocate
 
 
 class LuFactors(NamedTuple):
@@ -130,6 +130,12 @@ def solve_directly(
     """``solve`` without refinement."""
     matrix = operands.matrix(a, name, square=True)
     given = operands.sides_of(matrix, b, name, overwrite_a or overwrite_b)
+    sides, vector, batch = given
+    if not (overwrite_a or overwrite_b) and matrix.shape[:-2] == batch:
+        left, right = (operands.stacked(each, own=False) for each in (matrix, sides))
+        x = allocate(right.format, right.shape, right.queue)
+        refuse(routine.solved(left, right, x, operands.by(method, x.format, name)), matrix, name)
+        return operands.unstacked(x, batch, vector)
     w, found = _factored(matrix, method, name, overwrite_a)
     refuse(found.singular, matrix, name)
     lower = matrix if overwrite_a else operands.unstacked(w, matrix.shape[:-2])
@@ -251,8 +257,7 @@ def _solved(
     if target is not None:
         elementwise.apply("copy", [x], target)
         return sides[..., 0] if vector else sides
-    found = operands.unstacked(x, batch)
-    return found[..., 0] if vector else found
+    return operands.unstacked(x, batch, vector)
 
 
 def _repeated(

@@ -11,6 +11,7 @@ from portmp.arrays import creation, dtypes
 from portmp.arrays import elementwise as elementwise_functions
 from portmp.arrays.array import Array, operand
 from portmp.arrays.plain import PlainArray
+from portmp.arrays.viewed import wrapped
 from portmp.errors import ArgumentError, MatrixShapeError, ShapeError, suggestion
 from portmp.formats import Format
 from portmp.routines import base, elementwise
@@ -43,6 +44,8 @@ def alike(a: object, b: object, routine: str, second: str = "b") -> tuple[Array,
 
     Lists and NumPy's arrays take the other's; float32 beside float64 becomes float64.
     """
+    if elementwise_functions.alike((a, b)) is not None:
+        return a, b  # type: ignore[return-value]
     left = values(a, f"{routine}: a", b if isinstance(b, Array) else None)
     right = values(b, f"{routine}: {second}", left)
     form = dtypes.promoted(left.format, right.format, routine)
@@ -77,7 +80,7 @@ def right(
     b = values(value, f"{routine}: b", a)
     base.same(a.format, a=a.planes, b=b.planes)
     vector = b.ndim == 1
-    sides = b[:, None] if vector else b
+    sides = Array(base.column_of(b.planes)) if vector else b
     if b.ndim < 1 or sides.shape[-2] != rows:
         raise error(f"{routine}: b {b.shape} does not fit a {a.shape}: {rows} rows are needed")
     return Right(sides, vector)
@@ -193,9 +196,11 @@ def kept_apart(a: Array, b: Array, routine: str, second: str = "b") -> None:
         raise ArgumentError(f"{routine}: {given} given, but a and {second} overlap")
 
 
-def unstacked(planes: Planes, batch: tuple[int, ...]) -> Array:
-    """Dense matrices (entries, rows, columns) as a stack of shape *batch*."""
-    return Array(planes.view_as((*batch, *planes.shape[1:])))
+def unstacked(planes: Planes, batch: tuple[int, ...], vector: bool = False) -> Array:
+    """Dense matrices (entries, rows, columns) as a stack of shape *batch*; a column as *vector*."""
+    sides = planes.shape[1:2] if vector else planes.shape[1:]
+    found: Array = wrapped(planes.view_as((*batch, *sides)))
+    return found
 
 
 def by(method: By, form: Format, routine: str) -> Method:

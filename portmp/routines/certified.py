@@ -49,6 +49,8 @@ def wanted(bound: object, form: Format, *, normwise: bool = False) -> str:
 
     ArgumentError for what *bound* cannot be, FormatError for a paper's format.
     """
+    if bound is False:
+        return ""
     known = [kind for kind in KINDS if kind != FOLLOWED and (normwise or kind != NORMWISE)]
     if not isinstance(bound, (bool, np.bool_)) and bound not in known:
         reason = "; 'normwise' is for gemm and gemv" if bound == NORMWISE else ""

@@ -15,6 +15,7 @@ import numpy as np
 from portmp.backends.base import Argument, Device, Kernel, Queue
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.formats import Format
+from portmp.routines import plain
 from portmp.runtime import program
 from portmp.runtime.planes import allocate_numbers
 
@@ -54,7 +55,7 @@ class Panels:
     def __init__(self, queue: Queue, spec: Spec, one: Shape, many: Sequence[Shape]) -> None:
         self.queue, self.spec, self.one, self.many = queue, spec, one, many
         self.arrived = allocate_numbers("int32", (1,), queue)
-        self.arrived.write_parts([np.zeros(1, np.int32)])
+        plain.fill(self.arrived, 0)
 
     def run(self, batch: int, height: int, width: int, own: Sequence[Argument]) -> None:
         """Do all steps, 0 to *width*, of panels of a stack of matrices."""

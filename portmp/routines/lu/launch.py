@@ -10,7 +10,7 @@ a pivot of zero; w_ij = fma(-l_ik, w_kj, w_ij). 2/3 n^3 operations of a square m
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,14 +19,15 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
-from portmp.routines import base, elementwise, small
+from portmp.routines import base, elementwise, plain, small
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
 from portmp.routines.panel import Panels, Shape, rows_alone
 from portmp.routines.reference import Host
+from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular.launch import COPYING, OnDevice, threads_of, width_for
 from portmp.routines.triangular.steps import Method
-from portmp.runtime import program
+from portmp.runtime import launch, program
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, allocate_together
 
 PARTS = 4
@@ -168,10 +169,13 @@ class _Found(NamedTuple):
     order: Numbers
 
 
-def _found(w: Planes, panels: int, placed: int, ordered: int) -> _Found:
+def _found(
+    w: Planes, panels: int, placed: int, ordered: int, singular: Numbers | None = None
+) -> _Found:
     batch, m, n = w.shape
     shapes = [(batch, min(m, n)), (batch,), (panels, batch, placed), (panels, batch, ordered)]
-    return _Found(*allocate_together("int32", shapes, w.queue))
+    found = _Found(*allocate_together("int32", shapes, w.queue))
+    return found if singular is None else found._replace(singular=singular)
 
 
 def _few_rows(shape: small.Shape, a: Planes, out: Planes, first: int, found: _Found) -> None:
@@ -196,17 +200,17 @@ def _few_rows(shape: small.Shape, a: Planes, out: Planes, first: int, found: _Fo
 
 
 class _OnDevice(OnDevice, LuSteps[Planes]):
-    def __init__(self, w: Planes, method: Method) -> None:
+    def __init__(self, w: Planes, method: Method, singular: Numbers | None = None) -> None:
         super().__init__(w.format, method)
         batch, m, n = w.shape
         self.count = min(m, n)
         self.threads = threads_for(w.device)
         self.batch = batch
         panels = base.blocks(self.count, definition.BLOCK)
-        self.found = _found(w, panels, definition.BLOCK, definition.BLOCK)
+        self.found = _found(w, panels, definition.BLOCK, definition.BLOCK, singular)
         if small.shape_of(w.format, w.device, m, min(self.count, definition.BLOCK)):
             return  # panels of few rows need nothing else
-        self.found.singular.write_parts([np.zeros(batch, np.int32)])
+        plain.fill(self.found.singular, 0)
         form, rows = w.format.name, ROWS[w.device.properties.kind]
 
         single = alone(w.format, w.device)
@@ -308,12 +312,65 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
     return Factored(steps.found.pivots, steps.found.singular)
 
 
-def ordered(b: Planes, order: Numbers | np.ndarray[Any, Any]) -> Planes:
+PLANNED = 512
+"""Unknowns of systems whose launches are planned; those of more take longer than to be issued."""
+
+
+def solved(a: Planes, b: Planes, x: Planes, method: Method) -> Integers:
+    """x becomes the solution of a x = b, all (batch, n, ...).
+
+    Returns the first columns without a pivot, as ``Factored`` has them, and waits for the device.
+    """
+    singular = allocate_numbers("int32", a.shape[:1], a.queue)
+    given = a, b, x, singular
+    if method is not None or a.shape[-1] > PLANNED:
+        call = _solve_on_host if a.device.by_reference else _solve
+        call(method, *given)
+    else:
+        kept, key, plan = launch.find((solved,), given)
+        if plan is None:
+            by_reference = partial(_solve_on_host, method)
+            plan = kept.plan(key, given, partial(_solve, method), by_reference)
+        plan.run(given)
+    return singular.read_parts()[0]
+
+
+def _solve(method: Method, a: Planes, b: Planes, x: Planes, singular: Numbers) -> None:
+    batch, n, _ = a.shape
+    w = allocate(a.format, a.shape, a.queue)
+    shape = small_shape(a.format, a.device, n, n)
+    if shape:
+        kept = _found(w, 1, 0, n, singular)
+        _few_rows(shape, a, w, 0, kept)
+        ordered(b, kept.order.view_as((batch, n)), x)
+    else:
+        elementwise.apply("copy", [a], w)
+        steps = _OnDevice(w, method, singular)
+        steps.factor(w)
+        elementwise.apply("copy", [b], x)
+        steps.swap(x, 0, n, slice(0, x.shape[2]))
+    _by_factors(w, x, method)
+
+
+def _solve_on_host(method: Method, a: Planes, b: Planes, x: Planes, singular: Numbers) -> None:
+    w = allocate(a.format, a.shape, a.queue)
+    found = factor(a, w, method)
+    singular.fill([found.singular])
+    ordered(b, found.order(a.shape[1]), x)
+    _by_factors(w, x, method)
+
+
+def _by_factors(w: Planes, x: Planes, method: Method) -> None:
+    triangular.solve(w, x, lower=True, unit=True, method=method)
+    triangular.solve(w, x, lower=False, unit=False, method=method)
+
+
+def ordered(b: Planes, order: Numbers | np.ndarray[Any, Any], out: Planes | None = None) -> Planes:
     """Copies of matrices (batch, m, n) with row order[e, i] of entry e as its row i.
 
-    *order* on b's device, or on the host.
+    *order* on b's device, or on the host; *out* is dense.
     """
-    out = allocate(b.format, b.shape, b.queue)
+    out = allocate(b.format, b.shape, b.queue) if out is None else out
     if not out.size:
         return out
     if b.device.by_reference:
