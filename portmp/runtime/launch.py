@@ -177,6 +177,8 @@ class Plans(dict[Any, Plan]):
         Both are called with operands, or stand-ins, in this order.
         """
         queue = self.queue
+        if any(isinstance(one, View) and one.queue is not queue for one in operands):
+            raise DeviceError("operands: of several queues or devices; copy with to(...)")
         if queue.notes or queue.device.by_reference:
             made: Plan = Direct(queue, makes, launches if queue.notes else reference)
         else:

@@ -22,7 +22,7 @@ from portmp.formats import Format
 from portmp.routines import base, elementwise, moves, plain
 from portmp.routines.conversions import reference
 from portmp.routines.plain.launch import planned
-from portmp.runtime import program
+from portmp.runtime import launch, program
 from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
 
 THREADS = 256
@@ -45,7 +45,8 @@ def from_plain(x: Numbers, form: Format) -> Planes:
         # What is stored short is rounded from the integer itself.
         return between(from_plain(x, formats.get(_WHOLE[form.word])), form)
     out = allocate(form, x.shape, x.queue)
-    _run(x, out, "from_plain", form, partial(reference.from_plain, form), source=x.dtype)
+    kernel = partial(kernel_spec, "from_plain", form.name, source=x.dtype)
+    _run(x, out, partial(reference.from_plain, form), kernel)
     return out
 
 
@@ -54,7 +55,8 @@ def to_plain(x: Planes, dtype: str) -> Numbers:
     out = allocate_numbers(dtype, x.shape, x.queue)
     info = np.iinfo(dtype)
     ends = {"lowest": int(info.min), "highest": int(info.max)}
-    _run(x, out, "to_plain", x.format, partial(reference.to_plain, dtype), target=dtype, **ends)
+    kernel = partial(kernel_spec, "to_plain", x.format.name, target=dtype, **ends)
+    _run(x, out, partial(reference.to_plain, dtype), kernel)
     return out
 
 
@@ -71,7 +73,7 @@ def between(x: Planes, form: Format) -> Planes:
             plain.fill(out.raw(plane), 0)
         return out
     change = partial(reference.between, x.format, form)
-    _launch(x, out, change, lambda *axes: between_spec(x.format.name, form.name, *axes))
+    _run(x, out, change, partial(between_spec, x.format.name, form.name))
     return out
 
 
@@ -94,24 +96,25 @@ def kernel_spec(template: str, form: str, rank: int, threads: int, **values: Any
 
 
 def _run(
-    x: View[Any], out: View[Any], template: str, form: Format, on_host: Any, **values: Any
-) -> None:
-    _launch(x, out, on_host, lambda *axes: kernel_spec(template, form.name, *axes, **values))
-
-
-def _launch(
     x: View[Any], out: View[Any], on_host: Any, kernel_of: Callable[[int, int], KernelSpec]
 ) -> None:
     """Convert by the kernel for so many axes and threads or, without kernels, *on_host*."""
-    if not out.size:
-        return
-    if out.device.by_reference:
-        base.on_host(out, on_host, x)
-        return
-    sizes, (steps,), of_out = planned(out.place, (x.place,))
-    threads = base.threads(out.device, THREADS)
-    key = kernel_of(len(sizes), threads)
-    kernel = program.kernels(out.device, key)[key.name]
-    count = math.prod(sizes)
-    args = [count, *sizes[1:], *base.strided(x, *steps), *base.strided(out, *of_out)]
-    out.queue.launch(kernel, (base.blocks(count, threads), 1, 1), (threads, 1, 1), args)
+    kept, key, plan = launch.find((_run,), (x, out))
+    if plan is None:
+
+        def by_kernel(x: View[Any], out: View[Any]) -> None:
+            if not out.size:
+                return
+            sizes, (steps,), of_out = planned(out.place, (x.place,))
+            threads = base.threads(out.device, THREADS)
+            key = kernel_of(len(sizes), threads)
+            kernel = program.kernels(out.device, key)[key.name]
+            count = math.prod(sizes)
+            args = [count, *sizes[1:], *base.strided(x, *steps), *base.strided(out, *of_out)]
+            out.queue.launch(kernel, (base.blocks(count, threads), 1, 1), (threads, 1, 1), args)
+
+        def by_reference(x: View[Any], out: View[Any]) -> None:
+            base.on_host(out, on_host, x)
+
+        plan = kept.plan(key, (x, out), by_kernel, by_reference)
+    plan.run((x, out))

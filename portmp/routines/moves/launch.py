@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from portmp.backends.base import Argument, Buffer
 from portmp.backends.host.runtime import HostBuffer
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.routines import axes, base
-from portmp.runtime import planes, program
+from portmp.runtime import launch, planes, program
 from portmp.runtime.planes import (
     Numbers,
     Place,
@@ -114,21 +114,27 @@ _CALLED = {"offset": "index", "cond": "condition"}
 
 
 def _run(operands: Mapping[str, View[Any]], out: View[Any], indexed: str = "") -> None:
+    given = (*operands.values(), out)
+    kept, key, plan = launch.find((_run, *operands, indexed), given)
+    if plan is None:
+        base.same_device(out, "the array", **{_CALLED.get(n, n): v for n, v in operands.items()})
+        names = tuple(operands)
+        by_kernels, by_host = (partial(f, names, indexed) for f in (_launch, _on_host))
+        plan = kept.plan(key, given, by_kernels, by_host)
+    plan.run(given)
+
+
+def _launch(names: tuple[str, ...], indexed: str, *views: View[Any]) -> None:
+    *operands, out = views
     if not out.size:
         return
-    for name, view in operands.items():
-        if view.device is not out.device:  # a driver that is given another's memory may crash
-            base.same_device(out, "the array", **{_CALLED.get(name, name): view})
-    if out.device.by_reference:
-        _on_host(operands, out, indexed)
-        return
-    sizes, strides = _planned(out.place, tuple(v.place for v in operands.values()))
-    parts = tuple(_RAW[np.dtype(part).itemsize] for part in out.parts)
+    sizes, strides = _planned(out.place, tuple([v.place for v in operands]))
+    parts = tuple([_RAW[np.dtype(part).itemsize] for part in out.parts])
     threads = base.threads(out.device, THREADS)
-    key = kernel_spec(parts, tuple(operands), indexed, len(sizes), threads)
+    key = kernel_spec(parts, names, indexed, len(sizes), threads)
     kernel = program.kernels(out.device, key)[key.name]
     args: list[Argument] = [math.prod(sizes), *sizes[1:]]
-    for view, steps in zip((*operands.values(), out), strides, strict=True):
+    for view, steps in zip(views, strides, strict=True):
         args += base.strided(view, *steps)
     blocks = base.blocks(math.prod(sizes), threads)
     out.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
@@ -146,8 +152,12 @@ def _planned(
 # --- where the host computes --------------------------------------------------------------------
 
 
-def _on_host(operands: Mapping[str, View[Any]], out: View[Any], indexed: str) -> None:
-    held: list[Buffer] = [b for v in (*operands.values(), out) for b in v.buffers]
+def _on_host(names: tuple[str, ...], indexed: str, *views: View[Any]) -> None:
+    *given, out = views
+    operands = dict(zip(names, given, strict=True))
+    if not out.size:
+        return
+    held: list[Buffer] = [b for v in views for b in v.buffers]
 
     def run() -> None:
         there = {name: v.broadcast_to(out.shape) for name, v in operands.items()} | {"out": out}

@@ -20,8 +20,15 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.errors import ArgumentError
 from portmp.routines import axes, base
 from portmp.routines.plain.operations import OPERATIONS
-from portmp.runtime import program
-from portmp.runtime.planes import Host, Numbers, Place, allocate_numbers, broadcast_strides
+from portmp.runtime import launch, program
+from portmp.runtime.planes import (
+    Host,
+    Numbers,
+    Place,
+    allocate_numbers,
+    blank_like,
+    broadcast_strides,
+)
 
 NAMES = ("x", "y")
 THREADS = 256
@@ -57,46 +64,57 @@ def apply(op: str, operands: Sequence[Operand], dtype: str, out: Numbers | None 
 
     At least one operand is an array; numbers fit the arrays' kind.
     """
-    arrays = {n: o for n, o in zip(NAMES, operands, strict=False) if isinstance(o, Numbers)}
-    first = next(iter(arrays.values()))
-    base.same_device(first, next(iter(arrays)), **arrays)
-    kinds = {wide(a.dtype) for a in arrays.values() if a.dtype != "bool"}
-    if len(kinds) > 1:
-        named = " and ".join(a.dtype for a in arrays.values())
-        raise ArgumentError(f"{op}: {named} given, which have no common dtype; convert one of them")
-    shape = axes.common_shape(op, list(arrays.values()))
-    result = "bool" if OPERATIONS[op].boolean else dtype
-    target = base.output_numbers(out, result, shape, first.queue)
-    for name, array in arrays.items():
-        if not target.same_view(array) and target.overlaps(array):
+    long = np.dtype(_wide([o.dtype if isinstance(o, Numbers) else SCALAR for o in operands])).type
+    given = [o if isinstance(o, Numbers) else (long(o),) for o in operands]
+    kept, key, plan = launch.find((apply, op, dtype), (*given, out))
+    if plan is None:
+        arrays = {n: o for n, o in zip(NAMES, operands, strict=False) if isinstance(o, Numbers)}
+        first = next(iter(arrays.values()))
+        base.same_device(first, next(iter(arrays)), **arrays)
+        kinds = {wide(a.dtype) for a in arrays.values() if a.dtype != "bool"}
+        if len(kinds) > 1:
+            named = " and ".join(a.dtype for a in arrays.values())
+            raise ArgumentError(
+                f"{op}: {named} given, which have no common dtype; convert one of them"
+            )
+        shape = axes.common_shape(op, list(arrays.values()))
+        result = "bool" if OPERATIONS[op].boolean else dtype
+        target = base.output_numbers(out, result, shape, first.queue)
+        by = partial(_launch, op), partial(_compute, op)
+        plan = kept.plan(key, (*given, target), *by, blank_like(target))
+    if out is None:
+        out = plan.makes.made(plan.queue)
+    for name, array in zip(NAMES, given, strict=False):
+        if not isinstance(array, Numbers) or array.buffers[0] is not out.buffers[0]:
+            continue
+        if not out.same_view(array) and out.overlaps(array):
             raise ArgumentError(f"out: overlaps {name} without being the same view")
-    _run(op, operands, target)
-    return target
+    plan.run((*given, out))
+    return out
 
 
-def _run(op: str, operands: Sequence[Operand], out: Numbers) -> None:
+def _launch(op: str, *given: Any) -> None:
+    *operands, out = given
     if not out.size:
         return
-    dtypes = tuple(o.dtype if isinstance(o, Numbers) else SCALAR for o in operands)
-    long = _wide(dtypes)
-    if out.device.by_reference:
-        given = [o if isinstance(o, Numbers) else (np.dtype(long).type(o),) for o in operands]
-        base.on_host(out, partial(_reference, OPERATIONS[op].call, long, out.dtype), *given)
-        return
-    places = tuple(o.place if isinstance(o, Numbers) else None for o in operands)
-    sizes, strides, of_out = planned(out.place, places)
+    arrays = [o if isinstance(o, Numbers) else None for o in operands]
+    dtypes = tuple([o.dtype if o else SCALAR for o in arrays])
+    sizes, strides, of_out = planned(out.place, tuple([o.place if o else None for o in arrays]))
     threads = base.threads(out.device, THREADS)
     key = kernel_spec(op, dtypes, out.dtype, len(sizes), threads)
     kernel = program.kernels(out.device, key)[key.name]
     args: list[Argument] = [math.prod(sizes), *sizes[1:]]
     for operand, steps in zip(operands, strides, strict=True):
-        if isinstance(operand, Numbers):
-            args += base.strided(operand, *steps)
-        else:
-            args.append(np.dtype(long).type(operand))
+        args += base.strided(operand, *steps) if isinstance(operand, Numbers) else operand
     args += base.strided(out, *of_out)
     blocks = base.blocks(math.prod(sizes), threads)
     out.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
+
+
+def _compute(op: str, *given: Any) -> None:
+    *operands, out = given
+    long = _wide([o.dtype if isinstance(o, Numbers) else SCALAR for o in operands])
+    base.on_host(out, partial(_reference, OPERATIONS[op].call, long, out.dtype), *operands)
 
 
 def _reference(call: Callable[..., Any], long: str, dtype: str, *operands: Sequence[Any]) -> Host:
@@ -130,17 +148,23 @@ def counted(start: int, step: int, count: int, dtype: str, queue: Queue) -> Numb
 
 def fill(out: Numbers, start: int, step: int = 0) -> None:
     """Set dense numbers to start, start + step, start + 2 step ..., modulo their range."""
+    long = np.dtype(_wide([out.dtype])).type
+    given = out, (long(start),), (long(step),)
+    kept, key, plan = launch.find((fill,), given)
+    plan = plan or kept.plan(key, given, _launch_fill, _compute_fill)
+    plan.run(given)
+
+
+def _launch_fill(out: Numbers, start: Any, step: Any) -> None:
     if not out.size:
-        return
-    long: np.dtype[Any] = np.dtype(_wide([out.dtype]))
-    numbers: list[Any] = [np.uint64(n & _ALL).astype(long) for n in (start, step)]
-    first, each = numbers
-    if out.device.by_reference:
-        base.on_host(out, lambda: [(first + np.arange(out.size, dtype=long) * each)])
         return
     threads = base.threads(out.device, THREADS)
     key = kernel_spec("counted", (SCALAR, SCALAR), out.dtype, 1, threads)
     kernel = program.kernels(out.device, key)[key.name]
     flat = out.view_as((out.size,))
-    args: list[Argument] = [out.size, first, each, out.buffers[0], out.start, *flat.strides]
+    args: list[Argument] = [out.size, *start, *step, *base.strided(flat, *flat.strides)]
     out.queue.launch(kernel, (base.blocks(out.size, threads), 1, 1), (threads, 1, 1), args)
+
+
+def _compute_fill(out: Numbers, start: Any, step: Any) -> None:
+    base.on_host(out, lambda: [start[0] + np.arange(out.size, dtype=start[0].dtype) * step[0]])

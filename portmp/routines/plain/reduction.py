@@ -18,8 +18,8 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.errors import ShapeError
 from portmp.routines import base
 from portmp.routines.reference import Host
-from portmp.runtime import program
-from portmp.runtime.planes import Numbers, allocate_numbers
+from portmp.runtime import launch, program
+from portmp.runtime.planes import Numbers, allocate_numbers, blank_like
 
 THREADS = 64
 PART = 8192
@@ -73,26 +73,35 @@ def kernel_spec(kind: str, source: str, out: str, threads: int) -> KernelSpec:
 
 def over_rows(kind: str, x: Numbers, dtype: str) -> Numbers:
     """One of KINDS of each row of x (m, n), as a number of *dtype*; shape (m,)."""
-    rows, n = x.shape
-    if kind in ("max", "min") and not n:
-        raise ShapeError(f"{kind}: an empty array has none")
-    out = allocate_numbers(dtype, (rows,), x.queue)
-    if not rows:
-        return out
-    if x.device.by_reference:
-        base.on_host(out, partial(_reference, kind, wide(x.dtype), dtype), x)
-        return out
+    kept, key, plan = launch.find((over_rows, kind, dtype), (x,))
+    if plan is None:
+        rows, n = x.shape
+        if kind in ("max", "min") and not n:
+            raise ShapeError(f"{kind}: an empty array has none")
+        target = allocate_numbers(dtype, (rows,), x.queue)
+        by_kernels, by_host = (partial(f, kind) for f in (_launch, _compute))
+        plan = kept.plan(key, (x, target), by_kernels, by_host, blank_like(target))
+    out: Numbers = plan.makes.made(plan.queue)
+    plan.run((x, out))
+    return out
+
+
+def _launch(kind: str, x: Numbers, out: Numbers) -> None:
+    rows = out.size
     threads = base.threads(x.device, THREADS)
-    while True:
+    blocks = 0
+    while rows and blocks != 1:
         blocks = max(base.blocks(x.shape[1], PART), 1)
-        out = allocate_numbers(dtype if blocks == 1 else wide(x.dtype), (rows, blocks), x.queue)
-        key = kernel_spec(kind, x.dtype, out.dtype, threads)
+        target = out if blocks == 1 else allocate_numbers(wide(x.dtype), (rows, blocks), x.queue)
+        key = kernel_spec(kind, x.dtype, target.dtype, threads)
         kernel = program.kernels(x.device, key)[key.name]
-        args: list[Argument] = [x.shape[1], blocks, *base.strided(x, *x.strides), *out.buffers]
+        args: list[Argument] = [x.shape[1], blocks, *base.strided(x, *x.strides), *target.buffers]
         x.queue.launch(kernel, (rows * blocks, 1, 1), (threads, 1, 1), args)
-        if blocks == 1:
-            return out.view_as((rows,))
-        x = out
+        x = target
+
+
+def _compute(kind: str, x: Numbers, out: Numbers) -> None:
+    base.on_host(out, partial(_reference, kind, wide(x.dtype), out.dtype), x)
 
 
 def _reference(kind: str, long: str, dtype: str, x: Host) -> Host:
