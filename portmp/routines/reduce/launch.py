@@ -121,6 +121,8 @@ def gemv(
     schedule: Schedule | None = None,
 ) -> Planes:
     """alpha a x + beta y for a (m, n), x (n,); a may be in a storage format of x's."""
+    if base.is_number(beta, 0):
+        y = None
     kept, key, plan = launch.find((gemv, accuracy, schedule), (a, x, alpha, beta, y, out))
     if plan is None or out is not None:
         addend, target = operands(a, x, beta, y, out)
