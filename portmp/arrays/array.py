@@ -133,7 +133,10 @@ class Array(Methods[Planes], holds=Planes):
     def __float__(self) -> float:
         # Not by the exact number, a Fraction, which knows no sign of zero.
         self._one("float")
-        return float(self.to_float64().reshape(())[()])
+        limbs = [float(plane.reshape(())[()]) for plane in self.to_limbs()]
+        leading = limbs[0]
+        # fsum rounds the exact sum once.
+        return math.fsum(limbs) if math.isfinite(leading) and leading else leading
 
     __array_ufunc__ = numpy_protocol.ufunc
     __array_function__ = numpy_protocol.function

@@ -18,7 +18,8 @@ from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
 from portmp.formats import Format, convert, foreign
 from portmp.routines import base, moves, plain
-from portmp.runtime.planes import View, allocate, allocate_numbers, upload
+from portmp.routines import elementwise as routine
+from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers, upload
 
 Where = str | Device | Queue | None
 
@@ -47,9 +48,9 @@ def chosen(format: Any, dtype: Any, usual: Dtype | None = None) -> Dtype:
 
 def _sizes(shape: Any, what: str) -> tuple[int, ...]:
     sizes = tuple(integers((shape,), "shape"))
-    if any(n < 0 for n in sizes):
+    if sizes and min(sizes) < 0:
         raise ShapeError(f"{what}: shape {sizes} given, lengths cannot be negative")
-    if any(n >= 2**63 for n in sizes):
+    if sizes and max(sizes) >= 2**63:
         raise ShapeError(f"{what}: shape {sizes!s:.80} given, lengths are below 2^63")
     return sizes
 
@@ -66,10 +67,14 @@ def new(shape: Any, kind: Dtype, device: Where, what: str) -> View[Any]:
     return allocate_numbers(kind.name, sizes, queue)
 
 
-def _zeroed(view: View[Any]) -> View[Any]:
-    """The same memory with all bits zero."""
-    for i in range(len(view.parts)):
-        plain.fill(view.raw(i), 0)
+def _filled(view: View[Any], value: Any, argument: str) -> View[Any]:
+    """The same dense memory with all elements equal to a number."""
+    found = elementwise.number(value, dtypes.of_view(view), argument)
+    if isinstance(view, Planes):
+        routine.fill(view, found)
+    else:
+        assert isinstance(view, Numbers)
+        plain.fill(view, found)
     return view
 
 
@@ -305,7 +310,7 @@ def zeros(
     shape: int | Sequence[int], format: Any = None, device: Where = None, *, dtype: Any = None
 ) -> Any:
     """An array of zeros, of the default format unless *format* (or *dtype*) names another."""
-    return wrapped(_zeroed(new(shape, chosen(format, dtype), device, "zeros")))
+    return wrapped(_filled(new(shape, chosen(format, dtype), device, "zeros"), 0, "zeros"))
 
 
 def ones(
@@ -336,11 +341,9 @@ def full(
     if device is None and isinstance(fill_value, Viewed):
         device = fill_value.queue
     made = new(shape, kind, device, "full")
-    if isinstance(fill_value, Viewed):
-        one = elementwise.as_dtype(fill_value.planes, kind)
-    else:
-        one = elementwise.like_number(elementwise.number(fill_value, kind, "fill_value"), made)
-    moves.copied(one, made)
+    if not isinstance(fill_value, Viewed):
+        return wrapped(_filled(made, fill_value, "fill_value"))
+    moves.copied(elementwise.as_dtype(fill_value.planes, kind), made)
     return wrapped(made)
 
 

@@ -315,6 +315,9 @@ def taken(view: V, key: Any, *, alone: bool = True) -> V:
 
     A single element is copied, so that it stays as it is, unless *alone* is false.
     """
+    if type(key) in (int, slice) and view.shape:
+        found = _viewed(view, [key] + [slice(None)] * (len(view.shape) - 1))
+        return moves.copied(found) if alone and not found.shape else found
     items = _expanded(key, view.ndim)
     if any(map(_is_array, items)):
         chosen = _chosen(view, items)
@@ -326,6 +329,12 @@ def taken(view: V, key: Any, *, alone: bool = True) -> V:
 
 
 # --- writing --------------------------------------------------------------------------------------
+
+
+def named(view: V, key: Any) -> V | None:
+    """The elements that a key names, where they are a view."""
+    items = _expanded(key, view.ndim)
+    return None if any(map(_is_array, items)) else _viewed(view, items)
 
 
 def put(view: V, key: Any, value: V) -> None:

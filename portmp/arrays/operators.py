@@ -11,6 +11,7 @@ from portmp.arrays import creation, dtypes, elementwise, indexing, powers, produ
 from portmp.arrays.viewed import Viewed
 from portmp.errors import FormatError, ShapeError
 from portmp.routines import base, moves
+from portmp.routines import elementwise as routine
 from portmp.runtime.planes import Planes, View
 
 V = TypeVar("V", bound=View[Any])
@@ -181,7 +182,13 @@ class Operators(Viewed[V]):
 
         Where an array of indices names one several times, the last stays.
         """
-        indexing.put(self.planes, key, _value(self.planes, value))
+        view = self.planes
+        if isinstance(view, Planes) and elementwise.is_number(value):
+            there = indexing.named(view, key)
+            if there is not None:
+                routine.fill(there, elementwise.number(value, view.format, "value"))
+                return
+        indexing.put(view, key, _value(view, value))
 
     def __bool__(self) -> bool:
         if self.size != 1:

@@ -423,7 +423,8 @@ def copied(source: View[Any], target: View[Any]) -> bool:
         held = []
         for view, (low, count) in zip((source, target), spans, strict=True):
             span = np.empty(count, part)
-            view.queue.read(view.buffers[i], span, low * span.itemsize)
+            if view is source or count > view.size:  # else all of it is written
+                view.queue.read(view.buffers[i], span, low * span.itemsize)
             held.append((span, view._elements(span, low)))
         (_, elements), (span, places) = held
         places[...] = elements

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
+
 from portmp import formats
 from portmp.backends.base import Argument
 from portmp.codegen.answers import TESTS
@@ -92,6 +94,19 @@ def apply(
         _refuse_shift(out, operands, names)
     plan.run((*operands, out))
     return out
+
+
+def fill(out: Planes, number: base.ScalarLimbs) -> None:
+    """Set all elements to a number, given in words of the arithmetic."""
+    kept, key, plan = launch.find((fill,), (number, out))
+    if plan is None:
+        call = _Call("copy", out.format)
+        plan = kept.plan(key, (number, out), call.launch, _fill_on_host)
+    plan.run((number, out))
+
+
+def _fill_on_host(number: base.ScalarLimbs, out: Planes) -> None:
+    base.on_host(out, lambda words: [np.broadcast_to(w, out.shape) for w in words], number)
 
 
 def tested(
