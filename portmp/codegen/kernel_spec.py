@@ -6,7 +6,7 @@ the same spec always gives the same text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from portmp import formats, networks
 from portmp.codegen import platform, render
 from portmp.codegen.platform import Traits
 from portmp.codegen.render import RenderedSource
+from portmp.codegen.signature import Parameter, Signature
 from portmp.codegen.writer import Writer
 from portmp.networks import Network
 
@@ -25,6 +26,7 @@ class KernelSpec:
 
     ``roles`` names networks by role; ``values`` are the template's other parameters; ``stored``
     names the storage formats of operands ("*": of all that are not named), where they have one.
+    ``signatures`` say what each of its kernels takes.
     """
 
     name: str
@@ -34,15 +36,21 @@ class KernelSpec:
     roles: tuple[tuple[str, str], ...] = ()
     values: tuple[tuple[str, Any], ...] = ()
     stored: tuple[tuple[str, str], ...] = ()
+    signatures: tuple[Signature, ...] = ()
 
     @cached_property
     def _hash(self) -> int:
         parts = self.name, self.template, self.format, self.width, self.roles, self.values
-        return hash((*parts, self.stored))
+        return hash((*parts, self.stored, self.signatures))
 
     def __hash__(self) -> int:
         # Looked up at every launch: computed once.
         return self._hash
+
+    def signature(self, kernel: str = "") -> Signature:
+        """What a kernel takes: the first one, or the one of this name."""
+        wanted = kernel or self.signatures[0].kernel
+        return next(one for one in self.signatures if one.kernel == wanted)
 
     def render(
         self, on: str, traits: Traits | None = None, emitted: set[str] | None = None
@@ -53,11 +61,18 @@ class KernelSpec:
         known = set() if emitted is None else emitted
         device = traits or table.defaults
         nets: Mapping[str, Network] = {role: networks.get(n) for role, n in self.roles}
+        writer = Writer(table, device, form, 1, known, self.stored)
+
+        def head(kernel: str = self.name) -> str:
+            """A kernel's name and parameters."""
+            return self.signature(kernel).head(writer)
+
         context: dict[str, Any] = {
             "name": self.name,
             "w": Writer(table, device, form, self.width, known, self.stored),
-            "v": Writer(table, device, form, 1, known, self.stored),
+            "v": writer,
             "networks": nets,
+            "head": head,
             **dict(self.values),
         }
         return render.render(self.template, context)
@@ -71,11 +86,13 @@ def spec(
     *,
     width: int = 1,
     stored: Mapping[str, formats.Format] | None = None,
+    takes: Sequence[Parameter] = (),
     **values: Any,
 ) -> KernelSpec:
     """Build a KernelSpec from networks and keyword parameters.
 
-    A storage format is that of all operands; *stored* gives single ones theirs.
+    A storage format is that of all operands; *stored* gives single ones theirs. *takes*: the
+    parameters of the one kernel, which is called as the spec.
     """
     known = dict(stored or {}) | ({"*": form} if form.coded else {})
     return KernelSpec(
@@ -86,6 +103,7 @@ def spec(
         tuple((role, net.name) for role, net in roles.items()),
         tuple(values.items()),
         tuple((operand, f.name) for operand, f in known.items()),
+        (Signature(name, tuple(takes)),) if takes else (),
     )
 
 

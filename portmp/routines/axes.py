@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from portmp.codegen.signature import Index
 from portmp.errors import ArgumentError, ShapeError
 from portmp.runtime.planes import View
 
@@ -25,6 +26,16 @@ def common_shape(op: str, arrays: Sequence[View[Any]]) -> tuple[int, ...]:
     except ValueError:
         named = " and ".join(str(p.shape) for p in arrays)
         raise ShapeError(f"operands of {op}: shapes {named} do not broadcast") from None
+
+
+def taken(rank: int) -> list[Index]:
+    """What kernels take that walk so many axes: how many elements, and lengths but the first's."""
+    return [Index("n"), *(Index(f"size{axis}") for axis in range(1, rank))]
+
+
+def lengths(sizes: Sequence[int]) -> dict[str, int]:
+    """The same of a launch."""
+    return {"n": math.prod(sizes), **{f"size{axis}": n for axis, n in enumerate(sizes) if axis}}
 
 
 def named(axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:

@@ -9,7 +9,7 @@ kernels.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -187,6 +187,24 @@ class Plans(dict[Any, Plan]):
             self.clear()
         self[key] = made
         return made
+
+
+def run(
+    queue: Queue,
+    unit: Sequence[KernelSpec],
+    grid: Dim3,
+    block: Dim3,
+    given: Mapping[str, Any],
+    kernel: str = "",
+) -> None:
+    """Launch the first kernel of a compilation unit, or the one that is named.
+
+    *given*: what its signature names: views, numbers as limbs, integers.
+    """
+    kernel = kernel or unit[0].name
+    signature = next(s for one in unit for s in one.signatures if s.kernel == kernel)
+    loaded = program.kernels(queue.device, *unit)[kernel]
+    queue.launch(loaded, grid, block, signature.arguments(given))
 
 
 def _varies(number: Sequence[Number]) -> bool:

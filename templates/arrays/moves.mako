@@ -3,33 +3,17 @@
 ## x, or of out, lie beyond their strides. parts: dtypes, operands: (x, y or nothing, cond, offset),
 ## indexed: the operand that offsets belong to, rank, threads
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/arrays/axes.mako" import="sizes, element"/>
+<%namespace file="/arrays/axes.mako" import="element"/>
 <%!
-    from portmp.codegen.elements import at, number, strides
+    from portmp.codegen.elements import at
 %>
 <%
     p = w.platform
-    types = [number(p, part) for part in parts]
-
-    def planes(name, pointer):
-        return ", ".join(f"{pointer.format(t)}{name}{k}" for k, t in enumerate(types))
-
     def place(name):
         return at(name, rank, "offset" if indexed == name else "")
 %>
 ${arithmetic(w, [])}
-${p.kernel.format(threads)} ${name}(
-${sizes(w, rank)}\
-% for operand in operands:
-% if operand == "cond":
-    ${p.const_pointer.format(number(p, "bool"))}cond0, ${strides(p.index, "cond", rank)},
-% elif operand == "offset":
-    ${p.const_pointer.format(p.index)}offset0, ${strides(p.index, "offset", rank)},
-% else:
-    ${planes(operand, p.const_pointer)}, ${strides(p.index, operand, rank)},
-% endif
-% endfor
-    ${planes("out", p.pointer)}, ${strides(p.index, "out", rank)})
+${p.kernel.format(threads)} ${head()}
 {
 ${element(w, rank, threads)}\
 % if "offset" in operands:

@@ -1,27 +1,5 @@
 ## What the second halves of reductions share.
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
-<%namespace file="/blas/first_half.mako" import="operands"/>
-
-## The parameters of a kernel.
-<%def name="parameters(w)" filter="trim">
-<%
-    long = w.platform.index
-    product = terms == "product"
-%>
-${operands(w)}\
-    ${w.planes("partial", const=False, compute=True)},
-% if product:
-    ${w.planes("c", const=True)}, const ${long} c_start, const ${long} c_step,
-% endif
-    ${w.planes("out", const=False)}, const ${long} out_start, const ${long} out_step\
-% if product:
-,
-    ${w.scalars("alpha")}, ${w.scalars("beta")},
-    const int alpha_is_one, const int beta_kind)
-% else:
-)
-% endif
-</%def>
 
 ## A row that is not finite, by a block: leading limbs alone in the same lanes and tree, which tells
 ## inf from NaN. The chain of ``row`` ends in partial0, where its chunks begin; lanes0 is shared

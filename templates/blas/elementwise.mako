@@ -14,27 +14,7 @@
 <% p, operator = w.platform, networks["operator"] %>
 ${arithmetic(w, [operator])}
 /* out[i] = ${operator.name}(${", ".join(n for n, _ in operands)}) for all n elements */
-${p.kernel.format(s.threads)} ${name}(
-    const ${p.index} n,
-% for axis in range(1, rank):
-    const ${p.index} size${axis},
-% endfor
-% for operand, access in operands:
-% if access == "value":
-    ${w.scalars(operand)},
-% else:
-    ${w.planes(operand, const=True)}, const ${p.index} ${operand}_start,
-% if access == "strided":
-    ${", ".join(f"const {p.index} {operand}_stride{axis}" for axis in range(rank))},
-% endif
-% endif
-% endfor
-% if flag:
-    ${p.pointer.format(p.int8)}out0, const ${p.index} out_start,
-% else:
-    ${w.planes("out", const=False)}, const ${p.index} out_start,
-% endif
-    ${", ".join(f"const {p.index} out_stride{axis}" for axis in range(rank))})
+${p.kernel.format(s.threads)} ${head()}
 {
     const ${p.index} first = (${p.index})${p.axis(p.group_id, 0)} * ${s.threads * s.items} + ${p.axis(p.local_id, 0)};
 % if s.items == 1:

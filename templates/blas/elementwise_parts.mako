@@ -13,16 +13,7 @@
 %>
 ${arithmetic(w, [operator])}
 /* out[i] = ${operator.name}(${", ".join(n for n, _ in operands)}) for all n elements: ${s.items} times ${COUNT} neighbours a work-item */
-${p.kernel.format(s.threads)} ${name}(
-    const ${p.index} n,
-% for operand, access in operands:
-% if access == "value":
-    ${w.scalars(operand)},
-% else:
-    ${w.planes(operand, const=True)}, const ${p.index} ${operand}_start,
-% endif
-% endfor
-    ${w.planes("out", const=False)}, const ${p.index} out_start, const ${p.index} out_stride0)
+${p.kernel.format(s.threads)} ${head()}
 {
     const ${p.index} first = (${p.index})${p.axis(p.group_id, 0)} * ${step * s.items} + ${p.axis(p.local_id, 0)} * ${COUNT};
 % for operand, access in operands:

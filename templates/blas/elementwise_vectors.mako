@@ -12,16 +12,7 @@
 ${arithmetic(w, [operator])}
 ${anywhere(w)}
 /* out[i] = ${operator.name}(${", ".join(n for n, _ in operands)}) for all n elements: ${s.items} vectors of ${s.width} a work-item */
-${p.kernel.format(s.threads)} ${name}(
-    const ${p.index} n,
-% for operand, access in operands:
-% if access == "value":
-    ${v.scalars(operand)},
-% else:
-    ${v.planes(operand, const=True)}, const ${p.index} ${operand}_start,
-% endif
-% endfor
-    ${v.planes("out", const=False)}, const ${p.index} out_start, const ${p.index} out_stride0)
+${p.kernel.format(s.threads)} ${head()}
 {
     const ${p.index} first = ((${p.index})${p.axis(p.group_id, 0)} * ${s.threads} + ${p.axis(p.local_id, 0)}) * ${s.items * s.width};
 % for operand, access in operands:

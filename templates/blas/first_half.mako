@@ -3,23 +3,6 @@
     from portmp.definition import halvings
 %>
 
-## The rows, and the vector that they are multiplied by. v: scalar Writer
-<%def name="operands(v)">\
-<% long = v.platform.index %>\
-    const ${long} rows, const ${long} k, const ${long} chunks,
-    ${v.planes("x", const=True)},
-    const ${long} x_start, const ${long} x_row, const ${long} x_col,
-% if terms == "product":
-    ${v.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
-% endif
-</%def>
-
-## The parameters of a kernel.
-<%def name="parameters(v)">\
-${operands(v)}\
-    ${v.planes("partial", const=False, compute=True)})
-</%def>
-
 ## Lanes in shared memory combine pairwise with halving distance. The caller's body opens a block for
 ## the threads of a distance; there z, or low, combines with what lies at other.format(distance) in
 ## shared memory and goes to at.

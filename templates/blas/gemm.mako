@@ -3,7 +3,6 @@
 ## definition, apart: whether steps leave bounds alone
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
-<%namespace file="/blas/gemm_parameters.mako" import="ending, factors, matrix"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%!
     import math
@@ -55,13 +54,7 @@ ${arithmetic(w, list(networks.values()))}
 ${leading_chain(w, slab)}
 % endif
 /* a block computes a ${s.tile_m} x ${s.tile_n} tile of C in steps of ${s.tile_k}; a thread ${s.thread_m} x ${s.thread_n} results */
-${p.kernel_of(s.threads, s.blocks)} ${name}(
-${factors(w)}\
-${matrix(w, "total", const=False, compute=True, end=")" if s.split else ",")}\
-% if not s.split:
-    const ${long} slab,
-${ending(w)}\
-% endif
+${p.kernel_of(s.threads, s.blocks)} ${head()}
 {
 % for t in tiles:
 % for i in w.held_limbs(t.operand):

@@ -1,16 +1,12 @@
 ## Second half of a split GEMM: adds the slabs of each element in order, then alpha and beta.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
-<%namespace file="/blas/gemm_parameters.mako" import="ending, factors"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <% p, long = w.platform, w.platform.index %>
 ${arithmetic(w, [networks["add"], networks["mul"]])}
 ${leading_chain(w, slab)}
 /* one element a work-item: slabs ascending, special values, alpha and beta */
-${p.kernel.format(threads)} ${name}(
-${factors(w)}\
-    ${w.planes("slabs", const=True, compute=True)},
-${ending(w)}\
+${p.kernel.format(threads)} ${head()}
 {
     const ${long} element = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     const ${long} batch = (${long})${p.axis(p.group_id, 1)};

@@ -3,7 +3,6 @@
 ## leave bounds alone
 <%namespace file="/arithmetic/arithmetic.mako" import="anywhere, arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
-<%namespace file="/blas/gemm_parameters.mako" import="ending, factors, matrix"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%
     p, long = w.platform, w.platform.index
@@ -20,11 +19,7 @@ ${arithmetic(w, list(networks.values()))}
 ${anywhere(w)}
 ${leading_chain(v, slab)}
 /* a work-item computes ${s.rows} x ${columns} results, ${s.results_m} x ${columns} at a time, of one slab of k */
-${p.kernel_of(1)} ${name}(
-${factors(v)}\
-${matrix(v, "total", const=False, compute=True)}\
-    const ${long} slab,
-${ending(v)}\
+${p.kernel_of(1)} ${head()}
 {
 % for i in v.limbs:
     ${p.shared} ${w.word} panel${i}[${slab * columns // s.width}];

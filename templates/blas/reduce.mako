@@ -13,8 +13,7 @@
 %>
 ${arithmetic(w, list(networks.values()))}
 /* chunks of ${chunk} elements: a team of ${lanes} work-items holds the ${lanes} lanes of ${s.rows} row${"s" if s.rows > 1 else ""}; ${s.teams} teams a block */
-${p.kernel.format(s.threads)} ${name}(
-${first_half.parameters(w)}\
+${p.kernel.format(s.threads)} ${head()}
 {
 % for i in w.limbs:
     ${p.shared} ${w.word} lanes${i}[${s.threads}];

@@ -1,15 +1,14 @@
 ## Second half of DOT, GEMV, sums and extrema: the chunks of one row, by a tree, then the end.
 <%! from portmp import definition %>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/combine.mako" import="ended, parameters, recomputed"/>
+<%namespace file="/blas/combine.mako" import="ended, recomputed"/>
 <% p, long = w.platform, w.platform.index %>
 <% combine = networks["combine"] %>
 <% product = terms == "product" %>
 <% empty = w.pack([w.literal(start)] + [w.literal(0)] * (w.format.limbs - 1)) %>
 ${arithmetic(w, [combine] + ([networks["add"], networks["mul"]] if product else []))}
 /* one row a block: chunks combine pairwise with halving distance */
-${p.kernel.format(threads)} ${name}(
-${parameters(w)}
+${p.kernel.format(threads)} ${head()}
 {
 % for i in w.limbs:
     ${p.shared} ${w.word} lanes${i}[${threads}];

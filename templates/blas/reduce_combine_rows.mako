@@ -1,15 +1,14 @@
 ## Second half of GEMV and sums of many rows that have few chunks: a work-item a row. The same
 ## definition as reduce_combine.mako.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/combine.mako" import="ended, parameters, recomputed, tree"/>
+<%namespace file="/blas/combine.mako" import="ended, recomputed, tree"/>
 <% p, long = w.platform, w.platform.index %>
 <% combine = networks["combine"] %>
 <% product = terms == "product" %>
 <% empty = w.pack([w.literal(start)] + [w.literal(0)] * (w.format.limbs - 1)) %>
 ${arithmetic(w, [combine] + ([networks["add"], networks["mul"]] if product else []))}
 /* chunks of a row combine pairwise with halving distance */
-${p.kernel.format(threads)} ${name}(
-${parameters(w)}
+${p.kernel.format(threads)} ${head()}
 {
 % if recompute:
     ${p.shared} ${w.word} lanes0[${threads}];

@@ -1,15 +1,14 @@
 ## Second half of DOT, GEMV, sums and extrema on CPUs: the chunks of one row, by a work-item
 ## alone. The same definition as reduce_combine.mako, without barriers.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/combine.mako" import="ended, parameters, tree"/>
+<%namespace file="/blas/combine.mako" import="ended, tree"/>
 <% p, long = w.platform, w.platform.index %>
 <% combine = networks["combine"] %>
 <% product = terms == "product" %>
 <% empty = w.pack([w.literal(start)] + [w.literal(0)] * (w.format.limbs - 1)) %>
 ${arithmetic(w, [combine] + ([networks["add"], networks["mul"]] if product else []))}
 /* one row a work-item: chunks combine pairwise with halving distance */
-${p.kernel_of(1)} ${name}(
-${parameters(w)}
+${p.kernel_of(1)} ${head()}
 {
     const ${long} row = (${long})${p.axis(p.group_id, 0)};
     const ${long} base = row * chunks;

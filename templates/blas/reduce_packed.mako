@@ -22,8 +22,7 @@
 %>
 ${arithmetic(w, list(networks.values()))}
 /* chunks of ${chunk} elements: a team of ${team} work-items holds the ${lanes} lanes of ${s.rows} row${"s" if s.rows > 1 else ""}, ${COUNT} each; ${s.teams} teams a block${f" share {staged} steps of y" if staged else ""} */
-${p.kernel.format(s.threads)} ${name}(
-${first_half.parameters(w)}\
+${p.kernel.format(s.threads)} ${head()}
 {
 % for i in w.limbs:
     ${p.shared} ${w.word} lanes${i}[${s.teams * s.rows * lanes}];

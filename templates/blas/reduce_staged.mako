@@ -13,8 +13,7 @@
 %>
 ${arithmetic(w, list(networks.values()))}
 /* a chunk of ${chunk} elements of one row a block, ${tile} elements at a time; ${lanes} threads are the lanes */
-${p.kernel.format(threads)} ${name}(
-${first_half.parameters(w)}\
+${p.kernel.format(threads)} ${head()}
 {
 % for operand, _, _ in operands:
 % for i in w.limbs if operand == "x" else w.held_limbs(operand):

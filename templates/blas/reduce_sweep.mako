@@ -3,7 +3,6 @@
 ## w: Writer of vectors, v: scalar Writer, s: SweepSchedule (across: vectors of rows, else of
 ## lanes), networks: step, finish, combine, renormalise (where there is one)
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic, anywhere"/>
-<%namespace file="/blas/first_half.mako" import="parameters"/>
 <%!
     from portmp.definition import halvings
 %>
@@ -18,8 +17,7 @@
 ${arithmetic(w, list(networks.values()))}
 ${anywhere(w)}
 /* a work-item takes a chunk of ${chunk} elements of ${rows} row${"s" if rows > 1 else ""}; ${s.width} ${"rows" if s.call.across else "lanes"} a vector */
-${p.kernel_of(1)} ${name}(
-${parameters(v)}\
+${p.kernel_of(1)} ${head()}
 {
     const ${long} which = (${long})${p.axis(p.group_id, 0)} % chunks;
     const ${long} row = (${long})${p.axis(p.group_id, 0)} / chunks * ${rows};

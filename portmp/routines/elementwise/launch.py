@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -11,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from portmp import formats
-from portmp.backends.base import Argument
 from portmp.codegen.answers import TESTS
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Parameter, Value, vector
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.routines import axes, base
 from portmp.routines.elementwise import reference
 from portmp.routines.elementwise import schedule as schedules
 from portmp.routines.elementwise.schedule import FlatSchedule
-from portmp.runtime import launch, program
+from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, blank_like, copied, dense_strides
 
 NAMES = ("x", "y", "z")
@@ -60,12 +59,24 @@ def kernel_spec(
         f,
         {"operator": network},
         width=schedule.width,
+        takes=[
+            *axes.taken(rank),
+            *(_taken(name, how, rank) for name, how in zip(NAMES, access, strict=False)),
+            vector("out", rank, const=False, plain=("int8",) if test else ()),
+        ],
         operands=tuple(zip(NAMES, access, strict=False)),
         rank=rank,
         stored=stored,
         s=schedule,
         flag=test,
     )
+
+
+def _taken(name: str, access: str, rank: int) -> Parameter:
+    """The parameter of an operand that is read in this way."""
+    if access == "value":
+        return Value(name)
+    return vector(name, rank if access == "strided" else 0)
 
 
 def apply(
@@ -197,14 +208,12 @@ class _Call:
         threads = base.threads(out.device, THREADS)
         s = fitted(schedule, self.test or self.op, coded, access, strides[0], starts, threads)
         key = kernel_spec(form.name, self.op, access, len(sizes), s, source, self.test)
-        args: list[Argument] = [math.prod(sizes), *sizes[1:]]
-        for i, operand in enumerate(operands):
-            steps = told[i] if access[i] == "strided" else ()
-            args += base.strided(operand, *steps) if i in arrays else operand
-        args += base.strided(out, *strides[0])
-        count = base.blocks(math.prod(sizes), s.threads * s.items * s.width * s.elements_per_access)
-        kernel = program.kernels(out.device, key)[key.name]
-        out.queue.launch(kernel, (count, 1, 1), (s.threads, 1, 1), args)
+        given: dict[str, Any] = dict(axes.lengths(sizes))
+        given["out"] = out.view(sizes, strides[0], out.start)
+        for i, (name, operand) in enumerate(zip(NAMES, operands, strict=False)):
+            given[name] = operand.view(sizes, told[i], operand.start) if i in arrays else operand
+        count = base.blocks(given["n"], s.threads * s.items * s.width * s.elements_per_access)
+        launch.run(out.queue, (key,), (count, 1, 1), (s.threads, 1, 1), given)
 
 
 def fitted(

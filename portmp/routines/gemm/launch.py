@@ -11,13 +11,14 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
+from typing import Any
 
 import numpy as np
 
 from portmp import definition, formats
-from portmp.backends.base import Argument
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.packed import COUNT, WIDEST
+from portmp.codegen.signature import Array, Flag, Index, Value, matrix
 from portmp.errors import ShapeError
 from portmp.formats import IN_SPANS, Format
 from portmp.routines import base, moves
@@ -25,7 +26,7 @@ from portmp.routines.gemm import reference
 from portmp.routines.gemm import schedule as schedules
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.routines.gemm.tiles import Layout
-from portmp.runtime import launch, program
+from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate, blank_like
 from portmp.schedules.base import check_class
 
@@ -36,6 +37,14 @@ COPIED = 64
 """Columns of C from which on a CPU copies an A whose neighbours in rows lie apart."""
 
 Schedule = GemmSchedule | PanelSchedule
+
+FACTORS = (*(Index(name) for name in ("m", "n", "k")), matrix("a"), matrix("b"))
+"""What kernels take of sizes and factors ..."""
+ENDING = (
+    *(matrix("c"), matrix("out", const=False), Value("alpha"), Value("beta")),
+    *(Flag("alpha_is_one"), Flag("beta_kind")),
+)
+"""... and of what ends an element: the addend, the result and the scalars."""
 
 
 @cache
@@ -52,7 +61,10 @@ def kernel_spec(
     if not schedule.split:
         roles |= {op: f.operator(op) for op in ("add", "mul")}
     name = f"gemm{accumulator.suffix}{'_slabs' if schedule.split else ''}"
-    tiles = {"layout": Layout(schedule)} if isinstance(schedule, GemmSchedule) else {}
+    tiles: dict[str, Any] = {}
+    if isinstance(schedule, GemmSchedule):
+        tiles["layout"] = Layout(schedule)
+    total = matrix("total", const=False, compute=True)
     return spec(
         name,
         schedule.template,
@@ -64,6 +76,7 @@ def kernel_spec(
         slab=definition.SLAB,
         period=accumulator.period,
         apart=accumulator.apart,
+        takes=[*FACTORS, total, *([] if schedule.split else [Index("slab"), *ENDING])],
         **tiles,
     )
 
@@ -93,6 +106,7 @@ def compilation_unit(
         stored=_results(out),
         threads=threads,
         slab=definition.SLAB,
+        takes=[*FACTORS, Array("slabs", start=False, compute=True), *ENDING],
     )
     return product, combine
 
@@ -399,34 +413,24 @@ def _launch(
             _launch(form, s, accuracy, pa, pb, pc, po, k, alpha, beta, results)
         return
     beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
-    operands: list[Argument] = [m, n, k, *base.batched(a), *base.batched(b)]
-    end: list[Argument] = [
-        *base.batched(c),
-        *base.batched(out),
-        *alpha,
-        *beta,
-        np.int32(base.is_number(alpha, 1)),
-        np.int32(beta_kind),
-    ]
+    factors = {"m": m, "n": n, "k": k, "a": a, "b": b}
+    end = {"c": c, "out": out, "alpha": alpha, "beta": beta, "beta_kind": beta_kind}
+    end["alpha_is_one"] = base.is_number(alpha, 1)
     threads = base.threads(out.device, COMBINE_THREADS)
     specs = compilation_unit(form.name, s, accuracy, threads, results)
-    kernels = program.kernels(out.device, *specs)
-    kernel = kernels[specs[0].name]
     block = (s.threads, 1, 1)
     tiles = _tiles(s, m, n)
     if not s.split:
-        operands += base.batched(_total(out.format, k, c, out, beta_kind))
+        factors["total"] = _total(out.format, k, c, out, beta_kind)
         for slab in range(0, max(k, 1), definition.SLAB):
-            out.queue.launch(kernel, (tiles, batch, 1), block, [*operands, slab, *end])
+            given = factors | end | {"slab": slab}
+            launch.run(out.queue, specs, (tiles, batch, 1), block, given)
         return
     work = allocate(form.compute, (batch * slabs, m, n), out.queue)
-    out.queue.launch(kernel, (tiles, batch * slabs, 1), block, [*operands, *base.batched(work)])
-    out.queue.launch(
-        kernels["gemm_combine"],
-        (base.blocks(m * n, threads), batch, 1),
-        (threads, 1, 1),
-        [*operands, *work.buffers, *end],
-    )
+    launch.run(out.queue, specs, (tiles, batch * slabs, 1), block, factors | {"total": work})
+    grid = (base.blocks(m * n, threads), batch, 1)
+    given = factors | end | {"slabs": work}
+    launch.run(out.queue, specs, grid, (threads, 1, 1), given, "gemm_combine")
 
 
 def _far(a: Planes) -> bool:

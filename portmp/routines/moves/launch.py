@@ -6,7 +6,6 @@ of them stays: callers leave one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import cache, lru_cache, partial
 from typing import Any, TypeVar
@@ -14,11 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from portmp import formats
-from portmp.backends.base import Argument, Buffer
+from portmp.backends.base import Buffer
 from portmp.backends.host.runtime import HostBuffer
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import vector
 from portmp.routines import axes, base
-from portmp.runtime import launch, planes, program
+from portmp.runtime import launch, planes
 from portmp.runtime.planes import (
     Numbers,
     Place,
@@ -101,6 +101,11 @@ def kernel_spec(
         "arrays/moves.mako",
         formats.get("float32"),
         {},
+        takes=[
+            *axes.taken(rank),
+            *(vector(name, rank, plain=_PLAIN.get(name, parts)) for name in operands),
+            vector("out", rank, plain=parts, const=False),
+        ],
         parts=parts,
         operands=operands,
         indexed=indexed,
@@ -109,6 +114,8 @@ def kernel_spec(
     )
 
 
+_PLAIN = {"offset": ("int64",), "cond": ("bool",)}
+"""The dtypes of operands that are no elements."""
 _CALLED = {"offset": "index", "cond": "condition"}
 """What messages call operands."""
 
@@ -132,12 +139,11 @@ def _launch(names: tuple[str, ...], indexed: str, *views: View[Any]) -> None:
     parts = tuple([_RAW[np.dtype(part).itemsize] for part in out.parts])
     threads = base.threads(out.device, THREADS)
     key = kernel_spec(parts, names, indexed, len(sizes), threads)
-    kernel = program.kernels(out.device, key)[key.name]
-    args: list[Argument] = [math.prod(sizes), *sizes[1:]]
-    for view, steps in zip(views, strides, strict=True):
-        args += base.strided(view, *steps)
-    blocks = base.blocks(math.prod(sizes), threads)
-    out.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
+    given: dict[str, Any] = dict(axes.lengths(sizes))
+    for name, view, steps in zip((*names, "out"), views, strides, strict=True):
+        given[name] = view.view(sizes, steps, view.start)
+    grid = (base.blocks(given["n"], threads), 1, 1)
+    launch.run(out.queue, (key,), grid, (threads, 1, 1), given)
 
 
 @lru_cache(maxsize=4096)

@@ -8,15 +8,15 @@ are not finite are recomputed from leading limbs in the same lanes and tree.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from typing import Any
 
-import numpy as np
-
 from portmp import definition, formats
-from portmp.backends.base import Argument, Device, per_device
+from portmp.backends.base import Device, per_device
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Flag, Index, Parameter, Value
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.networks import Network
@@ -25,7 +25,7 @@ from portmp.routines.reduce import reference
 from portmp.routines.reduce import schedule as schedules
 from portmp.routines.reduce.roles import IDENTITY, steps
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
-from portmp.runtime import launch, program
+from portmp.runtime import launch
 from portmp.runtime.planes import Place, Planes, allocate, blank_like
 from portmp.schedules.base import check_class
 
@@ -53,6 +53,14 @@ def compilation_unit(
     suffix = accumulator.suffix if kind == "dot" else ""
     others = {"x": matrix, "out": out}
     stored = {name: formats.get(one) for name, one in others.items() if one and one != form}
+    sizes = [Index(name) for name in ("rows", "k", "chunks")]
+    rows: list[Parameter] = [*sizes, Array("x", ("row", "col"))]
+    partials = Array("partial", const=False, start=False, compute=True)
+    ended: list[Parameter] = [Array("out", ("step",), const=False)]
+    if kind == "dot":
+        rows.append(Array("y", ("step",)))
+        scalars = Value("alpha"), Value("beta"), Flag("alpha_is_one"), Flag("beta_kind")
+        ended = [Array("c", ("step",)), *ended, *scalars]
     partial = spec(
         f"{kind}{suffix}_chunks",
         schedule.template,
@@ -62,6 +70,7 @@ def compilation_unit(
         stored=stored,
         s=schedule,
         period=accumulator.period,
+        takes=[*rows, partials],
         **_definition(kind),
     )
     roles = {"combine": nets["combine"]}
@@ -77,6 +86,7 @@ def compilation_unit(
         threads=schedule.combine_threads,
         held=_held(nets["combine"]),
         recompute=kind in ("dot", "sum"),
+        takes=[*rows, partials, *ended],
         **_definition(kind),
     )
     return partial, combine
@@ -198,10 +208,8 @@ class _Product:
     ) -> None:
         """By kernels."""
         depth = 0 if base.is_number(alpha, 0) else a.shape[1]
-        flags = np.int32(base.is_number(alpha, 1)), np.int32(_kind(beta))
-        end: list[Argument] = [*alpha, *beta, *flags]
-        start = base.strided(y, *y.strides)
-        _reduce("dot", a, depth, out, self.schedule, self.accuracy, x, start, end)
+        end = _ending(y, alpha, beta)
+        _reduce("dot", a, depth, out, self.schedule, self.accuracy, x, end)
 
 
 def gemv_with_bound(
@@ -225,13 +233,11 @@ def gemv_with_bound(
         base.on_host(out, product, a, x, alpha, beta, y if _kind(beta) else None)
         return out
     depth = 0 if base.is_number(alpha, 0) else a.shape[1]
-    words = [*base.exact_limbs(given, alpha), *base.exact_limbs(given, beta)]
-    end: list[Argument] = [*words, np.int32(base.is_number(alpha, 1)), np.int32(_kind(beta))]
-    start = base.strided(addend, *addend.strides)
+    end = _ending(addend, base.exact_limbs(given, alpha), base.exact_limbs(given, beta))
     usual = default(_seen(a, one_limb_more), accuracy)
     schedule = _with_bound(usual, a, depth, read)
     matrix = a.seen_as(formats.with_bound(a.format, one_limb_more)[0])
-    _reduce("dot", matrix, depth, out, schedule, accuracy, x.seen_as(read), start, end, read)
+    _reduce("dot", matrix, depth, out, schedule, accuracy, x.seen_as(read), end, read)
     return out
 
 
@@ -244,7 +250,7 @@ def sums_with_bound(x: Planes, one_limb_more: bool = False) -> Planes:
         return out
     usual = default(_seen(x, one_limb_more), "accurate")
     schedule = _with_bound(usual, x, x.shape[1], read)
-    _reduce("sum", x.seen_as(read), x.shape[1], out, schedule, "accurate", None, [], [], read)
+    _reduce("sum", x.seen_as(read), x.shape[1], out, schedule, "accurate", None, {}, read)
     return out
 
 
@@ -256,7 +262,7 @@ def squares(x: Planes) -> Planes:
         base.on_host(out, partial(reference.over_rows, sums, "sum"), seen)
         return out
     schedule = _with_bound(default(x, "accurate"), x, x.shape[1], sums)
-    _reduce("sum", seen, x.shape[1], out, schedule, "accurate", None, [], [])
+    _reduce("sum", seen, x.shape[1], out, schedule, "accurate", None, {})
     return out
 
 
@@ -344,7 +350,7 @@ def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
         target = allocate(x.format, (x.shape[0],), x.queue)
 
         def by_kernels(x: Planes, out: Planes) -> None:
-            _reduce(kind, x, x.shape[1], out, schedule, "accurate", None, [], [])
+            _reduce(kind, x, x.shape[1], out, schedule, "accurate", None, {})
 
         def by_reference(x: Planes, out: Planes) -> None:
             base.on_host(out, partial(reference.over_rows, out.format, kind), x)
@@ -414,11 +420,10 @@ def _reduce(
     schedule: Schedule | None,
     accuracy: str,
     y: Planes | None,
-    addend: list[Argument],
-    end: list[Argument],
+    end: Mapping[str, Any],
     read: Format | None = None,
 ) -> None:
-    """*read*: the format of operands that have no bound, where the output has one."""
+    """*end*: the addend and the scalars; *read*: the operands' format where results are bounded."""
     rows = x.shape[0]
     if not rows:
         return
@@ -433,18 +438,22 @@ def _reduce(
     vector = None if y is None else y.place
     names = form.name, accuracy, x.format.name, results
     plan = planned(kind, schedule, x.place, vector, k, *names)
-    kernels = program.kernels(device, plan.partial, plan.combine)
+    unit = plan.partial, plan.combine
     work = allocate(form.compute, (rows, max(plan.chunks, 1)), queue)
-    common: list[Argument] = [rows, k, plan.chunks, *base.strided(x, *x.strides)]
+    given: dict[str, Any] = {"rows": rows, "k": k, "chunks": plan.chunks, "x": x, "partial": work}
     if y is not None:
-        common += base.strided(y, *y.strides)
-    common += work.buffers
+        given["y"] = y
     if plan.blocks:
-        block = (plan.threads, 1, 1)
-        queue.launch(kernels[plan.partial.name], (plan.blocks, 1, 1), block, common)
-    args = [*common, *addend, *base.strided(out, *out.strides), *end]
+        launch.run(queue, unit, (plan.blocks, 1, 1), (plan.threads, 1, 1), given)
+    given |= {"out": out, **end}
     block = (plan.combine_threads, 1, 1)
-    queue.launch(kernels[plan.combine.name], (plan.groups, 1, 1), block, args)
+    launch.run(queue, unit, (plan.groups, 1, 1), block, given, plan.combine.name)
+
+
+def _ending(c: Planes, alpha: base.ScalarLimbs, beta: base.ScalarLimbs) -> dict[str, Any]:
+    """What ends an element, beside where it goes."""
+    flags = {"alpha_is_one": base.is_number(alpha, 1), "beta_kind": _kind(beta)}
+    return {"c": c, "alpha": alpha, "beta": beta, **flags}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,152 @@
+"""What a kernel takes, declared once: the head of its text, and the arguments of a launch by name.
+
+A parameter stands for one or several of the kernel's: an array for its planes, for where its first
+element lies and for its strides.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from portmp.codegen import elements
+from portmp.codegen.writer import Writer
+
+WIDE = 100
+"""Columns of a line of a head."""
+
+
+@dataclass(frozen=True)
+class Parameter(ABC):
+    """A parameter by its name."""
+
+    name: str
+
+    @abstractmethod
+    def texts(self, w: Writer) -> list[str]:
+        """The parameters of the text."""
+
+    def arguments(self, value: Any) -> Sequence[Any]:
+        """The arguments of a launch that stand for a value."""
+        return (value,)
+
+
+class Index(Parameter):
+    """An integer of 64 bits: a size, or where something is."""
+
+    def texts(self, w: Writer) -> list[str]:
+        return [f"const {w.platform.index} {self.name}"]
+
+    def arguments(self, value: Any) -> Sequence[Any]:
+        return (int(value),)
+
+
+class Flag(Parameter):
+    """A small integer, such as a truth value."""
+
+    def texts(self, w: Writer) -> list[str]:
+        return [f"const int {self.name}"]
+
+    def arguments(self, value: Any) -> Sequence[Any]:
+        return (np.int32(value),)
+
+
+class Value(Parameter):
+    """A number of the format, by the words of its limbs."""
+
+    def texts(self, w: Writer) -> list[str]:
+        return [w.scalars(self.name)]
+
+    def arguments(self, value: Any) -> Sequence[Any]:
+        return tuple(value)
+
+
+@dataclass(frozen=True)
+class Array(Parameter):
+    """Planes of values of the format or, with *plain*, of plain numbers of these dtypes.
+
+    *strides*: what they are called after the array's name; those that a view has more are left
+    out, those that it lacks are 0. *start*: whether the text is told where the first element lies.
+    *compute*: in words, whatever the format is stored in.
+    """
+
+    strides: tuple[str, ...] = ()
+    const: bool = True
+    plain: tuple[str, ...] = ()
+    start: bool = True
+    compute: bool = False
+
+    def texts(self, w: Writer) -> list[str]:
+        p = w.platform
+        pointer = p.const_pointer if self.const else p.pointer
+        planes = ", ".join(
+            pointer.format(elements.number(p, dtype)) + f"{self.name}{i}"
+            for i, dtype in enumerate(self.plain)
+        ) or w.planes(self.name, const=self.const, compute=self.compute)
+        where = ["start"] * self.start + list(self.strides)
+        return [", ".join([planes, *(f"const {p.index} {self.name}_{n}" for n in where)])]
+
+    def arguments(self, value: Any) -> Sequence[Any]:
+        steps = value.strides
+        if self.strides == MATRIX:
+            steps = (*steps[-2:], steps[0] if len(steps) == 3 else 0)
+        steps = steps[: len(self.strides)]
+        return [*value.buffers, *([value.start] * self.start), *steps]
+
+
+MATRIX = ("row", "col", "batch")
+
+
+def vector(name: str, rank: int = 1, **options: Any) -> Array:
+    """An array of so many axes."""
+    return Array(name, tuple([f"stride{axis}" for axis in range(rank)]), **options)
+
+
+def matrix(name: str, **options: Any) -> Array:
+    """A batch of matrices, or one of them."""
+    return Array(name, MATRIX, **options)
+
+
+@dataclass(frozen=True)
+class Scratch(Parameter):
+    """Memory without strides: words of a *kind*, by a dtype of NumPy's, in one buffer."""
+
+    kind: str
+    const: bool = False
+
+    def texts(self, w: Writer) -> list[str]:
+        p = w.platform
+        pointer = p.const_pointer if self.const else p.pointer
+        return [pointer.format(elements.number(p, self.kind)) + self.name]
+
+    def arguments(self, value: Any) -> Sequence[Any]:
+        return list(value.buffers)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A kernel's name and parameters."""
+
+    kernel: str
+    parameters: tuple[Parameter, ...]
+
+    def head(self, w: Writer) -> str:
+        """The kernel's name and its parameters in brackets."""
+        lines = [f"{self.kernel}("]
+        texts = [text for one in self.parameters for text in one.texts(w)]
+        for i, text in enumerate(texts):
+            piece = text + ("," if i + 1 < len(texts) else ")")
+            if i and len(lines[-1]) + len(piece) < WIDE:
+                lines[-1] += f" {piece}"
+            else:
+                lines.append(f"    {piece}")
+        return "\n".join(lines)
+
+    def arguments(self, given: Mapping[str, Any]) -> list[Any]:
+        """The arguments of a launch, by the parameters' names."""
+        assert len(given) == len(self.parameters), (self.kernel, list(given))
+        return [a for one in self.parameters for a in one.arguments(given[one.name])]
