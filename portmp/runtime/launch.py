@@ -207,6 +207,17 @@ def run(
     queue.launch(loaded, grid, block, signature.arguments(given))
 
 
+def do(
+    operands: Sequence[Given], launches: Callable[..., None], reference: Callable[..., None]
+) -> None:
+    """What is not worth a plan: *launches* or, on a device that runs no kernels, the *reference*.
+
+    Both are called with the operands.
+    """
+    queue = next(one.queue for one in operands if isinstance(one, View))
+    (reference if queue.device.by_reference else launches)(*operands)
+
+
 def _varies(number: Sequence[Number]) -> bool:
     """Whether the number is neither 0 nor 1."""
     return number[0] not in (0, 1) or any(number[1:])
