@@ -274,7 +274,7 @@ def _planned(
             stand_ins.append(tuple([Limb(type(limb), index + i) for i, limb in enumerate(one)]))
         index += len(stand_ins[-1].buffers if isinstance(one, View) else one)
     planner.held = index
-    with program.watching() as specs:
+    with program.watching(alone=True) as specs:  # a run tells them
         launches(*stand_ins)
     made = Plan(queue, makes)
     made.steps, made.scratch = tuple(planner.steps), tuple(planner.scratch)

@@ -49,14 +49,18 @@ watchers = _Watchers()
 
 
 @contextlib.contextmanager
-def watching() -> Iterator[list[KernelSpec]]:
-    """Collect what this thread looks up inside: the kernels, and so the schedules, of a call."""
+def watching(*, alone: bool = False) -> Iterator[list[KernelSpec]]:
+    """Collect what this thread looks up inside: the kernels, and so the schedules, of a call.
+
+    *alone*: those who collect outside do not see it.
+    """
     seen: list[KernelSpec] = []
-    watchers.lists.append(seen)
+    before = watchers.lists
+    watchers.lists = [seen] if alone else [*before, seen]
     try:
         yield seen
     finally:
-        watchers.lists = [s for s in watchers.lists if s is not seen]
+        watchers.lists = before
 
 
 def saw(specs: Iterable[KernelSpec]) -> None:

@@ -153,7 +153,10 @@ class ClQueue(Queue):
         places: Mapping[int, int],
     ) -> Callable[[Sequence[Argument]], None]:
         assert isinstance(kernel, ClKernel)
-        values = [a.mem if type(a) is ClBuffer else a for a in args]
+        values = [
+            None if i in places else a.mem if type(a) is ClBuffer else a
+            for i, a in enumerate(args)
+        ]
         memory = [(i, n) for i, n in places.items() if isinstance(args[i], Buffer)]
         numbers = [(i, n) for i, n in places.items() if not isinstance(args[i], Buffer)]
         if args and type(args[-1]) is LaunchMemory:
@@ -171,13 +174,14 @@ class ClQueue(Queue):
         def run(given: Sequence[Any]) -> None:
             # Arguments belong to the kernel object, which all threads share. An object for each
             # launch that is repeated would take longer to make than most save.
+            filled = values.copy()  # which keeps no memory
+            for place, index in memory:
+                filled[place] = given[index].mem
+            for place, index in numbers:
+                filled[place] = given[index]
             try:
                 with lock:
-                    for place, index in memory:
-                        values[place] = given[index].mem
-                    for place, index in numbers:
-                        values[place] = given[index]
-                    handle.set_args(*values)
+                    handle.set_args(*filled)
                     enqueue(queue, handle, size, block)
             except self._cl.Error as error:
                 what = f"kernel {kernel.name}, grid {grid}, block {block}"

@@ -52,6 +52,8 @@ def dense(view: V) -> V:
 def copied(view: V, out: V | None = None) -> V:
     """A dense copy, or one into *out*, to whose shape *view* is broadcast."""
     target = like(view, view.shape) if out is None else out
+    if view.queue is not target.queue:
+        base.same_device(target, "the array", value=view)
     if not planes.copied(view.broadcast_to(target.shape), target):
         _run({"x": view}, target)
     return target

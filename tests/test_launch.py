@@ -1,0 +1,220 @@
+"""Plans: calls that come again do what the first one did, with other memory and other numbers."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portmp as mp
+from portmp.backends.base import Device, recording, replay
+from portmp.errors import DeviceError
+from portmp.runtime import launch, program
+from portmp.schedules import database
+
+OPTIMISED = False
+RNG = np.random.default_rng(5)
+
+
+def bits(x: Any) -> list[bytes]:
+    """The limbs of an array."""
+    return [np.ascontiguousarray(plane).tobytes() for plane in x.to_limbs()]
+
+
+def some(shape: tuple[int, ...], form: str, device: Device) -> mp.Array:
+    """Random numbers."""
+    return mp.array(RNG.standard_normal(shape), form, device) / 3
+
+
+@pytest.mark.parametrize("form", ["float64", "ts", "slfp64in48b"])
+def test_other_memory_and_numbers(form: str, device: Device) -> None:
+    """A plan holds for all arrays that lie alike, and numbers are those of each call."""
+    first, second = some((3, 4), form, device), some((3, 4), form, device)
+    for number in (2.5, 0, -0.0, 1, -1, float("inf"), 0.1):
+        for x in (first, second):
+            found = x * number if number != 0.1 else x * "0.1"
+            host = mp.array(x.to_fractions(), form, "host")
+            wanted = host * number if number != 0.1 else host * "0.1"
+            assert bits(found) == bits(wanted), number
+
+
+def test_memory_of_its_own_or_shared(device: Device) -> None:
+    """Operands that share memory, and those that do not, in turns."""
+    x, y = some((5, 5), "dd", device), some((5, 5), "dd", device)
+    both, twice = bits(x + y), bits(x + x)
+    for _ in range(2):
+        assert bits(x + y) == both and bits(x + x) == twice
+    c = some((5, 5), "dd", device)
+    wanted = bits(mp.gemm(x, y, beta=2, c=c))
+    for _ in range(2):
+        target, apart = c.copy(), mp.zeros((5, 5), "dd", device)
+        assert bits(mp.gemm(x, y, beta=2, c=target, out=target)) == wanted
+        assert bits(mp.gemm(x, y, beta=2, c=c, out=apart)) == wanted
+
+
+@pytest.mark.parametrize("k", [700, 2500])
+def test_products_by_several_kernels(k: int, device: Device) -> None:
+    """What is added up in memory of the plan's own, by one kernel for each slab or by blocks."""
+    a, b = some((3, k), "float32", device), some((k, 2), "float32", device)
+    host = [mp.array(v.to_fractions(), "float32", "host") for v in (a, b)]
+    for alpha, beta in ((1, 0), (0, 1), (-1, 1), (3, 0.5), (0, 0)):
+        for _ in range(2):
+            c = some((3, 2), "float32", device)
+            mine = mp.gemm(a, b, alpha=alpha, beta=beta, c=c)
+            there = mp.array(c.to_fractions(), "float32", "host")
+            assert bits(mine) == bits(mp.gemm(*host, alpha=alpha, beta=beta, c=there))
+
+
+@pytest.mark.parametrize("n", [1, 7, 40])
+def test_systems(n: int, anywhere: Device) -> None:
+    """Factors, rows and triangles in one plan, for other matrices; a singular one is named."""
+    for _ in range(2):
+        a, b = some((2, n, n), "dd", anywhere), some((2, n, 3), "dd", anywhere)
+        mine = mp.linalg.solve(a, b)
+        host = [mp.array(v.to_fractions(), "dd", "host") for v in (a, b)]
+        assert bits(mine) == bits(mp.linalg.solve(*host))
+        a[1, :, n - 1] = 0
+        with pytest.raises(mp.errors.LinAlgError, match=f"entry 1 .* column {n - 1} "):
+            mp.linalg.solve(a, b)
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "add": lambda x: x + x,
+    "scaled": lambda x: x * 2.5,
+    "exp": mp.exp,
+    "sum": lambda x: x.sum(axis=0),
+    "product": lambda x: x @ x,
+    "where": lambda x: mp.where(x > 0, x, -x),
+    "converted": lambda x: x.astype("float32"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_places_are_told_apart(name: str, device: Device) -> None:
+    """By strides, starts, shapes and formats: a plan of one view is not taken for another."""
+    whole = some((7, 6), "dd", device)
+    views = [
+        whole[:3, :3],
+        whole[2:5, 1:4],
+        whole[:3, :3].T,
+        whole[::2, ::2][:3],
+        whole[:3, ::-1][:, :3],
+    ]
+    views += [some((3, 3), form, device) for form in ("float64", "td")]
+    found = [bits(CALLS[name](v)) for v in views]
+    again = [bits(CALLS[name](v)) for v in reversed(views)]
+    host = [mp.array(v.to_fractions(), v.format, "host") for v in views]
+    assert found == again[::-1] == [bits(CALLS[name](v)) for v in host]
+
+
+def test_recorded_launches(device: Device) -> None:
+    """What a plan launches is recorded like all launches, and keeps its memory."""
+    x, y = some((40,), "dd", device), some((40,), "dd", device)
+    out, total = mp.zeros(40, "dd", device), mp.zeros((), "dd", device)
+    for _ in range(2):
+        with recording() as launches:
+            mp.add(x, y, out=out)
+            mp.dot(out, y, out=total)
+        x += 1
+        replay(launches)
+        assert bits(out) == bits(x + y) and bits(total) == bits(mp.dot(x + y, y))
+
+
+def test_kernels_of_planned_calls_are_seen(device: Device) -> None:
+    """Those who collect what a call looks up see it the second time, too."""
+    x = some((9,), "ts", device)
+    seen = []
+    for _ in range(2):
+        with program.watching() as specs:
+            x / x
+        seen.append([spec.name for spec in specs])
+    assert seen[0] == seen[1] == ["elementwise_div"]
+
+
+def test_plans_are_made_anew(device: Device) -> None:
+    """Where the device's traits are others, or databases of schedules were read again."""
+    x = some((4, 4), "dd", device)
+    x - x
+    kept = x.queue.plans
+    x - x
+    assert x.queue.plans is kept
+    database.reload()
+    x - x
+    assert x.queue.plans is not kept
+    kept, usual = x.queue.plans, device.traits
+    try:
+        device.traits = replace(usual)
+        x - x
+        assert x.queue.plans is not kept
+    finally:
+        device.traits = usual
+
+
+def test_plans_are_so_many(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays of many shapes do not fill memory."""
+    monkeypatch.setattr(launch, "MOST", 3)
+    x = some((20,), "dd", device)
+    x.queue.plans = None
+    for n in range(20):
+        assert (x[:n] + x[:n]).shape == (n,)
+        assert len(x.queue.plans) <= 3
+
+
+def test_plans_keep_no_memory(device: Device) -> None:
+    """What a call was given is free once the arrays are gone."""
+    x, y = some((30,), "dd", device), some((30,), "dd", device)
+    z = x + y
+    kept = [weakref.ref(v.planes) for v in (x, y, z)]
+    del x, y, z
+    gc.collect()
+    assert [ref() for ref in kept] == [None] * 3
+
+
+def test_threads_share_plans(device: Device) -> None:
+    """Each gets the results of its own arrays."""
+    given = [(some((50,), "dd", device), float(i)) for i in range(4)]
+    wanted = [bits((x * number) + x) for x, number in given]
+    wrong: list[int] = []
+
+    def work(which: int) -> None:
+        x, number = given[which]
+        for _ in range(100):
+            if bits((x * number) + x) != wanted[which]:
+                wrong.append(which)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert not wrong
+
+
+def test_operands_of_other_queues(device: Device) -> None:
+    """Are refused wherever launches are planned, and nothing is launched."""
+    x = mp.zeros((3, 3), "dd", device)
+    other = mp.zeros((3, 3), "dd", mp.queue(device))
+    mask = mp.zeros(3, bool, mp.queue(device))
+    calls: list[Callable[[], Any]] = [
+        lambda: x + other,
+        lambda: x @ other,
+        lambda: mp.dot(x[0], other[0]),
+        lambda: mp.gemv(x, other[0]),
+        lambda: mp.where(x > 0, x, other),
+        lambda: mp.concat((x, other)),
+        lambda: mp.linalg.solve(x, other),
+        lambda: mp.add(x, x, out=other),
+        lambda: mp.sum(x, axis=0, out=other[0]),
+        lambda: mp.searchsorted(x[0], other[0]),
+        lambda: x.__setitem__(slice(None), other),
+        lambda: x.__setitem__(mask, 1),
+    ]
+    for call in calls:
+        with pytest.raises(DeviceError, match="queue"):
+            call()
