@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import tracemalloc
 from collections.abc import Callable
-from types import FrameType
+
+from portmp.bench.measure import counted, frames
+
+__all__ = ["calls", "frames", "peak"]
 
 
 def peak(work: Callable[[], object]) -> int:
@@ -20,16 +22,4 @@ def peak(work: Callable[[], object]) -> int:
 
 def calls(work: Callable[[], object]) -> int:
     """How often *work* calls functions: of vectorised code a number that arrays' sizes leave."""
-    count = 0
-
-    def called(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    sys.setprofile(called)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
+    return counted(work, lambda frame, event: event in ("call", "c_call"))

@@ -261,7 +261,7 @@ class Family:
 
     ``run``: the kind of its runs; ``runs``: of a case, where none are asked for and the family has
     a number of its own; ``paper``: whose data lie in data/PAPER_paper.json; ``rule``: how rates
-    are counted.
+    are counted; ``by_reference``: whether it also runs on the host's reference.
     """
 
     name: str
@@ -271,6 +271,7 @@ class Family:
     runs = 0
     paper = ""
     rule = ""
+    by_reference = False
 
     @property
     def by_name(self) -> dict[str, Experiment]:
@@ -452,12 +453,13 @@ def alike(skipped: Rows) -> list[list[Row]]:
 # --- the runner -------------------------------------------------------------------------------
 
 
-def _devices(names: Sequence[str]) -> list[tuple[Device, str]]:
+def _devices(names: Sequence[str], by_reference: bool) -> list[tuple[Device, str]]:
     """The devices asked for, each with its refusal or nothing; only ``all`` may be refused."""
     if ALL in names:
         return [found for found in discovery.opened() if not found[0].by_reference]
-    chosen = [discovery.hardware(name) for name in names] or [discovery.hardware()]
-    return [(device, "") for device in dict.fromkeys(chosen)]
+    chosen = [discovery.get(name) for name in names] or [discovery.get()]
+    checked = [d if d.by_reference and by_reference else discovery.hardware(d) for d in chosen]
+    return [(device, "") for device in dict.fromkeys(checked)]
 
 
 def command(family: Family, args: Any) -> int:
@@ -471,7 +473,7 @@ def command(family: Family, args: Any) -> int:
     if parts is None:
         parts = []
         progress.show("opening the device (the first time it is probed, which takes some seconds)")
-        for device, refusal in _devices(request.devices):
+        for device, refusal in _devices(request.devices, family.by_reference):
             parts.append(
                 refused(device, refusal)
                 if refusal

@@ -1,4 +1,4 @@
-"""``portmp bench history``: ten kernels by turns with a reference build, kept over commits.
+"""``portmp bench history``: kernels and calls by turns with a reference build, kept over commits.
 
 Two runs at different times differ by more than their spreads where a machine has other work. So
 both builds are there at once, each in a process of its own, and take turns: what slows the machine
@@ -175,7 +175,7 @@ class Turns:
 
 def cases(bench: Bench) -> Iterator[Case]:
     """All kernels at once: both builds are started a few times, and take turns at each."""
-    yield Case("ten kernels", partial(_measured, bench))
+    yield Case("kernels and calls", partial(_measured, bench))
 
 
 def _measured(bench: Bench) -> list[Row]:
@@ -267,7 +267,7 @@ COLUMNS = (
 
 
 class History(Family):
-    """Ten kernels beside a reference build, as information."""
+    """Kernels and calls beside a reference build, as information."""
 
     name = "history"
     run = Bench

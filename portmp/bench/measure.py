@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
+from portmp import paths
 from portmp.backends.base import Device
 
 WARM_UP = 0.05
@@ -227,3 +230,65 @@ def by_turns(
                 found.seconds[name].append(taken() / found.calls[name])
     time.sleep(REST if on_host else 0.0)
     return found
+
+
+def issued(
+    works: Mapping[str, Callable[[], object]], wait: Callable[[], object], runs: int, seconds: float
+) -> tuple[Rounds, Rounds]:
+    """Wall times of *works* by turns: until a call returns, and until its work is done.
+
+    They were called before. *runs* of 0: as many as *seconds* allow, one in any case.
+    """
+
+    def run(name: str, calls: int, whole: bool) -> float:
+        work = works[name]
+        start = time.perf_counter()
+        for _ in range(calls):
+            work()
+            if whole:
+                wait()
+        passed = time.perf_counter() - start
+        wait()
+        return passed / calls
+
+    wait()
+    once = {name: run(name, 1, True) for name in works}
+    warm = {name: calls_of(t, WARM_UP / len(works)) for name, t in once.items() if t < WARM_UP}
+    once |= {name: run(name, calls, True) for name, calls in warm.items()}
+    calls = {name: calls_of(t) for name, t in once.items()}
+    found = Rounds(works, calls), Rounds(works, calls)
+    total = 2 * sum(calls[name] * t for name, t in once.items())
+    for _ in range(runs or max(1, min(MOST, int(seconds / total)))):
+        for name in works:
+            for rounds, whole in zip(found, (False, True), strict=True):
+                rounds.seconds[name].append(run(name, calls[name], whole))
+    return found
+
+
+def counted(work: Callable[[], object], which: Callable[[FrameType, str], bool]) -> int:
+    """How many events of this thread's profile are of those, while *work* runs."""
+    count = 0
+
+    def seen(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += which(frame, event)
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def frames(call: Callable[[], object]) -> int:
+    """How many of portmp's own Python functions run in a call: what it costs the host, as a count.
+
+    Of this thread, in the second of two calls: the first one compiles, loads and remembers.
+    """
+    own = str(paths.PACKAGE)
+    call()
+    return counted(
+        call, lambda frame, event: event == "call" and frame.f_code.co_filename.startswith(own)
+    )

@@ -64,6 +64,17 @@ COMMANDS = {
             "size": "depths (default 256 to 8192)",
         },
     ),
+    "everyday": Command(
+        "calls that users type, with defaults: beside the best way to ask, and beside peers",
+        "portmp.bench.everyday",
+        {
+            "format": "formats (default dd, float64)",
+            "sizes": "full (the default), or quick (on the device host)",
+            "seconds": _LIMIT,
+            "runs": "runs of each call (default: what fits a second)",
+            "plot": "draw times over the best",
+        },
+    ),
     "nbody": Command(
         "experiments on gravity by direct summation, beside a paper's",
         "portmp.bench.papers.nbody.experiments",
@@ -111,7 +122,7 @@ COMMANDS = {
         },
     ),
     "history": Command(
-        "ten kernels by turns with a reference build: what changed beyond the noise",
+        "kernels and calls by turns with a reference build: what changed beyond the noise",
         "portmp.bench.history",
         {
             "reference": "a commit, or a folder with portmp in it (default HEAD~1)",
@@ -131,7 +142,7 @@ WITHIN = {
 
 SUITES = {
     "all": Command(
-        "what to run on a new device: digests, ceilings, BLAS, Ozaki, gravity, storage, energy",
+        "what to run on a new device: digests, ceilings, BLAS, Ozaki, gravity, storage, calls",
         "portmp.bench.suites",
         {
             "seconds": "limit of a device, compiling too (default 480)",

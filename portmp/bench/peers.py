@@ -261,7 +261,7 @@ def run(
     for peer in PEERS:
         if peer.platform and peer.platform not in {d.platform for d in devices}:
             continue
-        module, problem = _imported(peer)
+        module, problem = imported(peer)
         entry: dict[str, Any] = {"name": peer.name, "version": None, "problem": problem}
         entry["results"] = []
         found.append(entry)
@@ -281,7 +281,7 @@ def run(
     return found
 
 
-def _imported(peer: Peer) -> tuple[Any, str | None]:
+def imported(peer: Peer) -> tuple[Any, str | None]:
     """The peer's module, or why there is none."""
     try:
         return importlib.import_module(peer.module), None

@@ -195,6 +195,7 @@ SUITES = {
                 _formats("float32,float64,dd", "float32,ds", "--experiment", "roots,sizes,copies"),
             ),
             Member("slfp", 14, _words("--experiment", "axpy")),
+            Member("everyday", 14, _words()),
         ),
         {"gpu": 480.0, "cpu": 480.0},
     ),

@@ -1,4 +1,4 @@
-"""One build's side of ``portmp bench history``: ten kernels, run when the other side is told to.
+"""One build's side of ``portmp bench history``: kernels and calls, run when the other side is told.
 
 This file runs as a script in a process of its own, with one of two builds of portmp on the path.
 So it goes by what users call, and by a queue's marks, which earlier versions have as well. Each
@@ -58,8 +58,24 @@ KERNELS: dict[str, tuple[Callable[[Any, int], Work], int, int]] = {
     "div qd": (lambda mp, n: _of_two(lambda x, y: x / y, _arrays(mp, "qd", n)), 2**15, 2**22),
     "sqrt dd": (lambda mp, n: _of_two(lambda x, _: mp.sqrt(x), _arrays(mp, "dd", n)), 2**17, 2**23),
     "gravity dd": (lambda mp, n: _gravity(mp, "dd", n), 1024, 32768),
+    "a + a": (lambda mp, n: _of_two(lambda x, _: x + x, _arrays(mp, "dd", n)), 1000, 1000),
+    "where": (
+        lambda mp, n: _of_two(lambda x, _: mp.where(x > 0, x, -x), _arrays(mp, "dd", n)),
+        1000,
+        1000,
+    ),
+    "float(a[0])": (
+        lambda mp, n: _of_two(lambda x, _: float(x[0]), _arrays(mp, "dd", n)),
+        1000,
+        1000,
+    ),
+    "m @ m": (lambda mp, n: _of_two(lambda x, y: x @ y, _arrays(mp, "dd", n, n)), 64, 64),
+    "solve": (lambda mp, n: _of_two(mp.linalg.solve, _arrays(mp, "dd", n, n)), 64, 64),
 }
-"""Each with its size on CPUs and on GPUs."""
+"""Each with its size on CPUs and on GPUs. The last ones are calls of every day, which cost what the
+
+host does for them.
+"""
 WITHOUT_FLOAT64 = {"float64": "float32", "dd": "ds", "qd": "qs"}
 """Formats that take the place of others where a device has no float64."""
 
@@ -98,7 +114,7 @@ class Side:
         self.works[name] = make(self.mp, size)
         result = self.works[name]()
         digest = hashlib.sha256()
-        for plane in result.to_limbs():
+        for plane in [np.float64(result)] if isinstance(result, float) else result.to_limbs():
             digest.update(np.ascontiguousarray(plane).tobytes())
         once = self._seconds(name, 2)
         self.calls[name] = calls or max(1, min(MOST_CALLS, math.ceil(SAMPLE / max(once, 1e-9))))
