@@ -39,7 +39,7 @@ def test_copies_in_order(every_device: Device) -> None:
 def test_copies_between_devices(every_device: Device) -> None:
     """What another device's queue wrote arrives, after it was written; from any offset."""
     content = np.arange(100000, dtype=np.float64)
-    for other in discovery.devices():
+    for other in discovery.working():
         source = other.allocate(content.nbytes)
         target = every_device.allocate(content.nbytes)
         other.queue.write(source, content, wait=False)
@@ -195,7 +195,7 @@ def test_other_threads_are_not_recorded(device: Device) -> None:
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ("opencl:77", "has opencl:0"),
+        ("opencl:77", r"has (opencl:\d|none that works)"),
         ("no such device", "no device called"),
         ("cuda:x", "cuda"),
         ("opencl:²", "does not exist"),

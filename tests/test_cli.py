@@ -14,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tiers
 
 import portmp as mp
-from portmp import definition, formats, progress
+from portmp import definition, discovery, formats, progress
 from portmp.bench import cases, gemm_methods, options
 from portmp.cli import command_line, main
 from portmp.demos import filip
@@ -53,7 +54,11 @@ def test_devices(run: Run) -> None:
     assert status == 0
     *others, host = data["devices"]
     assert others
-    assert all(d["state"] == "ok" or d["state"].startswith("repaired") for d in others)
+    for one in others:
+        right = ("ok", "repaired") if one["usable"] else (f"{one['name']} ({one['device']}) is",)
+        assert one["state"].startswith(right)
+    works = [d.name for d in discovery.working()]
+    assert [d["name"] for d in data["devices"] if d["usable"]] == works
     assert host["name"] == "host:0" and host["state"].startswith("slow")
     names = {d["name"].split(":")[0] for d in data["devices"]} | set(data["problems"])
     assert names == {"cuda", "rocm", "opencl", "host"}
@@ -381,7 +386,7 @@ def test_render(run: Run) -> None:
         assert idiom in out
     status, out, _ = run("render", "dot", "--platform", "cuda", "--diff", "opencl")
     assert out.split()[:3] == ["cuda", "|", "opencl"]
-    _, out, _ = run("render", "gemm", "--device", "opencl:0")
+    _, out, _ = run("render", "gemm", "--device", tiers.opencl())
     assert "get_group_id" in out
     _, out, _ = run("render", "add", "--platform", "rocm", "--standalone")
     assert out.startswith("#include <hip/hip_runtime.h>")
@@ -431,7 +436,6 @@ def test_verify_fails_on_a_wrong_bit(run: Run, monkeypatch: pytest.MonkeyPatch) 
 
 def test_verify_reports_a_refused_device(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked for all, a refused one is an entry with its refusal and the status is 1."""
-    from portmp import discovery
     from portmp.discovery import finding
 
     refused = discovery.get()

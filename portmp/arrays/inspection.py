@@ -52,8 +52,8 @@ class Info:
         return {n: d for n, d in known.items() if kind is None or dtypes.isdtype(d, kind)}
 
     def devices(self) -> list[Device]:
-        """Every device found."""
-        return discovery.devices()
+        """Every device that works; ``portmp devices`` lists refused ones, too, with the reason."""
+        return discovery.working()
 
 
 def __array_namespace_info__() -> Info:

@@ -5,6 +5,7 @@ from portmp.discovery.finding import CHECKED as CHECKED
 from portmp.discovery.finding import HOST as HOST
 from portmp.discovery.finding import INTERPRETED as INTERPRETED
 from portmp.discovery.finding import Found as Found
+from portmp.discovery.finding import accepted as accepted
 from portmp.discovery.finding import device as device
 from portmp.discovery.finding import devices as devices
 from portmp.discovery.finding import find as find
@@ -13,3 +14,4 @@ from portmp.discovery.finding import hardware as hardware
 from portmp.discovery.finding import interpreter as interpreter
 from portmp.discovery.finding import opened as opened
 from portmp.discovery.finding import queue_of as queue_of
+from portmp.discovery.finding import working as working

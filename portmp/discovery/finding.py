@@ -10,7 +10,7 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ def _found(backend: str) -> Found:
 
 
 def devices() -> list[Device]:
-    """Every device of every backend, in the order cuda, rocm, opencl, host."""
+    """Every device of every backend, in the order cuda, rocm, opencl, host; refused ones, too."""
     return [d for backend in BACKENDS for d in find(backend).devices]
 
 
@@ -79,6 +79,21 @@ def opened() -> list[tuple[Device, str]]:
         except PortmpError as error:
             found.append((device, str(error)))
     return found
+
+
+def accepted(candidates: Iterable[Device]) -> Iterator[Device]:
+    """Those that the probe accepts, each opened when it is asked for."""
+    for device in candidates:
+        try:
+            found = _open(device)
+        except PortmpError:
+            continue
+        yield found
+
+
+def working() -> list[Device]:
+    """Every device that the probe accepts, opened: what may be used."""
+    return list(accepted(devices()))
 
 
 def _rank(device: Device) -> tuple[bool, bool, bool, bool]:
@@ -216,7 +231,7 @@ def _meant(wanted: str) -> list[Device]:
         number = index.isascii() and index.isdigit() and len(index) < 6
         if number and int(index) < len(answer.devices):
             return [answer.devices[int(index)]]
-        names = ", ".join(d.name for d in answer.devices)
+        names = ", ".join(d.name for d in accepted(answer.devices)) or "none that works"
         raise DeviceError(f"device {wanted[:40]!r} does not exist; {backend} has {names}")
     matches = [
         d
@@ -225,6 +240,7 @@ def _meant(wanted: str) -> list[Device]:
     ]
     if matches:
         return matches
-    known = [d.name for d in devices()] + [d.properties.name for d in devices()]
+    there = working()
+    known = [d.name for d in there] + [d.properties.name for d in there]
     near = suggestion(wanted, known)
     raise DeviceError(f"no device called {wanted!r}{near}; devices: {', '.join(known)}")
