@@ -4,9 +4,9 @@ A platform's part is C that a C++ compiler takes as well, with four functions th
 (templates/programs/kernel.mako, templates/programs/routine.mako) calls: ``host_start`` chooses
 a device, ``host_memory`` gives memory with a content, ``host_fetch`` copies it back,
 ``host_launch`` runs the kernel of a number and waits (*memory*: bytes of block memory beside its
-own). What it may use: ``host_fail``, ``host_device`` (a number that the user gives, or -1), and what
-templates/programs/parts.mako defines: ``host_kernels`` (their addresses), and where the kernels'
-texts are strings ``host_modules``, ``host_entries``, ``HOST_MODULES`` and ``HOST_KERNELS``.
+own). What it may use: ``host_fail``, ``host_device`` (a number that the user gives, or -1), and
+what templates/programs/parts.mako defines: ``host_kernels`` (their addresses), and where the
+kernels' texts are strings ``host_modules``, ``host_entries``, ``HOST_MODULES``, ``HOST_KERNELS``.
 """
 
 from __future__ import annotations
