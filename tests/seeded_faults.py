@@ -294,6 +294,14 @@ FAULTS = (
         "slabs_of_batches and dd",
     ),
     Fault(
+        "out=: the check left out",
+        "portmp/routines/base.py",
+        "    if out.elements != elements:\n",
+        "    return\n    if out.elements != elements:\n",
+        "test_out.py",
+        "concat or sum",
+    ),
+    Fault(
         "beta ignored",
         "templates/blas/epilogue.mako",
         "if (beta_kind == 2)",

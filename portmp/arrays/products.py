@@ -32,7 +32,7 @@ def matmul(x1: AnyArray, x2: AnyArray, /, *, out: AnyArray | None = None) -> Any
     found = _product(a, b)
     if out is None:
         return found
-    elementwise.into(found.planes, out.planes)
+    elementwise.into(found.planes, elementwise.target(out))
     return out
 
 
@@ -139,13 +139,13 @@ def dot(
     if rounding is not None or bound is not False:
         return _certified(a, b, accuracy, schedule, out, rounding, bound)
     if isinstance(a.planes, Planes) and isinstance(b.planes, Planes) and a.ndim == b.ndim == 1:
-        target = None if out is None else out.planes
+        target = None if out is None else elementwise.target(out)
         found = wrapped(reduce.dot(a.planes, b.planes, accuracy, schedule, target))
         return found if out is None else out
     if a.ndim == 0 or b.ndim == 0:
         return elementwise.multiply(a, b, out=out)
     if b.ndim > 2:
-        return tensordot(a, b, axes=((-1,), (-2,)))
+        return elementwise.given_back(tensordot(a, b, axes=((-1,), (-2,))).planes, out)
     return matmul(a, b, out=out)
 
 

@@ -12,7 +12,6 @@ from portmp import formats
 from portmp.backends.base import Argument
 from portmp.codegen.answers import TESTS
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.routines import axes, base
 from portmp.routines.elementwise import reference
@@ -93,9 +92,7 @@ def apply(
     base.same(form, **arrays)
     shape = axes.common_shape(op, list(arrays.values()))
     target = base.output(out, first, shape)
-    for name, planes in arrays.items():
-        if not target.same_view(planes) and target.overlaps(planes):
-            raise ArgumentError(f"out: overlaps {name} without being the same view")
+    base.refuse_shift(target, **arrays)
     if op == "copy" and schedule is None and copied(first.broadcast_to(shape), target):
         return target
     _run(op, form, operands, target, schedule)

@@ -67,9 +67,7 @@ def apply(op: str, operands: Sequence[Operand], dtype: str, out: Numbers | None 
     shape = axes.common_shape(op, list(arrays.values()))
     result = "bool" if OPERATIONS[op].boolean else dtype
     target = base.output_numbers(out, result, shape, first.queue)
-    for name, array in arrays.items():
-        if not target.same_view(array) and target.overlaps(array):
-            raise ArgumentError(f"out: overlaps {name} without being the same view")
+    base.refuse_shift(target, **arrays)
     _run(op, operands, target)
     return target
 

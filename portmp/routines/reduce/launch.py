@@ -140,8 +140,7 @@ def operands(
     base.same_device(x, a=a)
     if a.ndim != 2 or x.ndim != 1 or a.shape[1] != x.shape[0]:
         raise ShapeError(f"gemv: a {a.shape} and x {x.shape} cannot be multiplied")
-    target = base.output(out, x, (a.shape[0],))
-    base.refuse_overlap(target, a=a, x=x)
+    target = base.output(out, x, (a.shape[0],), a=a, x=x)
     zero_beta = base.is_number(beta, 0)
     if y is None and not zero_beta:
         raise ShapeError("gemv: beta is not 0 but y is missing")
@@ -151,8 +150,7 @@ def operands(
         base.same(form, x=x, y=y)
         if y.shape != target.shape:
             raise ShapeError(f"gemv: y has shape {y.shape}, {target.shape} needed")
-        if not target.same_view(y):
-            base.refuse_overlap(target, y=y)
+        base.refuse_shift(target, y=y)
     return y, target
 
 
@@ -274,8 +272,7 @@ def dot(
         raise ShapeError(f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given")
     one, zero = base.scalar_limbs(form, 1, "alpha"), base.scalar_limbs(form, 0, "beta")
     row = x.view((1, *x.shape), (0, *x.strides), x.start)
-    target = base.output(out, x, ())
-    base.refuse_overlap(target, x=x, y=y)
+    target = base.output(out, x, (), x=x, y=y)
     held = target.view((1,), (1,), target.start)
     _product(row, y, one, zero, 0, held, held, accuracy, schedule)
     return target
