@@ -101,7 +101,7 @@ def labelled_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _names(host: bool) -> list[str]:
-    return [d.name for d in discovery.devices() if host or not d.by_reference]
+    return [d.name for d in discovery.listed() if host or not d.by_reference]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

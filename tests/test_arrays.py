@@ -751,7 +751,7 @@ def test_arrays_are_not_made_of_what_is_no_view() -> None:
 def test_what_is_on_no_device_goes_to_the_arrays(device: Device) -> None:
     """Masks, conditions and numbers beside an array that is on another device than the usual."""
     x = mp.array([1, -2, 3], "dd", device)
-    other = next((d for d in discovery.working() if d.name != device.name), device)
+    other = next((d for d in discovery.devices() if d.name != device.name), device)
     with mp.device(other):
         mask = np.array([True, False, True])
         for found, wanted in (
@@ -769,7 +769,7 @@ def test_what_is_on_no_device_goes_to_the_arrays(device: Device) -> None:
 
 
 def test_operands_on_two_devices_are_refused(device: Device) -> None:
-    others = [d for d in discovery.working() if d.name != device.name]
+    others = [d for d in discovery.devices() if d.name != device.name]
     if not others:
         pytest.skip("one device only")
     here, there = mp.array([1, 2], "dd", device), mp.array([3, 4], "dd", others[0].name)

@@ -39,7 +39,7 @@ def test_copies_in_order(every_device: Device) -> None:
 def test_copies_between_devices(every_device: Device) -> None:
     """What another device's queue wrote arrives, after it was written; from any offset."""
     content = np.arange(100000, dtype=np.float64)
-    for other in discovery.working():
+    for other in discovery.devices():
         source = other.allocate(content.nbytes)
         target = every_device.allocate(content.nbytes)
         other.queue.write(source, content, wait=False)
@@ -114,7 +114,7 @@ def test_a_refused_device_is_refused_however_it_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By its name and as a Device; other names fall back to the next one, with a line."""
-    found = sorted(discovery.devices(), key=finding._rank)
+    found = sorted(discovery.listed(), key=finding._rank)
     refused = Verdict(found[0].traits, refusal="a made-up difference")
     monkeypatch.setattr(finding, "_opened", {})
     monkeypatch.setattr(probe, "_verdicts", {found[0].name: refused})

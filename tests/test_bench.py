@@ -489,7 +489,7 @@ def test_a_refused_device_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch)
     def get(name: str) -> None:
         raise DeviceError(f"{name}: does not round")
 
-    monkeypatch.setattr(finding, "devices", lambda: [device])
+    monkeypatch.setattr(finding, "listed", lambda: [device])
     monkeypatch.setattr(finding, "get", get)
     status, out, _ = run("blas", "--device", "all", "--format", "dd", "-o", "r.json")
     assert status == 1

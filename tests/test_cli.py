@@ -57,7 +57,7 @@ def test_devices(run: Run) -> None:
     for one in others:
         right = ("ok", "repaired") if one["usable"] else (f"{one['name']} ({one['device']}) is",)
         assert one["state"].startswith(right)
-    works = [d.name for d in discovery.working()]
+    works = [d.name for d in discovery.devices()]
     assert [d["name"] for d in data["devices"] if d["usable"]] == works
     assert host["name"] == "host:0" and host["state"].startswith("slow")
     names = {d["name"].split(":")[0] for d in data["devices"]} | set(data["problems"])
@@ -443,7 +443,7 @@ def test_verify_reports_a_refused_device(run: Run, monkeypatch: pytest.MonkeyPat
     def get(name: str) -> None:
         raise DeviceError(f"{name}: does not round")
 
-    monkeypatch.setattr(finding, "devices", lambda: [refused])
+    monkeypatch.setattr(finding, "listed", lambda: [refused])
     monkeypatch.setattr(finding, "get", get)
     words = ["verify", "--device", "all", "--format", "dd", "--routine", "neg"]
     status, out, err = run(*words, "--json")

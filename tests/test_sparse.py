@@ -132,7 +132,7 @@ def test_bits_are_the_same_on_all_devices() -> None:
     """Products with a vector and a matrix, and by the transpose, on the first two devices."""
     seen = set()
     columns, starts = pattern((5, 0, CHUNK + 9, 30), 64)
-    for one in [*discovery.working()[:2], discovery.get("host")]:
+    for one in [*discovery.devices()[:2], discovery.get("host")]:
         data = numbers("ts", (len(columns),), 1, one)
         rows = launch.rows_of(data.planes, starts, columns, 64)
         words = [base.scalar_limbs(data.format, n, "alpha") for n in (1, 0)]

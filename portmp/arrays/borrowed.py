@@ -16,7 +16,7 @@ from portmp.runtime.planes import Numbers, Planes, View
 
 def device_of(kind: int, index: int | None = None) -> Device | None:
     """The device with memory of this kind of DLPack's, opened; None where there is none."""
-    there = (d for d in discovery.devices() if d.dlpack_type == kind and index in (None, d.index))
+    there = (d for d in discovery.listed() if d.dlpack_type == kind and index in (None, d.index))
     return next(discovery.accepted(there), None)
 
 

@@ -53,7 +53,7 @@ class Info:
 
     def devices(self) -> list[Device]:
         """Every device that works; ``portmp devices`` lists refused ones, too, with the reason."""
-        return discovery.working()
+        return discovery.devices()
 
 
 def __array_namespace_info__() -> Info:

@@ -177,7 +177,8 @@ static void host_start(void)
             }
             if (host_device >= 0)
                 host_fail(name, why);
-            fprintf(stderr, "device %d, %s, is left out: %s\\n", number, name, why);
+            fprintf(stderr, "device %d, %s, is left out: ", number, name);
+            fprintf(stderr, "%.*s\\n", (int)strcspn(why, "\\n"), why);
         }
     }
     host_fail("device", host_device < 0 ? "none does" : "there are not so many");

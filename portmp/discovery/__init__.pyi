@@ -12,6 +12,6 @@ from portmp.discovery.finding import find as find
 from portmp.discovery.finding import get as get
 from portmp.discovery.finding import hardware as hardware
 from portmp.discovery.finding import interpreter as interpreter
+from portmp.discovery.finding import listed as listed
 from portmp.discovery.finding import opened as opened
 from portmp.discovery.finding import queue_of as queue_of
-from portmp.discovery.finding import working as working

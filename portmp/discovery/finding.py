@@ -65,7 +65,7 @@ def _found(backend: str) -> Found:
         return Found(backend, (), str(error))
 
 
-def devices() -> list[Device]:
+def listed() -> list[Device]:
     """Every device of every backend, in the order cuda, rocm, opencl, host; refused ones, too."""
     return [d for backend in BACKENDS for d in find(backend).devices]
 
@@ -73,7 +73,7 @@ def devices() -> list[Device]:
 def opened() -> list[tuple[Device, str]]:
     """Every device, opened, each with the reason of its refusal or nothing."""
     found = []
-    for device in devices():
+    for device in listed():
         try:
             found.append((get(device.name), ""))
         except PortmpError as error:
@@ -91,9 +91,9 @@ def accepted(candidates: Iterable[Device]) -> Iterator[Device]:
         yield found
 
 
-def working() -> list[Device]:
+def devices() -> list[Device]:
     """Every device that the probe accepts, opened: what may be used."""
-    return list(accepted(devices()))
+    return list(accepted(listed()))
 
 
 def _rank(device: Device) -> tuple[bool, bool, bool, bool]:
@@ -151,7 +151,7 @@ def get(name: str | Device | Queue | None = None) -> Device:
     wanted = name or os.environ.get("PORTMP_DEVICE", "").strip()
     with _lock:
         if wanted not in _opened:
-            found = _first(_meant(wanted) if wanted else sorted(devices(), key=_rank))
+            found = _first(_meant(wanted) if wanted else sorted(listed(), key=_rank))
             if found.by_reference and not wanted:
                 print(f"portmp: {FALLEN_BACK}: {found.remedy}", file=sys.stderr)
             _opened[wanted] = found
@@ -235,12 +235,12 @@ def _meant(wanted: str) -> list[Device]:
         raise DeviceError(f"device {wanted[:40]!r} does not exist; {backend} has {names}")
     matches = [
         d
-        for d in sorted(devices(), key=_rank)
+        for d in sorted(listed(), key=_rank)
         if wanted.lower() in f"{d.properties.name} {d.properties.extra.get('platform', '')}".lower()
     ]
     if matches:
         return matches
-    there = working()
+    there = devices()
     known = [d.name for d in there] + [d.properties.name for d in there]
     near = suggestion(wanted, known)
     raise DeviceError(f"no device called {wanted!r}{near}; devices: {', '.join(known)}")

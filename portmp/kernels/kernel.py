@@ -619,7 +619,7 @@ class Kernel:
         if queue.device.by_reference:
             raise LaunchError(
                 f"{self.name}: {queue.device.name} runs no kernels; devices that do: "
-                + (", ".join(d.name for d in discovery.working() if not d.by_reference) or "none")
+                + (", ".join(d.name for d in discovery.devices() if not d.by_reference) or "none")
             )
         return queue
 
