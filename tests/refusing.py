@@ -52,8 +52,7 @@ int clBuildProgram(
 def settings(refused: str, folder: Path) -> dict[str, str] | None:
     """The environment of a command that meets the stand-in; None where there is no C compiler.
 
-    *folder* takes the stand-in, and the verdicts: those of a user's or of another run's are right
-    without it alone.
+    *folder* takes the stand-in and all that is kept of devices, which holds under it alone.
     """
     compiler = shutil.which("cc")
     if compiler is None or sys.platform != "linux":
@@ -61,12 +60,13 @@ def settings(refused: str, folder: Path) -> dict[str, str] | None:
     source, library = folder / "refusing.c", folder / "refusing.so"
     source.write_text(DRIVER)
     subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
-    left_out = ("PORTMP_TEST_CACHE", "PORTMP_DRIVERS_TRIED", "OCL_ICD_VENDORS")
+    left_out = ("PORTMP_DRIVERS_TRIED", "OCL_ICD_VENDORS")
     return {
         **{name: text for name, text in os.environ.items() if name not in left_out},
         "LD_PRELOAD": str(library),
         "REFUSED_OPENCL": refused,
         "PORTMP_CACHE_DIR": str(folder / "cache"),
+        "PORTMP_TEST_CACHE": str(folder / "cache"),
     }
 
 
