@@ -302,6 +302,14 @@ FAULTS = (
         "concat or sum",
     ),
     Fault(
+        "refused devices among those that work",
+        "portmp/discovery/finding.py",
+        "    return list(accepted(listed()))\n",
+        "    return listed()\n",
+        "test_refused.py",
+        "first",
+    ),
+    Fault(
         "beta ignored",
         "templates/blas/epilogue.mako",
         "if (beta_kind == 2)",
