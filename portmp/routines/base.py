@@ -101,14 +101,18 @@ def same(form: Format, **operands: Planes) -> None:
 def same_device(first: View[Any], called: str = "x", /, **operands: View[Any]) -> None:
     """Check that operands are on the device and the queue of *first*."""
     for name, planes in operands.items():
-        if planes.queue is first.queue:
-            continue
-        if planes.device is first.device:
-            raise DeviceError(f"{name}: belongs to another queue of its device than {called}")
-        raise DeviceError(
-            f"{name}: on {planes.device.name}, {called} is on {first.device.name}; "
-            f"copy with {name}.to({first.device.name!r})"
-        )
+        _same_queue(first.queue, called, planes.queue, name)
+
+
+def _same_queue(wanted: Queue, called: str, given: Queue, name: str) -> None:
+    if given is wanted:
+        return
+    if given.device is wanted.device:
+        raise DeviceError(f"{name}: belongs to another queue of its device than {called}")
+    raise DeviceError(
+        f"{name}: on {given.device.name}, {called} is on {wanted.device.name}; "
+        f"copy with {name}.to({wanted.device.name!r})"
+    )
 
 
 def computes(form: Format, routine: str) -> None:
@@ -167,9 +171,7 @@ def check_out(
     """
     if out.elements != elements:
         raise FormatError(f"out: {out.elements} given, the result is {elements}")
-    if out.queue is not queue:
-        other = "another queue of " if out.device is queue.device else ""
-        raise DeviceError(f"out: on {other}{out.device.name}, the result is on {queue.device.name}")
+    _same_queue(queue, "the result", out.queue, "out")
     if out.shape != tuple(shape):
         raise ShapeError(f"out: shape {out.shape} given, {tuple(shape)} needed")
     if any(n > 1 and s == 0 for n, s in zip(out.shape, out.strides, strict=True)):
