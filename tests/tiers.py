@@ -178,8 +178,16 @@ INTERPRETED = ("emulated:gfx90a", "emulated:gfx1100")
 def interpreted(name: str) -> Device:
     """A device whose code is AMD's, compiled and interpreted; skipped without a compiler."""
     check("clang" if "gfx1" in name else "hiprtc")
-    opencl()
+    interpreter()
     return discovery.get(name)
+
+
+def interpreter() -> Device:
+    """The OpenCL CPU device that interprets; skips where there is none, or none works."""
+    try:
+        return discovery.interpreter()
+    except DeviceError as error:
+        pytest.skip(str(error))
 
 
 def opencl() -> str:
