@@ -294,6 +294,22 @@ FAULTS = (
         "slabs_of_batches and dd",
     ),
     Fault(
+        "out=: the check left out",
+        "portmp/routines/base.py",
+        "    if out.elements != elements:\n",
+        "    return\n    if out.elements != elements:\n",
+        "test_out.py",
+        "concat or sum",
+    ),
+    Fault(
+        "refused devices among those that work",
+        "portmp/discovery/finding.py",
+        "    return list(accepted(listed()))\n",
+        "    return listed()\n",
+        "test_refused.py",
+        "first",
+    ),
+    Fault(
         "beta ignored",
         "templates/blas/epilogue.mako",
         "if (beta_kind == 2)",

@@ -23,7 +23,6 @@ from typing import Any
 import pytest
 
 from portmp import discovery
-from portmp.discovery import finding
 
 SETTING = "PORTMP_SLOW"
 SLICES = 12
@@ -49,8 +48,8 @@ def mostly_slow(values: Iterable[Any], fast: Collection[Any], why: str) -> list[
 
 @cache
 def first_device() -> str:
-    """The name of the device that tests take where one is enough; empty where there is none."""
-    return min(discovery.devices(), key=finding._rank).name if discovery.devices() else ""
+    """The name of the device that tests take where one is enough."""
+    return discovery.get().name
 
 
 def on_one_device(kept: Collection[str]) -> Callable[[Mapping[str, Any]], bool]:

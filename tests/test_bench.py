@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portmp import discovery, formats
+from portmp import formats
 from portmp.backends.base import Device
 from portmp.backends.cuda import nvml
 from portmp.backends.cuda import runtime as cuda
@@ -482,14 +482,15 @@ def test_too_little_memory(
     assert found["selected"] == device.name
 
 
-def test_a_refused_device_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_device_is_reported(
+    run: Run, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Asked for all: an entry with the refusal, status 1."""
-    device = discovery.get()
 
     def get(name: str) -> None:
         raise DeviceError(f"{name}: does not round")
 
-    monkeypatch.setattr(finding, "devices", lambda: [device])
+    monkeypatch.setattr(finding, "listed", lambda: [device])
     monkeypatch.setattr(finding, "get", get)
     status, out, _ = run("blas", "--device", "all", "--format", "dd", "-o", "r.json")
     assert status == 1

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers
 
 from portmp import paths
 from portmp.backends.base import Buffer, Device, Kernel, Properties, Queue
@@ -53,7 +54,7 @@ from portmp.routines import elementwise
 from portmp.runtime import planes
 from portmp.verify import cases
 
-device = runtime.find_devices()[0]
+device = next(d for d in runtime.find_devices() if d.name == sys.argv[1])
 compiled = []
 original = device.compile
 device.compile = lambda source: compiled.append(source) or original(source)
@@ -144,7 +145,7 @@ def run_script(**changes: str) -> list[str]:
     """Add two vectors in another process: times compiled before, digest, times compiled."""
     pytest.importorskip("pyopencl")
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-c", SCRIPT, tiers.opencl()],
         env=environment(**changes),
         capture_output=True,
         text=True,
@@ -163,7 +164,7 @@ def test_a_second_process_does_not_compile(folder: Path) -> None:
 def test_two_processes_at_once(folder: Path) -> None:
     """Both build the same kernel at the same time; one whole file is left."""
     pytest.importorskip("pyopencl")
-    command = [sys.executable, "-c", SCRIPT, "wait"]
+    command = [sys.executable, "-c", SCRIPT, tiers.opencl(), "wait"]
     pair = [
         subprocess.Popen(
             command, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -75,7 +75,7 @@ def test_routines_run_on_it(device: str) -> None:
 
 def test_only_when_asked_for(device: str) -> None:
     """No list has it, and nothing is timed on it."""
-    assert device not in [d.name for d in discovery.devices()]
+    assert device not in [d.name for d in discovery.listed()]
     with pytest.raises(DeviceError, match="interpreter"):
         discovery.hardware(device)
 

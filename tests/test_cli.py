@@ -14,9 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tiers
 
 import portmp as mp
-from portmp import definition, formats, progress
+from portmp import definition, discovery, formats, progress
+from portmp.backends.base import Device
 from portmp.bench import cases, gemm_methods, options
 from portmp.cli import command_line, main
 from portmp.demos import filip
@@ -53,7 +55,11 @@ def test_devices(run: Run) -> None:
     assert status == 0
     *others, host = data["devices"]
     assert others
-    assert all(d["state"] == "ok" or d["state"].startswith("repaired") for d in others)
+    for one in others:
+        right = ("ok", "repaired") if one["usable"] else (f"{one['name']} ({one['device']}) is",)
+        assert one["state"].startswith(right)
+    works = [d.name for d in discovery.devices()]
+    assert [d["name"] for d in data["devices"] if d["usable"]] == works
     assert host["name"] == "host:0" and host["state"].startswith("slow")
     names = {d["name"].split(":")[0] for d in data["devices"]} | set(data["problems"])
     assert names == {"cuda", "rocm", "opencl", "host"}
@@ -381,7 +387,7 @@ def test_render(run: Run) -> None:
         assert idiom in out
     status, out, _ = run("render", "dot", "--platform", "cuda", "--diff", "opencl")
     assert out.split()[:3] == ["cuda", "|", "opencl"]
-    _, out, _ = run("render", "gemm", "--device", "opencl:0")
+    _, out, _ = run("render", "gemm", "--device", tiers.opencl())
     assert "get_group_id" in out
     _, out, _ = run("render", "add", "--platform", "rocm", "--standalone")
     assert out.startswith("#include <hip/hip_runtime.h>")
@@ -389,6 +395,7 @@ def test_render(run: Run) -> None:
 
 def test_compile_on_the_device(run: Run) -> None:
     """The OpenCL driver's report."""
+    tiers.opencl()
     status, out, _ = run("compile", "add", "--platform", "opencl", "--json")
     assert status == 0
     assert [r["name"] for r in json.loads(out)] == ["elementwise_add"]
@@ -429,17 +436,18 @@ def test_verify_fails_on_a_wrong_bit(run: Run, monkeypatch: pytest.MonkeyPatch) 
     assert f"differs: neg.{definition.VERSION}/dd.1/ordinary" in out
 
 
-def test_verify_reports_a_refused_device(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_reports_a_refused_device(
+    run: Run, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Asked for all, a refused one is an entry with its refusal and the status is 1."""
-    from portmp import discovery
     from portmp.discovery import finding
 
-    refused = discovery.get()
+    refused = device
 
     def get(name: str) -> None:
         raise DeviceError(f"{name}: does not round")
 
-    monkeypatch.setattr(finding, "devices", lambda: [refused])
+    monkeypatch.setattr(finding, "listed", lambda: [refused])
     monkeypatch.setattr(finding, "get", get)
     words = ["verify", "--device", "all", "--format", "dd", "--routine", "neg"]
     status, out, err = run(*words, "--json")
@@ -674,7 +682,9 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             )
         assert done.returncode == 2
-        assert done.stderr == "portmp: error: standard output: No space left on device\n"
+        *told, last = done.stderr.splitlines()
+        assert last == "portmp: error: standard output: No space left on device"
+        assert all(line.startswith("portmp: ") for line in told)  # of devices that are refused
 
 
 @pytest.mark.parametrize("name", ["solve", "lstsq"])

@@ -317,7 +317,7 @@ def test_an_access_behind_an_array_is_reported() -> None:
 def test_interpreted_devices_appear_only_when_they_are_asked_for() -> None:
     """They are in no list, and are not timed."""
     device = _device("gfx908")
-    assert device not in discovery.devices()
+    assert device not in discovery.listed()
     assert "interpreter" in device.properties.name and "no hardware" in device.properties.name
     with pytest.raises(DeviceError, match="interpreter"):
         discovery.hardware(device)

@@ -117,7 +117,7 @@ def test_the_host_survives_a_fork() -> None:
 def test_a_process_that_used_no_driver_may_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "_drivers", {"started": False, "lost": False})
     backends._forked()
-    backends.check_process(finding.devices()[0])
+    backends.check_process(finding.listed()[0])
 
 
 # --- drivers that crash -----------------------------------------------------------------------
@@ -229,7 +229,7 @@ def test_a_driver_that_hangs_is_left_out(
 def test_a_binary_without_code_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """PoCL makes one where it cannot read its files, and dies of it in the next process."""
     check("pocl")
-    compilers = [getattr(device, "compiler", None) for device in finding.find("opencl").devices]
+    compilers = [getattr(device, "compiler", None) for device in finding.devices()]
     compiler = next(c for c in compilers if isinstance(c, OpenclCompiler) and "PoCL" in c.version())
     source = "__kernel void k(__global float *x) { x[0] = 3.25f; }"
     whole = compiler.compile(source, "")

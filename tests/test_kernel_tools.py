@@ -216,8 +216,9 @@ def test_opencl_program_gives_the_same_bits(tmp_path: Path, device: Device) -> N
     command = [str(binary), f"m={m}", f"n={n}", "a=3", "by=-7", "x=x", "y=y", "short_=short_"]
     command += ["y.to=result"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    if done.returncode and "no OpenCL driver" in done.stderr:
-        pytest.skip("no OpenCL driver that a plain program finds: built only")
+    missing = re.search("no OpenCL driver|device: none does", done.stderr)
+    if done.returncode and missing:
+        pytest.skip(f"{missing[0]}, says a plain program: built only")
     assert not done.returncode, done.stderr
     sums = re.findall(r"^(\w+): (\d+) elements, checksum (\w+)$", done.stdout, re.MULTILINE)
     assert sums == [
@@ -231,7 +232,8 @@ def test_opencl_program_gives_the_same_bits(tmp_path: Path, device: Device) -> N
         done = subprocess.run(
             [*command[:1], *wrong], cwd=tmp_path, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, wrong
+        lines = [line for line in done.stderr.splitlines() if "is left out" not in line]
+        assert done.returncode == 1 and len(lines) == 1, wrong
 
 
 def test_hip_program_builds(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from slow import mostly_slow, slow
-from tiers import check
+from tiers import check, opencl
 
 import portmp as mp
 from portmp import discovery, formats, paths
@@ -1045,7 +1045,7 @@ def test_a_library_that_rounds_is_not_taken(
 def test_clblast() -> None:
     """On an OpenCL device: matrices anywhere in memory, bits of products by slices."""
     check("clblast")
-    device = discovery.get("opencl")
+    device = discovery.get(opencl())
     library, queue, k = device.library(), device.queue, 36
     rng = np.random.default_rng(1)
     for word in device.library_words:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import tiers
 
 from portmp import discovery
 from portmp.cli import main
@@ -38,7 +39,7 @@ def portmp(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_calls_after_it_compile_nothing(tmp_path: Path) -> None:
     """In other processes; a second run finds all units. On a CPU: GPUs cut small products finer."""
-    device = discovery.interpreter().name
+    device = tiers.interpreter().name
     words = "-m", "portmp.cli", "warm", "--format", "float32", "--device", device, "--json"
     first = portmp(tmp_path, *words)
     assert (first.returncode, first.stderr) == (0, "")

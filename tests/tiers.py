@@ -1,7 +1,8 @@
 """Tiers of tests that need a tool: skipped without it, unless PORTMP_REQUIRE names the tier.
 
 ``PORTMP_REQUIRE=nvrtc,clang`` turns a skip into a failure, so that a run that is meant to
-have these tools cannot pass without them.
+have these tools cannot pass without them. A device that is there and that the arithmetic probe
+refuses stays a skip, with the reason: nothing that could be installed mends it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pytest
 
 from portmp import discovery
 from portmp.backends.base import Device
-from portmp.errors import BackendUnavailable, DeviceError
+from portmp.errors import BackendUnavailable, DeviceError, PortmpError
 
 TIERS = (
     "nvrtc",
@@ -47,7 +48,7 @@ def required(tier: str) -> bool:
 def need(tier: str, reason: str | Exception) -> NoReturn:
     """Skip the test, since *tier* is missing here; fail it where the tier is required."""
     message = f"{tier}: {reason}"
-    if required(tier):
+    if required(tier) and not isinstance(problem(tier), DeviceError):
         pytest.fail(f"required by PORTMP_REQUIRE, but missing: {message}", pytrace=False)
     pytest.skip(message)
 
@@ -118,10 +119,7 @@ def _opencl(wanted: Callable[[str], bool]) -> None:
     meant = [device for platform, device in found.items() if wanted(platform)]
     if not meant:
         raise BackendUnavailable(f"not among the OpenCL platforms {list(found)}")
-    try:
-        discovery.get(meant[0])
-    except DeviceError as error:
-        raise BackendUnavailable(str(error)) from None
+    discovery.get(meant[0])
 
 
 def _is_pocl(platform: str, debian: bool) -> bool:
@@ -152,13 +150,13 @@ _PROBES: dict[str, Callable[[], None]] = {
 
 
 @cache
-def problem(tier: str) -> str:
-    """Why *tier* is missing on this machine; empty when it is there."""
+def problem(tier: str) -> PortmpError | None:
+    """Why *tier* is missing on this machine: a DeviceError where its device is refused."""
     try:
         _PROBES[tier]()
-    except BackendUnavailable as error:
-        return str(error)
-    return ""
+    except (BackendUnavailable, DeviceError) as error:
+        return error
+    return None
 
 
 def available(tier: str) -> bool:
@@ -169,8 +167,8 @@ def available(tier: str) -> bool:
 
 def check(tier: str) -> None:
     """Call ``need`` when *tier* is missing."""
-    if not available(tier):
-        need(tier, problem(tier))
+    if reason := problem(tier):
+        need(tier, reason)
 
 
 INTERPRETED = ("emulated:gfx90a", "emulated:gfx1100")
@@ -180,4 +178,22 @@ INTERPRETED = ("emulated:gfx90a", "emulated:gfx1100")
 def interpreted(name: str) -> Device:
     """A device whose code is AMD's, compiled and interpreted; skipped without a compiler."""
     check("clang" if "gfx1" in name else "hiprtc")
+    interpreter()
     return discovery.get(name)
+
+
+def interpreter() -> Device:
+    """The OpenCL CPU device that interprets; skips where there is none, or none works."""
+    try:
+        return discovery.interpreter()
+    except DeviceError as error:
+        pytest.skip(str(error))
+
+
+def opencl() -> str:
+    """The name of the first OpenCL device that works; skips where the probe refuses all."""
+    there = discovery.find("opencl").devices
+    found = next(discovery.accepted(there), None)
+    if there and found is None:
+        pytest.skip("the arithmetic probe refuses each OpenCL device")
+    return found.name if found else "opencl:0"

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers
 
-from portmp import discovery
 from portmp.compilers import tools
 from portmp.emulator import assembler, listing
 from portmp.emulator.codeobject import Argument, Kernel
@@ -28,7 +28,7 @@ INPUT, OUTPUT = "s[8:9]", "s[10:11]"
 @cache
 def machine(arch: str) -> Machine:
     """An interpreter of *arch*."""
-    return Machine(arch, discovery.interpreter())
+    return Machine(arch, tiers.interpreter())
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,8 @@ from portmp.runtime.planes import Numbers, Planes, View
 
 def device_of(kind: int, index: int | None = None) -> Device | None:
     """The device with memory of this kind of DLPack's, opened; None where there is none."""
-    for known in discovery.devices():
-        if known.dlpack_type == kind and index in (None, known.index):
-            return discovery.get(known)
-    return None
+    there = (d for d in discovery.listed() if d.dlpack_type == kind and index in (None, d.index))
+    return next(discovery.accepted(there), None)
 
 
 def taken(x: Any) -> View[Any]:

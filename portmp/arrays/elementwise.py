@@ -308,8 +308,6 @@ def call(name: str, *operands: Any, out: AnyArray | None = None) -> Any:
     if function.values in TESTS:
         found: View[Any] = routine.tested(function.values, given, place)
     else:
-        if place is not None and place.elements is not kind:
-            raise FormatError(f"out: {place.elements} given, the result is {kind}")
         found = routine.apply(function.values, given, place)
     return wrapped(found) if out is None else out
 
@@ -383,9 +381,7 @@ def _filled(like: View[Any], truth: bool) -> Numbers:
 
 def into(found: View[Any], target: View[Any]) -> None:
     """Copy a result into *out*, which has its dtype and shape."""
-    if found.elements != target.elements:
-        raise FormatError(f"out: {target.elements} given, the result is {found.elements}")
-    base.writable(target, found.shape, "out")
+    base.check_out(target, found.elements, found.shape, found.queue)
     moves.copied(found, target)
 
 
@@ -433,8 +429,7 @@ def maskable(function: Callable[..., Any]) -> Callable[..., Any]:
                 f"{name}(..., out=portmp.zeros_like(x), where=...)"
             )
         place, found = target(out), function(*operands, **named).planes
-        if found.elements != place.elements:
-            raise FormatError(f"out: {place.elements} given, the result is {found.elements}")
+        base.check_out(place, found.elements, found.shape, found.queue)
         mask = as_dtype(arrayed(where, f"{name}: where").planes, BOOL)
         assert isinstance(mask, Numbers)
         into(moves.selected(mask, found, place), place)

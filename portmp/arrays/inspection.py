@@ -52,7 +52,7 @@ class Info:
         return {n: d for n, d in known.items() if kind is None or dtypes.isdtype(d, kind)}
 
     def devices(self) -> list[Device]:
-        """Every device found."""
+        """Every device that works; ``portmp devices`` lists refused ones, too, with the reason."""
         return discovery.devices()
 
 

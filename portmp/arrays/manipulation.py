@@ -12,7 +12,7 @@ import numpy as np
 from portmp.arrays import dtypes, elementwise, indexing
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
 from portmp.errors import ArgumentError, ShapeError
-from portmp.routines import axes, moves, order, plain
+from portmp.routines import axes, base, moves, order, plain
 from portmp.routines.plain import reduction
 from portmp.routines.scan import over_rows as running
 from portmp.runtime.planes import Numbers, View, allocate_numbers
@@ -205,6 +205,9 @@ def concat(arrays: Sequence[AnyArray], /, axis: int | None = 0, out: AnyArray | 
     total = sum(view.shape[along] for view in views)
     shape = (*first.shape[:along], total, *first.shape[along + 1 :])
     target = moves.like(first, shape) if out is None else elementwise.target(out)
+    if out is not None:
+        inputs = {f"arrays[{i}]": view for i, view in enumerate(views)}
+        base.check_out(target, first.elements, shape, first.queue, **inputs)
     place = 0
     for view in views:
         start = target.start + place * target.strides[along]

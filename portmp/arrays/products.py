@@ -34,7 +34,7 @@ def matmul(x1: AnyArray, x2: AnyArray, /, *, out: AnyArray | None = None) -> Any
     found = _product(a.planes, b.planes)
     if out is None:
         return wrapped(found)
-    elementwise.into(found, out.planes)
+    elementwise.into(found, elementwise.target(out))
     return out
 
 
@@ -147,13 +147,13 @@ def dot(
     if rounding is not None or bound is not False:
         return _certified(a, b, accuracy, schedule, out, rounding, bound)
     if isinstance(a.planes, Planes) and isinstance(b.planes, Planes) and a.ndim == b.ndim == 1:
-        target = None if out is None else out.planes
+        target = None if out is None else elementwise.target(out)
         found = wrapped(reduce.dot(a.planes, b.planes, accuracy, schedule, target))
         return found if out is None else out
     if a.ndim == 0 or b.ndim == 0:
         return elementwise.multiply(a, b, out=out)
     if b.ndim > 2:
-        return tensordot(a, b, axes=((-1,), (-2,)))
+        return elementwise.given_back(tensordot(a, b, axes=((-1,), (-2,))).planes, out)
     return matmul(a, b, out=out)
 
 

@@ -4,9 +4,9 @@ A platform's part is C that a C++ compiler takes as well, with four functions th
 (templates/programs/kernel.mako, templates/programs/routine.mako) calls: ``host_start`` chooses
 a device, ``host_memory`` gives memory with a content, ``host_fetch`` copies it back,
 ``host_launch`` runs the kernel of a number and waits (*memory*: bytes of block memory beside its
-own). What it may use: ``host_fail``, ``host_device`` (a number that the user gives), and what
-templates/programs/parts.mako defines: ``host_kernels`` (their addresses), and where the kernels'
-texts are strings ``host_modules``, ``host_entries``, ``HOST_MODULES`` and ``HOST_KERNELS``.
+own). What it may use: ``host_fail``, ``host_device`` (a number that the user gives, or -1), and
+what templates/programs/parts.mako defines: ``host_kernels`` (their addresses), and where the
+kernels' texts are strings ``host_modules``, ``host_entries``, ``HOST_MODULES``, ``HOST_KERNELS``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ static void host_check(API(Error_t) status, const char *what)
 
 static void host_start(void)
 {
-    host_check(API(SetDevice)(host_device), "device");
+    host_check(API(SetDevice)(host_device < 0 ? 0 : host_device), "device");
 }
 
 static void *host_memory(const void *content, size_t bytes)
@@ -101,57 +101,87 @@ static void host_check(cl_int status, const char *what)
         host_fail(what, text);
 }
 
-static cl_device_id host_chosen(void)
+/* Build the kernels, and one that rounds and keeps subnormal numbers: nothing, or why a device does
+   not do. */
+static const char *host_begun(cl_device_id device)
 {
-    cl_platform_id platforms[HOST_MOST];
-    cl_device_id devices[HOST_MOST];
-    cl_uint i, found = 0, count = 0, passed = 0;
-    host_check(clGetPlatformIDs(HOST_MOST, platforms, &found), "no OpenCL driver");
-    for (i = 0; i < found && i < HOST_MOST; ++i) {
-        if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, HOST_MOST, devices, &count))
-            continue;
-        if ((cl_uint)host_device < passed + count && count <= HOST_MOST)
-            return devices[(cl_uint)host_device - passed];
-        passed += count;
-    }
-    host_fail("device", "there are not so many");
-    return 0;
-}
-
-static void host_start(void)
-{
-    cl_int status;
+    static const char *probe =
+        "__kernel void host_probe(__global float *x) { x[0] += x[1]; x[2] += x[2]; }";
+    static char log[65536];
+    const size_t said = (size_t)sprintf(log, "the compiler rejects the kernel: ");
+    float x[3] = {16777216, 3, 1.40129846e-45f};
+    char options[128] = "-cl-std=CL1.2";
     cl_device_fp_config single = 0;
-    char name[256] = "", options[128] = "-cl-std=CL1.2";
-    cl_device_id device = host_chosen();
-    cl_program programs[HOST_MODULES];
+    cl_program programs[HOST_MODULES + 1];
+    cl_kernel kernel;
+    cl_mem memory;
+    cl_int status;
     int i;
-    clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
-    printf("device: %s\\n", name);
     host_context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    host_check(status, "context");
+    if (status)
+        return "no context";
     host_queue = clCreateCommandQueue(host_context, device, 0, &status);
-    host_check(status, "queue");
+    if (status)
+        return "no queue";
     clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single, &single, NULL);
     if (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
         strcat(options, " -cl-fp32-correctly-rounded-divide-sqrt");
-    for (i = 0; i < HOST_MODULES; ++i) {
+    for (i = 0; i <= HOST_MODULES; ++i) {
         programs[i] = clCreateProgramWithSource(
-            host_context, host_modules[i].count, (const char **)host_modules[i].lines, NULL,
-            &status);
+            host_context, i ? host_modules[i - 1].count : 1,
+            i ? (const char **)host_modules[i - 1].lines : &probe, NULL, &status);
         host_check(status, "program");
         if (clBuildProgram(programs[i], 1, &device, options, NULL, NULL)) {
-            static char log[65536];
             clGetProgramBuildInfo(
-                programs[i], device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
-            host_fail("the compiler rejects the kernel", log);
+                programs[i], device, CL_PROGRAM_BUILD_LOG, sizeof log - said - 1, log + said, NULL);
+            return log;
         }
     }
     for (i = 0; i < HOST_KERNELS; ++i) {
         host_kernels[i] = clCreateKernel(
-            programs[host_entries[i].module], host_entries[i].name, &status);
+            programs[host_entries[i].module + 1], host_entries[i].name, &status);
         host_check(status, "kernel");
     }
+    kernel = clCreateKernel(programs[0], "host_probe", &status);
+    host_check(status, "kernel");
+    memory = clCreateBuffer(
+        host_context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof x, x, &status);
+    if (status || clSetKernelArg(kernel, 0, sizeof memory, &memory)
+        || clEnqueueTask(host_queue, kernel, 0, NULL, NULL)
+        || clEnqueueReadBuffer(host_queue, memory, CL_TRUE, 0, sizeof x, x, 0, NULL, NULL))
+        return "it runs no kernel";
+    return x[0] == 16777220 && x[2] == 2.80259693e-45f ? 0 : "it rounds otherwise than IEEE 754";
+}
+
+/* the device that is asked for, or the first that does */
+static void host_start(void)
+{
+    cl_platform_id platforms[HOST_MOST];
+    cl_device_id devices[HOST_MOST];
+    cl_uint i, j, found = 0, count = 0;
+    int number = 0;
+    host_check(clGetPlatformIDs(HOST_MOST, platforms, &found), "no OpenCL driver");
+    for (i = 0; i < found && i < HOST_MOST; ++i) {
+        if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, HOST_MOST, devices, &count))
+            continue;
+        for (j = 0; j < count && j < HOST_MOST; ++j, ++number) {
+            char name[256] = "";
+            const char *why;
+            if (host_device >= 0 && host_device != number)
+                continue;
+            clGetDeviceInfo(devices[j], CL_DEVICE_NAME, sizeof name - 1, name, NULL);
+            why = host_begun(devices[j]);
+            if (!why) {
+                printf("device: %s\\n", name);
+                return;
+            }
+            if (host_device >= 0)
+                host_fail(name, why);
+            fprintf(stderr, "device %d, %s, is left out: ", number, name);
+            fprintf(stderr, "%.*s\\n", (int)strcspn(why, "\\n"), why);
+        }
+    }
+    host_fail("device", host_device < 0 ? "none does" : "there are not so many");
 }
 
 static void *host_memory(const void *content, size_t bytes)

@@ -10,7 +10,7 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -65,20 +65,35 @@ def _found(backend: str) -> Found:
         return Found(backend, (), str(error))
 
 
-def devices() -> list[Device]:
-    """Every device of every backend, in the order cuda, rocm, opencl, host."""
+def listed() -> list[Device]:
+    """Every device of every backend, in the order cuda, rocm, opencl, host; refused ones, too."""
     return [d for backend in BACKENDS for d in find(backend).devices]
 
 
 def opened() -> list[tuple[Device, str]]:
     """Every device, opened, each with the reason of its refusal or nothing."""
     found = []
-    for device in devices():
+    for device in listed():
         try:
             found.append((get(device.name), ""))
         except PortmpError as error:
             found.append((device, str(error)))
     return found
+
+
+def accepted(candidates: Iterable[Device]) -> Iterator[Device]:
+    """Those that the probe accepts, each opened when it is asked for."""
+    for device in candidates:
+        try:
+            found = _open(device)
+        except PortmpError:
+            continue
+        yield found
+
+
+def devices() -> list[Device]:
+    """Every device that the probe accepts, opened: what may be used."""
+    return list(accepted(listed()))
 
 
 def _rank(device: Device) -> tuple[bool, bool, bool, bool]:
@@ -136,7 +151,7 @@ def get(name: str | Device | Queue | None = None) -> Device:
     wanted = name or os.environ.get("PORTMP_DEVICE", "").strip()
     with _lock:
         if wanted not in _opened:
-            found = _first(_meant(wanted) if wanted else sorted(devices(), key=_rank))
+            found = _first(_meant(wanted) if wanted else sorted(listed(), key=_rank))
             if found.by_reference and not wanted:
                 print(f"portmp: {FALLEN_BACK}: {found.remedy}", file=sys.stderr)
             _opened[wanted] = found
@@ -216,15 +231,16 @@ def _meant(wanted: str) -> list[Device]:
         number = index.isascii() and index.isdigit() and len(index) < 6
         if number and int(index) < len(answer.devices):
             return [answer.devices[int(index)]]
-        names = ", ".join(d.name for d in answer.devices)
+        names = ", ".join(d.name for d in accepted(answer.devices)) or "none that works"
         raise DeviceError(f"device {wanted[:40]!r} does not exist; {backend} has {names}")
     matches = [
         d
-        for d in sorted(devices(), key=_rank)
+        for d in sorted(listed(), key=_rank)
         if wanted.lower() in f"{d.properties.name} {d.properties.extra.get('platform', '')}".lower()
     ]
     if matches:
         return matches
-    known = [d.name for d in devices()] + [d.properties.name for d in devices()]
+    there = devices()
+    known = [d.name for d in there] + [d.properties.name for d in there]
     near = suggestion(wanted, known)
     raise DeviceError(f"no device called {wanted!r}{near}; devices: {', '.join(known)}")

@@ -59,8 +59,9 @@ def acceleration(
     and *mass* are views bodies[:, :3] and bodies[:, 3] of one array (m, 4).
     """
     source, weight, target = _operands(position, mass, targets)
-    result = base.output(None if out is None else operand(out, "out").planes, target, target.shape)
-    base.refuse_overlap(result, position=source, mass=weight, targets=target)
+    given = None if out is None else operand(out, "out").planes
+    inputs = {"position": source, "mass": weight, "targets": target}
+    result = base.output(given, target, target.shape, **inputs)
     _run(source, weight, target, eps, result, None, targets, root, schedule)
     return Array(result)
 

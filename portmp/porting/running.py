@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portmp.backends.base import Device
-from portmp.errors import BackendUnavailable
+from portmp.errors import BackendUnavailable, DeviceError
 from portmp.porting import toolchains
 from portmp.porting.entries import DEVICES
 
@@ -25,11 +25,10 @@ def device(name: str) -> Device:
         return toolchains.pocl()
     if DEVICES[name] == "hip":
         toolchains.get(compiler(name)).make(()).version()
-        return discovery.get(f"emulated:{name}")
-    found = discovery.find("cuda")
-    if not found.devices:
-        raise BackendUnavailable(found.problem or "there is no such GPU")
-    return discovery.get(found.devices[0].name)
+    try:
+        return discovery.get("cuda" if DEVICES[name] == "cuda" else f"emulated:{name}")
+    except DeviceError as error:
+        raise BackendUnavailable(str(error)) from None
 
 
 def compiler(name: str) -> str:

@@ -13,14 +13,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from portmp import paths
-from portmp.backends.base import Device
+from portmp.backends.opencl import drivers
 from portmp.compilers.base import Compiler
 from portmp.compilers.clang import ClangCompiler
 from portmp.compilers.hiprtc import HiprtcCompiler
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.errors import BackendUnavailable, CompileError, EntryError
+
+if TYPE_CHECKING:
+    from portmp.backends.opencl.runtime import ClDevice
 
 Options = tuple[str, ...]
 
@@ -48,24 +52,25 @@ class _Clang(ClangCompiler):
 
 
 @cache
-def pocl() -> Device:
+def pocl() -> ClDevice:
     """The newest PoCL that works here; BackendUnavailable where there is none."""
     from portmp import discovery
 
     found = discovery.find("opencl")
     mine = [d for d in found.devices if "PoCL" in str(d.properties.extra.get("platform", ""))]
-    if not mine:
-        raise BackendUnavailable(found.problem or "none of the OpenCL drivers is PoCL")
-    return discovery.get(max(mine, key=lambda d: str(d.properties.driver)).name)
+    mine.sort(key=lambda d: str(d.properties.driver), reverse=True)
+    for device in discovery.accepted(mine):
+        return cast("ClDevice", device)
+    refused = f"the arithmetic probe refuses {', '.join(d.name for d in mine)}" if mine else ""
+    raise BackendUnavailable(refused or found.problem or "none of the OpenCL drivers is PoCL")
 
 
 @cache
-def pocl_with(options: Options) -> Device:
+def pocl_with(options: Options) -> ClDevice:
     """That device, compiling with *options* alone."""
     from portmp.backends.opencl.runtime import ClDevice
 
     device = pocl()
-    assert isinstance(device, ClDevice)
     mine = ClDevice(device.index, device.handle)
     standard = [option for option in options if option.startswith("-cl-std=")]
     mine.compiler.build_options = (*([] if standard else ["-cl-std=CL1.2"]), *options)
@@ -216,13 +221,22 @@ def problem(name: str) -> str:
 
 
 def run_program(binary: bytes, arguments: Sequence[str] = ()) -> str:
-    """What a program for this machine prints, with its status where that is not 0."""
+    """What a program for this machine prints, with its status where that is not 0.
+
+    OpenCL programs of the reference take the first device that they find: they find ``pocl``.
+    """
+    alone = drivers.alone(pocl().handle.platform.int_ptr)
     with paths.temporary_folder("porting") as folder:
         file = Path(folder) / "program"
         file.write_bytes(binary)
         file.chmod(0o700)
         done = subprocess.run(
-            [str(file), *arguments], capture_output=True, timeout=120, check=False, cwd=folder
+            [str(file), *arguments],
+            env=os.environ | alone,
+            capture_output=True,
+            timeout=120,
+            check=False,
+            cwd=folder,
         )
     said = done.stdout.decode(errors="replace").strip()
     return said if not done.returncode else f"{said}\nstatus {done.returncode}".strip()

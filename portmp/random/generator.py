@@ -294,7 +294,10 @@ def _settled(
     """Of *out*, of arrays among what is given, or as asked for."""
     arrays = {name: x for name, x in given.items() if isinstance(x, Array)}
     if out is not None:
-        arrays = {"out": operand(out, "out"), **arrays}
+        place, views = operand(out, "out").planes, {n: x.planes for n, x in arrays.items()}
+        base.same_device(place, "out", **views)
+        base.refuse_overlap(place, **views)
+        arrays = {"out": out, **arrays}
     name, first = next(iter(arrays.items()), ("", None))
     form = creation.chosen(format, dtype, None if first is None else first.format)
     if not isinstance(form, Format):

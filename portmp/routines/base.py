@@ -101,14 +101,18 @@ def same(form: Format, **operands: Planes) -> None:
 def same_device(first: View[Any], called: str = "x", /, **operands: View[Any]) -> None:
     """Check that operands are on the device and the queue of *first*."""
     for name, planes in operands.items():
-        if planes.queue is first.queue:
-            continue
-        if planes.device is first.device:
-            raise DeviceError(f"{name}: belongs to another queue of its device than {called}")
-        raise DeviceError(
-            f"{name}: on {planes.device.name}, {called} is on {first.device.name}; "
-            f"copy with {name}.to({first.device.name!r})"
-        )
+        _same_queue(first.queue, called, planes.queue, name)
+
+
+def _same_queue(wanted: Queue, called: str, given: Queue, name: str) -> None:
+    if given is wanted:
+        return
+    if given.device is wanted.device:
+        raise DeviceError(f"{name}: belongs to another queue of its device than {called}")
+    raise DeviceError(
+        f"{name}: on {given.device.name}, {called} is on {wanted.device.name}; "
+        f"copy with {name}.to({wanted.device.name!r})"
+    )
 
 
 def computes(form: Format, routine: str) -> None:
@@ -135,42 +139,58 @@ def check_rounding(rounding: str, bound: bool) -> None:
         )
 
 
-def output(out: Planes | None, like: Planes, shape: Sequence[int], argument: str = "out") -> Planes:
-    """The output planes: *out* after checks, or new ones."""
+def output(
+    out: Planes | None, like: Planes, shape: Sequence[int], **inputs: View[Any] | None
+) -> Planes:
+    """The output planes: *out* after ``check_out``, or new ones."""
     if out is None:
         return allocate(like.format, shape, like.queue)
-    same(like.format, a=like, **{argument: out})
-    writable(out, shape, argument)
+    check_out(out, like.format, shape, like.queue, **inputs)
     return out
 
 
-def output_numbers(
-    out: Numbers | None, dtype: str, shape: Sequence[int], queue: Queue, argument: str = "out"
-) -> Numbers:
-    """The output of plain numbers: *out* after checks, or new ones."""
+def output_numbers(out: Numbers | None, dtype: str, shape: Sequence[int], queue: Queue) -> Numbers:
+    """The output of plain numbers: *out* after ``check_out``, or new ones."""
     if out is None:
         return allocate_numbers(dtype, shape, queue)
-    if not isinstance(out, Numbers) or out.dtype != dtype:
-        raise FormatError(f"{argument}: {out.elements} given, the result is {dtype}")
-    if out.queue is not queue:
-        raise DeviceError(f"{argument}: belongs to another device or queue than the operands")
-    writable(out, shape, argument)
+    check_out(out, dtype, shape, queue)
     return out
 
 
-def writable(out: View[Any], shape: Sequence[int], argument: str) -> None:
-    """Check that *out* has this shape, and each of its elements a place of its own."""
+def check_out(
+    out: View[Any],
+    elements: Format | str,
+    shape: Sequence[int],
+    queue: Queue,
+    **inputs: View[Any] | None,
+) -> None:
+    """Check that *out* takes a result: all that is given as ``out=`` goes through this.
+
+    It has the result's elements, queue and shape, each element has a place of its own, and no
+    memory is an input's: inputs are those that are read after the first element is written.
+    """
+    if out.elements != elements:
+        raise FormatError(f"out: {out.elements} given, the result is {elements}")
+    _same_queue(queue, "the result", out.queue, "out")
     if out.shape != tuple(shape):
-        raise ShapeError(f"{argument}: shape {out.shape} given, {tuple(shape)} needed")
+        raise ShapeError(f"out: shape {out.shape} given, {tuple(shape)} needed")
     if any(n > 1 and s == 0 for n, s in zip(out.shape, out.strides, strict=True)):
-        raise ArgumentError(f"{argument}: a broadcast view cannot be written")
+        raise ArgumentError("out: a broadcast view cannot be written")
+    refuse_overlap(out, **inputs)
 
 
-def refuse_overlap(out: Planes, **inputs: Planes) -> None:
+def refuse_overlap(out: View[Any], **inputs: View[Any] | None) -> None:
     """Refuse an output that shares memory with an input that is read many times."""
-    for name, planes in inputs.items():
-        if out.overlaps(planes):
+    for name, view in inputs.items():
+        if view is not None and out.overlaps(view):
             raise ArgumentError(f"out: overlaps {name}; give an output of its own")
+
+
+def refuse_shift(out: View[Any], **inputs: View[Any]) -> None:
+    """Refuse an output that shares memory with an input of which it is not the same view."""
+    for name, view in inputs.items():
+        if not out.same_view(view):
+            refuse_overlap(out, **{name: view})
 
 
 def exact_limbs(form: Format, value: ScalarLimbs) -> ScalarLimbs:

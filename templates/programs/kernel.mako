@@ -35,7 +35,7 @@
 % else:
            grid=X,Y,Z: blocks along each axis, where they are not what follows from sizes
 % endif
-           device=0: which device
+           device=1: the second device; without a number the first that works
 
    Without a file leading words are fractions in [0, 1), and all else is zero. It prints a checksum
    of the bits of each array that is written: the same on every device. */
@@ -49,7 +49,7 @@ ${part.headers}
 ${program.kernels_of(part, [text], [(0, symbol)])}
 /* --- the program ------------------------------------------------------------------------------ */
 
-static int host_device = 0;
+static int host_device = -1;
 static size_t host_dynamic = 0; /* bytes of block memory that sizes decide */
 static int host_count;
 static char **host_given;
@@ -246,7 +246,7 @@ int main(int argc, char **argv)
         if (!known)
             host_fail(argv[i], "is no argument; the head of the source lists them");
     }
-    host_device = (int)host_whole("device", 0, 0, 1000);
+    host_device = (int)host_whole("device", -1, 0, 1000);
 % for i, size in enumerate(signature.sizes):
     sizes[${i}] = host_whole("${size}", 64, 0, 0x7fffffffffffffffLL);
 % endfor

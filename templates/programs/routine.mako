@@ -5,7 +5,7 @@
 /* ${routine} in ${form}, written by portmp: recorded cases, run and compared with the digests of their bits.
 
    Build:  ${part.build.format(name)}
-   Run:    ./${name}             (./${name} 1 for the second device)
+   Run:    ./${name}             (./${name} 1 for the second device; without a number the first that works)
 
    It prints PASSED, and its status is 0, if every case has the recorded bits. The machine must be
    little-endian, as all that have such GPUs are. */
@@ -19,7 +19,7 @@ ${part.headers}
 ${program.kernels_of(part, texts, kernels)}
 /* --- the program ------------------------------------------------------------------------------ */
 
-static int host_device = 0;
+static int host_device = -1;
 
 static void host_fail(const char *what, const char *why)
 {
@@ -250,7 +250,7 @@ int main(int argc, char **argv)
     int wrong = 0;
     if (argc > 2)
         host_fail(argv[2], "is one argument too many: give the number of a device, or nothing");
-    host_device = argc > 1 ? atoi(argv[1]) : 0;
+    host_device = argc > 1 ? atoi(argv[1]) : -1;
     sha_begin();
     host_start();
 % for r, _ in enumerate(runs):

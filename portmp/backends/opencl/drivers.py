@@ -121,6 +121,11 @@ def uninvited(platform: int) -> bool:
     return os.path.realpath(_library_at(_pointer_at(platform))) in unwanted
 
 
+def alone(platform: int) -> dict[str, str]:
+    """Settings with which a program finds no driver but that of a platform, a pointer."""
+    return {"OCL_ICD_VENDORS": str(_folder([_library_at(_pointer_at(platform))]))}
+
+
 def _pointer_at(address: int) -> int:
     return ctypes.c_void_p.from_address(address).value or 0
 

@@ -154,8 +154,7 @@ class ClQueue(Queue):
     ) -> Callable[[Sequence[Argument]], None]:
         assert isinstance(kernel, ClKernel)
         values = [
-            None if i in places else a.mem if type(a) is ClBuffer else a
-            for i, a in enumerate(args)
+            None if i in places else a.mem if type(a) is ClBuffer else a for i, a in enumerate(args)
         ]
         memory = [(i, n) for i, n in places.items() if isinstance(args[i], Buffer)]
         numbers = [(i, n) for i, n in places.items() if not isinstance(args[i], Buffer)]

@@ -13,7 +13,6 @@ from portmp import formats
 from portmp.codegen.answers import TESTS
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Parameter, Value, vector
-from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.routines import axes, base
 from portmp.routines.elementwise import reference
@@ -102,7 +101,8 @@ def apply(
     if out is None:
         out = plan.makes.made(plan.queue)
     else:
-        _refuse_shift(out, operands, names)
+        arrays = {n: o for n, o in zip(names, operands, strict=False) if isinstance(o, Planes)}
+        base.refuse_shift(out, **arrays)
     plan.run((*operands, out))
     return out
 
@@ -143,15 +143,6 @@ def _checked(
     first = next(iter(arrays.values()))
     base.same(first.format, **arrays)
     return first, axes.common_shape(op, list(arrays.values()))
-
-
-def _refuse_shift(out: Planes, operands: Sequence[Operand], names: Sequence[str]) -> None:
-    """Refuse an output that shares memory with an operand of which it is not the same view."""
-    for name, operand in zip(names, operands, strict=False):
-        if not isinstance(operand, Planes) or operand.buffers[0] is not out.buffers[0]:
-            continue
-        if not out.same_view(operand) and out.overlaps(operand):
-            raise ArgumentError(f"out: overlaps {name} without being the same view")
 
 
 def _is_copied(x: Operand, out: Planes) -> bool:

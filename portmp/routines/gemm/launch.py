@@ -267,13 +267,11 @@ def operands(
 ) -> tuple[Planes, Planes]:
     """The addend (where there is none, the output) and the output, once all shapes fit."""
     shape = _shape(a, b)
-    target = base.output(out, a, shape)
-    base.refuse_overlap(target, a=a, b=b)
+    target = base.output(out, a, shape, a=a, b=b)
     if base.is_number(beta, 0):
         return target, target
     c = _addend(a, c, shape)
-    if target.overlaps(c) and not target.same_view(c):
-        base.refuse_overlap(target, c=c)
+    base.refuse_shift(target, c=c)
     return c, target
 
 

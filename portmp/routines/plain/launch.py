@@ -84,11 +84,9 @@ def apply(op: str, operands: Sequence[Operand], dtype: str, out: Numbers | None 
         plan = kept.plan(key, (*given, target), *by, blank_like(target))
     if out is None:
         out = plan.makes.made(plan.queue)
-    for name, array in zip(NAMES, given, strict=False):
-        if not isinstance(array, Numbers) or array.buffers[0] is not out.buffers[0]:
-            continue
-        if not out.same_view(array) and out.overlaps(array):
-            raise ArgumentError(f"out: overlaps {name} without being the same view")
+    else:
+        arrays = {n: o for n, o in zip(NAMES, given, strict=False) if isinstance(o, Numbers)}
+        base.refuse_shift(out, **arrays)
     plan.run((*given, out))
     return out
 

@@ -161,8 +161,7 @@ def operands(
     base.same_device(x, a=a)
     if a.ndim != 2 or x.ndim != 1 or a.shape[1] != x.shape[0]:
         raise ShapeError(f"gemv: a {a.shape} and x {x.shape} cannot be multiplied")
-    target = base.output(out, x, (a.shape[0],))
-    base.refuse_overlap(target, a=a, x=x)
+    target = base.output(out, x, (a.shape[0],), a=a, x=x)
     zero_beta = base.is_number(beta, 0)
     if y is None and not zero_beta:
         raise ShapeError("gemv: beta is not 0 but y is missing")
@@ -172,8 +171,7 @@ def operands(
         base.same(form, x=x, y=y)
         if y.shape != target.shape:
             raise ShapeError(f"gemv: y has shape {y.shape}, {target.shape} needed")
-        if not target.same_view(y):
-            base.refuse_overlap(target, y=y)
+        base.refuse_shift(target, y=y)
     return y, target
 
 

@@ -132,8 +132,7 @@ def times(
     if x.ndim not in (1, 2) or x.shape[0] != a.shape[1]:
         raise ShapeError(f"@: a sparse matrix {a.shape} and {x.shape} cannot be multiplied")
     shape = (a.shape[0], *x.shape[1:])
-    target = base.output(out, x, shape)
-    base.refuse_overlap(target, a=a.values, x=x)
+    target = base.output(out, x, shape, a=a.values, x=x)
     if y is None and not base.is_number(beta, 0):
         raise ShapeError("beta is not 0 but y is missing")
     addend = target if y is None or base.is_number(beta, 0) else y
@@ -141,8 +140,7 @@ def times(
         base.same(form, x=x, y=addend)
         if addend.shape != shape:
             raise ShapeError(f"y: shape {addend.shape} given, {shape} needed")
-        if not target.same_view(addend):
-            base.refuse_overlap(target, y=addend)
+        base.refuse_shift(target, y=addend)
     if not target.size:
         return target
     if target.device.by_reference:

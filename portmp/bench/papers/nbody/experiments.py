@@ -232,8 +232,8 @@ def copies(bench: Bench) -> Iterator[Case]:
 
 def _another(device: Device) -> Device | None:
     """A second GPU of the same platform."""
-    others = (d for d in discovery.find(device.platform).devices if d.index != device.index)
-    return next((d for d in others if d.properties.kind == "gpu"), None)
+    gpus = (d for d in discovery.find(device.platform).devices if d.properties.kind == "gpu")
+    return next(discovery.accepted(d for d in gpus if d.index != device.index), None)
 
 
 def _walls(bench: Bench, copy: Callable[[], Any]) -> list[float]:
