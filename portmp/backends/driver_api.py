@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import sys
 import threading
 import weakref
 from abc import ABC, abstractmethod
@@ -32,6 +31,7 @@ from portmp.backends.base import (
     Queue,
     is_recording,
 )
+from portmp.backends.pool import Part, Places, Pool, PooledDevice, PooledQueue, Reserve
 from portmp.codegen.platform import Traits
 from portmp.compilers.base import Compiler
 from portmp.errors import (
@@ -329,22 +329,12 @@ class Driver(ABC):
         self.delete_event(event)
 
 
-class GpuBuffer(Buffer):
-    """Device memory at the address ``pointer``; a part keeps its parent, or owner, alive."""
+class GpuBuffer(Part):
+    """Device memory at the address ``pointer``."""
 
-    device: GpuDevice
+    __slots__ = ()
 
-    def __init__(self, device: GpuDevice, pointer: int, nbytes: int, parent: object = None) -> None:
-        self.device = device
-        self.pointer = pointer
-        self.nbytes = nbytes
-        self._parent = parent
-
-    def __del__(self, at_end: Callable[[], bool] = sys.is_finalizing) -> None:
-        # At the interpreter's end the driver is gone, and so are modules. A finalizer of weakref,
-        # which others here have, takes longer than all else that an allocation does.
-        if self._parent is None and not at_end():
-            _quietly(self.device.free, self.pointer)
+    pointer: int = vars(Part)["place"]
 
     def part(self, offset: int, nbytes: int) -> GpuBuffer:
         """A view; *offset* is a multiple of the device's alignment."""
@@ -352,7 +342,7 @@ class GpuBuffer(Buffer):
         alignment = self.device.properties.alignment
         if offset % alignment:
             raise ArgumentError(f"offset={offset} is not a multiple of the alignment {alignment}")
-        return GpuBuffer(self.device, self.pointer + offset, nbytes, self)
+        return GpuBuffer(self.device, self.pointer + offset, nbytes, self.block)
 
 
 _CODES: dict[type, str] = {**SCALARS, GpuBuffer: "Q"}
@@ -396,12 +386,13 @@ class GpuEvent(Event):
         return self.driver.elapsed(earlier.handle, self.handle)
 
 
-class GpuQueue(Queue):
+class GpuQueue(PooledQueue):
     """A stream of the driver."""
 
     def __init__(self, device: GpuDevice, stream: Any) -> None:
         self.device: GpuDevice = device
         self.stream = stream
+        self.pool = Pool(device, stream)
         self._driver = device.driver
 
     def write(
@@ -640,9 +631,10 @@ def _wrong(args: Sequence[Any], device: Device) -> str:
     return "args: a value does not fit its type"
 
 
-class GpuDevice(Device):
+class GpuDevice(PooledDevice):
     """A device with a driver and a compiler."""
 
+    kind = GpuBuffer
     compiler: Compiler
 
     def __init__(
@@ -653,9 +645,10 @@ class GpuDevice(Device):
         self.properties = properties
         self.traits = traits
         self.compiler = compiler
+        self.reserve = Reserve(properties.memory)
         self._key: str | None = None
         self._others: weakref.WeakSet[GpuQueue] = weakref.WeakSet()
-        self._shared = False
+        self._crowded = False
 
     @cached_property
     def queue(self) -> GpuQueue:  # type: ignore[override]
@@ -666,37 +659,31 @@ class GpuDevice(Device):
     def _home(self) -> Any:
         return self.queue.stream
 
-    def allocate(self, nbytes: int) -> GpuBuffer:
-        """Allocate device memory (at least one byte)."""
-        if nbytes < 0:
-            raise ArgumentError(f"nbytes={nbytes} is negative")
-        pointer = self.driver.allocate(max(nbytes, 1), self._home)
-        if pointer is None:
-            free, total = self.driver.memory()
-            raise OutOfMemory(
-                f"{self.name}: {nbytes} bytes asked for, {free} of {total} bytes are free"
-            )
-        # Memory belongs to the first queue: the others use it after it was allocated,
-        # and it goes back after they have used it.
-        for queue in self._others_now():
-            self.driver.order(self._home, queue.stream)
-        return GpuBuffer(self, pointer, nbytes)
-
-    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+    def take(self, sizes: Sequence[int], stream: Any) -> Places:
         """Aligned parts of one allocation."""
         alignment = self.properties.alignment
         offsets = [0]
         for nbytes in sizes:
             offsets.append(offsets[-1] + -(-nbytes // alignment) * alignment)
-        whole = self.allocate(offsets[-1])
-        return tuple([whole.part(at, nbytes) for at, nbytes in zip(offsets, sizes, strict=False)])
+        pointer = self.driver.allocate(max(offsets.pop(), 1), stream)
+        if pointer is None:
+            free, total = self.driver.memory()
+            raise OutOfMemory(
+                f"{self.name}: {sum(sizes)} bytes asked for, {free} of {total} bytes are free"
+            )
+        return tuple([pointer + at for at in offsets])
+
+    def give(self, places: Places, stream: Any) -> None:
+        self.driver.free(places[0], stream)
 
     def free_memory(self) -> int | None:
-        """Bytes that are free now."""
-        return self.driver.memory()[0]
+        """Bytes that are free now, idle ones among them."""
+        return self.driver.memory()[0] + self.reserve.counted()
 
     def give_memory_back(self) -> None:
         super().give_memory_back()
+        for queue in self.others():
+            queue.synchronize()
         self.driver.give_back()
 
     @property
@@ -729,8 +716,8 @@ class GpuDevice(Device):
         queue = GpuQueue(self, self.driver.new_stream())
         self.driver.order(self._home, queue.stream)
         self._others.add(queue)
-        self._shared = True
-        _at_end(queue, self._close, queue.stream)
+        self._crowded = True
+        _at_end(queue, self._close, queue.pool)
         return queue
 
     def host_memory(self, nbytes: int) -> np.ndarray[Any, Any]:
@@ -764,18 +751,14 @@ class GpuDevice(Device):
         """The clock at this moment; None where it cannot be read."""
         return self.driver.clock_mhz()
 
-    def _others_now(self) -> Sequence[GpuQueue]:
+    def others(self) -> Sequence[GpuQueue]:
         """The queues beside the first one; without any, as a rule, at no cost."""
-        return list(self._others) if self._shared else ()
+        return list(self._others) if self._crowded else ()
 
-    def free(self, pointer: int) -> None:
-        """Give memory back after what all queues still do with it."""
-        for queue in self._others_now():
-            self.driver.order(queue.stream, self._home)
-        self.driver.free(pointer, self._home)
-
-    def _close(self, stream: Any) -> None:
-        # Buffers that were freed meanwhile must outlive what this queue still does.
+    def _close(self, pool: Pool) -> None:
+        # What was freed meanwhile must outlive what this queue still does.
+        stream = pool.stream
+        pool.close(self._home)
         self.driver.order(stream, self._home)
         self.driver.delete_stream(stream)
 

@@ -96,6 +96,11 @@ class Format:
         """The dtypes of the planes in memory, leading limb and bits first."""
         return tuple(part for one in self.encodings for part in one.parts)
 
+    @cached_property
+    def widths(self) -> tuple[int, ...]:
+        """The bytes of each of ``parts``."""
+        return tuple(np.dtype(part).itemsize for part in self.parts)
+
     @property
     def coded(self) -> bool:
         """Whether this is a storage format: limbs are not words in memory."""

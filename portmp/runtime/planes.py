@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -37,7 +37,8 @@ class Place(NamedTuple):
     start: int
 
 
-def dense_strides(shape: Sequence[int]) -> Shape:
+@lru_cache(maxsize=4096)
+def dense_strides(shape: Shape) -> Shape:
     """Strides (elements) of a C-contiguous array."""
     strides = []
     step = 1
@@ -96,6 +97,8 @@ class View(ABC, Generic[Elements]):
         """The same memory in another queue, whose further work comes after this one's so far."""
         if queue is self.queue:
             return self
+        for buffer in self.buffers:
+            buffer.note(queue)
         queue.wait(self.queue.record())
         return self._like(self.shape, self.strides, self.start, queue)
 
@@ -150,7 +153,8 @@ class View(ABC, Generic[Elements]):
 
     def view_as(self, shape: Sequence[int]) -> Self:
         """Dense planes with another shape of the same size."""
-        return self.view(shape, dense_strides(shape), self.start)
+        sizes = tuple(shape)
+        return self.view(sizes, dense_strides(sizes), self.start)
 
     def overlaps(self, other: View[Any]) -> bool:
         """Whether the two views may share an element; of blocks of one array, whether they do."""
@@ -234,8 +238,11 @@ class View(ABC, Generic[Elements]):
     def read_into(self, parts: Host, *, wait: bool = True) -> None:
         """The same into C-contiguous arrays of the planes' dtypes."""
         check_process(self.device)
+        if wait:
+            self.queue.read_parts(self.buffers, parts, self.start)
+            return
         for buffer, part in zip(self.buffers, parts, strict=True):
-            self.queue.read(buffer, part, self.start * part.itemsize, wait=wait)
+            self.queue.read(buffer, part, self.start * part.itemsize, wait=False)
 
     # --- where the host computes ------------------------------------------------------------
 
@@ -343,17 +350,16 @@ class Numbers(View[str]):
 
 def allocate_numbers(dtype: str, shape: Sequence[int], queue: Queue) -> Numbers:
     """New memory for plain numbers, with undefined content."""
-    check_process(queue.device)
-    size = max(math.prod(shape), 1) * np.dtype(dtype).itemsize
-    buffers = queue.device.allocate_parts([size])
-    return Numbers(dtype, tuple(shape), dense_strides(shape), 0, buffers, queue)
+    shape = tuple(shape)
+    size = (math.prod(shape) or 1) * np.dtype(dtype).itemsize
+    buffers = queue.allocate_parts((size,))
+    return Numbers(dtype, shape, dense_strides(shape), 0, buffers, queue)
 
 
 def allocate_together(dtype: str, shapes: Sequence[Shape], queue: Queue) -> list[Numbers]:
     """The same for several shapes, in one allocation."""
-    check_process(queue.device)
-    sizes = [max(math.prod(shape), 1) * np.dtype(dtype).itemsize for shape in shapes]
-    buffers = queue.device.allocate_parts(sizes)
+    sizes = [(math.prod(shape) or 1) * np.dtype(dtype).itemsize for shape in shapes]
+    buffers = queue.allocate_parts(sizes)
     return [
         Numbers(dtype, shape, dense_strides(shape), 0, (buffer,), queue)
         for shape, buffer in zip(shapes, buffers, strict=True)
@@ -362,11 +368,10 @@ def allocate_together(dtype: str, shapes: Sequence[Shape], queue: Queue) -> list
 
 def allocate(form: Format, shape: Sequence[int], queue: Queue) -> Planes:
     """New planes with undefined content."""
-    check_process(queue.device)
-    size = max(math.prod(shape), 1)
-    sizes = [size * np.dtype(part).itemsize for part in form.parts]
-    buffers = queue.device.allocate_parts(sizes)
-    return Planes(form, tuple(shape), dense_strides(shape), 0, buffers, queue)
+    shape = tuple(shape)
+    size = math.prod(shape) or 1
+    buffers = queue.allocate_parts(tuple(map(size.__mul__, form.widths)))
+    return Planes(form, shape, dense_strides(shape), 0, buffers, queue)
 
 
 def upload(form: Format, host: Host, queue: Queue) -> Planes:
