@@ -29,8 +29,8 @@ def queue(device: str | Device | None = None) -> Queue:
 class Memory(NamedTuple):
     """Bytes of a device's memory: free ones (None where its driver does not tell), and all.
 
-    ``in_use`` by this process's arrays (None where nobody counts), ``held``: kept by portmp, unused,
-    for the next arrays, ``limit``: of which there are at most so many.
+    ``in_use``: what this process's arrays take (None where nobody counts), ``held``: what portmp
+    keeps unused for the next arrays, ``limit``: how much of that there may be.
     """
 
     free: int | None

@@ -102,6 +102,11 @@ class Names:
     lists: bool
 
 
+STAGED, STAGED_HALF = 1 << 12, 1 << 15
+"""Up to so many bytes are copied through pinned memory; bytes of each half for what is sent."""
+
+_WORD = 16
+
 _TIMED_EVENT = 0
 _NON_BLOCKING = 1
 
@@ -386,6 +391,33 @@ class GpuEvent(Event):
         return self.driver.elapsed(earlier.handle, self.handle)
 
 
+class _Staging:
+    """Pinned memory through which a queue copies what is small.
+
+    From other memory the driver copies when the queue has come so far, while the host waits. What
+    goes to the device fills one half, then the other, once the queue has passed its last use.
+    """
+
+    def __init__(self, queue: GpuQueue) -> None:
+        driver = queue.device.driver
+        self.lock = threading.Lock()
+        self.incoming = driver.allocate_host(STAGED + 2 * STAGED_HALF)
+        _at_end(queue, driver.free_host, self.incoming)
+        self._half, self._used = 0, 0
+        self._passed: list[Event | None] = [None, None]
+
+    def place(self, nbytes: int, queue: GpuQueue) -> int:
+        """Where to put what goes to the device next; the lock is held until it is on its way."""
+        if self._used + nbytes > STAGED_HALF:
+            self._passed[self._half] = queue.record()
+            self._half, self._used = 1 - self._half, 0
+            if (before := self._passed[self._half]) is not None:
+                before.wait()
+        found = self.incoming + STAGED + self._half * STAGED_HALF + self._used
+        self._used += -(-nbytes // _WORD) * _WORD
+        return found
+
+
 class GpuQueue(PooledQueue):
     """A stream of the driver."""
 
@@ -394,6 +426,14 @@ class GpuQueue(PooledQueue):
         self.stream = stream
         self.pool = Pool(device, stream)
         self._driver = device.driver
+
+    @cached_property
+    def _staging(self) -> _Staging | None:
+        """What small copies go through; None where the driver has no memory for it."""
+        try:
+            return _Staging(self)
+        except DeviceError:
+            return None
 
     def write(
         self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
@@ -404,24 +444,64 @@ class GpuQueue(PooledQueue):
         one address space) see later changes of the array.
         """
         _check_array("source", source)
-        if source.nbytes:
-            pointer = self._pointer(target, offset, source.nbytes)
-            self._driver.upload(pointer, source.ctypes.data, source.nbytes, self.stream)
+        nbytes = source.nbytes
+        if not nbytes:
+            return
+        pointer = self._pointer(target, offset, nbytes)
+        staging = self._staging if wait and nbytes <= STAGED else None
+        if staging is None:
+            self._driver.upload(pointer, source.ctypes.data, nbytes, self.stream)
             if wait:
                 self.synchronize()
+            return
+        with staging.lock:
+            place = staging.place(nbytes, self)
+            ctypes.memmove(place, source.ctypes.data, nbytes)
+            self._driver.upload(pointer, place, nbytes, self.stream)
 
     def read(
         self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
     ) -> None:
         """Copy to a C-contiguous host array."""
+        pointer = self._source(source, target, offset)
+        if wait:
+            self._fetch([(pointer, target)])
+        elif target.nbytes:
+            self._driver.download(target.ctypes.data, pointer, target.nbytes, self.stream)
+
+    def read_parts(
+        self, sources: Sequence[Buffer], targets: Sequence[np.ndarray[Any, Any]], start: int = 0
+    ) -> None:
+        pairs = zip(sources, targets, strict=True)
+        self._fetch([(self._source(s, t, start * t.itemsize), t) for s, t in pairs])
+
+    def _source(self, source: Buffer, target: np.ndarray[Any, Any], offset: int) -> int:
+        """The address of what is copied to a host array, which must be able to take it."""
         _check_array("target", target)
         if not target.flags.writeable:
             raise ArgumentError("target: the array is read-only")
-        if target.nbytes:
-            pointer = self._pointer(source, offset, target.nbytes)
-            self._driver.download(target.ctypes.data, pointer, target.nbytes, self.stream)
-        if wait:
+        return self._pointer(source, offset, target.nbytes)
+
+    def _fetch(self, wanted: Sequence[tuple[int, np.ndarray[Any, Any]]]) -> None:
+        """Copy from addresses to host arrays, and wait once."""
+        whole = sum([target.nbytes for _, target in wanted])
+        staging = self._staging if 0 < whole <= STAGED else None
+        if staging is None:
+            for pointer, target in wanted:
+                if target.nbytes:
+                    self._driver.download(target.ctypes.data, pointer, target.nbytes, self.stream)
             self.synchronize()
+            return
+        with staging.lock:
+            place = staging.incoming
+            for pointer, target in wanted:
+                self._driver.download(place, pointer, target.nbytes, self.stream)
+                place += target.nbytes
+            self.synchronize()
+            place = staging.incoming
+            for _, target in wanted:
+                ctypes.memmove(target.ctypes.data, place, target.nbytes)
+                place += target.nbytes
 
     def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
         """Copy device memory on the same device."""
