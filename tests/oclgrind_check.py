@@ -86,7 +86,7 @@ def simulator() -> Device:
     if "Oclgrind" not in device.properties.name:
         raise SystemExit(f"the first OpenCL device is {device.properties.name}, not Oclgrind's")
     device.traits = Traits(fma="builtin")
-    device.reserve.limit = 0
+    device.reserve.limit, device.reserve.poison = 0, False
     # No probe: it would run in a process that Oclgrind does not watch.
     finding._opened[device.name] = device
     return device

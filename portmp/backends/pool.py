@@ -30,8 +30,9 @@ POISON = "PORTMP_POISON"
 """The variable that makes arrays begin as NaN, whatever their memory held."""
 
 _LAYOUTS = 4096
+_POISONED = 1 << 20
 _STEPS = 3
-_noting = threading.Lock()
+_noting = threading.RLock()
 _pools: WeakSet[Pool] = WeakSet()
 
 Places = tuple[Any, ...]
@@ -274,8 +275,10 @@ _new = object.__new__
 
 def _poison(parts: Sequence[Part], queue: Queue) -> None:
     """Overwrite what memory held: as a float of any size each element is NaN."""
+    ones = np.full(min(max([part.nbytes for part in parts]), _POISONED), 255, np.uint8)
     for part in parts:
-        queue.write(part, np.full(part.nbytes, 255, np.uint8))
+        for offset in range(0, part.nbytes, _POISONED):
+            queue.write(part, ones[: part.nbytes - offset], offset)
 
 
 class PooledDevice(Device):

@@ -48,7 +48,8 @@ class EmulatedDevice(RocmDevice):
 
     def __init__(self, label: str, hip: Hip, **given: Any) -> None:
         super().__init__(0, RocmDriver(hip, 0), **given)
-        self.reserve.limit = 0  # what is freed counts as nobody's
+        # What is freed counts as nobody's, and what is new as never written.
+        self.reserve.limit, self.reserve.poison = 0, False
         self.hip = hip
         self._label = label
 
