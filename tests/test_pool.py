@@ -20,6 +20,7 @@ from portmp.backends.host.runtime import HostEvent
 from portmp.backends.opencl import runtime as opencl
 from portmp.backends.pool import Part, Places, Pool, PooledDevice, PooledQueue, Reserve
 from portmp.backends.rocm.runtime import RocmDevice, RocmDriver
+from portmp.discovery import finding
 from portmp.emulator.device import EmulatedDevice
 from portmp.errors import ArgumentError, DeviceError, OutOfMemory
 from portmp.runtime import planes
@@ -388,8 +389,9 @@ def test_queues_of_threads(device: Device) -> None:
     assert results == [[True] * 30] * 3
 
 
-def test_what_memory_says(device: Device) -> None:
+def test_what_memory_says(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes in use and kept, and the limit, which is set by the byte."""
+    monkeypatch.setattr(finding, "_opened", dict(finding._opened))
     own = device if device.by_reference else _opencl()
     limit = mp.memory(own).limit
     x = mp.zeros(100, "ds", own)
