@@ -742,10 +742,11 @@ class GpuDevice(PooledDevice):
     def take(self, sizes: Sequence[int], stream: Any) -> Places:
         """Aligned parts of one allocation."""
         alignment = self.properties.alignment
-        offsets = [0]
+        offsets, end = [], 0
         for nbytes in sizes:
-            offsets.append(offsets[-1] + -(-nbytes // alignment) * alignment)
-        pointer = self.driver.allocate(max(offsets.pop(), 1), stream)
+            offsets.append(-(-end // alignment) * alignment)
+            end = offsets[-1] + nbytes
+        pointer = self.driver.allocate(max(end, 1), stream)
         if pointer is None:
             free, total = self.driver.memory()
             raise OutOfMemory(
