@@ -19,6 +19,7 @@ import slow
 import tiers
 
 from portmp import discovery
+from portmp.backends import pool
 from portmp.backends.base import Device
 from portmp.backends.energy import JOULES, Meter
 from portmp.backends.opencl import drivers
@@ -54,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, place in (("CACHE", cache), ("CONFIG", folder / "config")):
         place.mkdir(parents=True, exist_ok=True)
         os.environ[f"PORTMP_{name}_DIR"] = str(place)
+    os.environ[pool.POISON] = "1"
 
 
 # --- the slow tier (slow.py) ---------------------------------------------------------------

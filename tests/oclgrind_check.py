@@ -17,8 +17,9 @@ import numpy as np
 
 import portmp as mp
 from portmp import formats
-from portmp.backends.base import Buffer, Device
+from portmp.backends.base import Device
 from portmp.backends.opencl import runtime as opencl
+from portmp.backends.pool import Places
 from portmp.codegen.platform import Traits
 from portmp.discovery import finding
 from portmp.formats import Format, inputs
@@ -65,11 +66,11 @@ class Simulated(opencl.ClDevice):
     that this hides nothing.
     """
 
-    kept: ClassVar[list[Buffer]] = []
+    kept: ClassVar[list[Places]] = []
 
-    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
-        own = Device.allocate_parts(self, sizes)
-        self.kept.extend(own)
+    def take(self, sizes: Sequence[int], stream: Any) -> Places:
+        own = super().take(sizes, stream)
+        self.kept.append(own)
         return own
 
 
@@ -85,6 +86,7 @@ def simulator() -> Device:
     if "Oclgrind" not in device.properties.name:
         raise SystemExit(f"the first OpenCL device is {device.properties.name}, not Oclgrind's")
     device.traits = Traits(fma="builtin")
+    device.reserve.limit, device.reserve.poison = 0, False
     # No probe: it would run in a process that Oclgrind does not watch.
     finding._opened[device.name] = device
     return device

@@ -538,6 +538,38 @@ FAULTS = (
     ),
     # --- keys, devices ------------------------------------------------------------------
     Fault(
+        "memory: a block is given out while another queue may use it",
+        "portmp/backends/pool.py",
+        "            self.noted\n            or pool.closed",
+        "            pool.closed",
+        "test_pool.py",
+        "another_queue",
+    ),
+    Fault(
+        "memory: nobody notes that another queue uses it",
+        "portmp/runtime/planes.py",
+        "            buffer.note(queue)\n",
+        "            pass\n",
+        "test_pool.py",
+        "another_queue",
+    ),
+    Fault(
+        "memory: a limit that holds for single blocks alone",
+        "portmp/backends/pool.py",
+        "reserve.held + layout.nbytes > reserve.limit",
+        "layout.nbytes > reserve.limit",
+        "test_pool.py",
+        "limit",
+    ),
+    Fault(
+        "memory: what is on its way to a GPU is overwritten",
+        "portmp/backends/driver_api.py",
+        "                before.wait()\n",
+        "                pass\n",
+        "test_pool.py",
+        "small_copies",
+    ),
+    Fault(
         "kernels of users: a tuned schedule outlives an edit",
         "portmp/kernels/tuned.py",
         'f"{declared}\\0{text}".encode()',

@@ -11,7 +11,6 @@ import pytest
 import portmp as mp
 from portmp import discovery
 from portmp.backends.base import Device, recording, replay
-from portmp.backends.opencl import runtime as opencl
 from portmp.discovery import finding, probe
 from portmp.discovery.verdict import Verdict
 from portmp.errors import DeviceError
@@ -57,7 +56,7 @@ def test_several_parts(every_device: Device) -> None:
     """Memory of any sizes, small and large, overlaps nowhere; it may be used again at once."""
     queue = every_device.queue
     for sizes in ((1, 24, 4096), (8, 8), (2**20, 3), (5,), (8, 8)):
-        parts = every_device.allocate_parts(sizes)
+        parts = queue.allocate_parts(sizes)
         contents = [np.full(n, 7 * i + len(sizes), np.uint8) for i, n in enumerate(sizes)]
         for part, content in zip(parts, contents, strict=True):
             assert part.nbytes == content.nbytes
@@ -66,34 +65,6 @@ def test_several_parts(every_device: Device) -> None:
             got = np.empty_like(content)
             queue.read(part, got)
             assert np.array_equal(got, content)
-
-
-def test_memory_that_opencl_keeps() -> None:
-    """Small memory serves again; little of it is kept, and none beside a second queue."""
-    device = opencl.find_devices()[0]
-    held = [device.allocate_parts((4096, 4096)) for _ in range(opencl.BLOCKS)]
-    known = {id(part) for parts in held for part in parts}
-    assert len(known) == 2 * opencl.BLOCKS
-    del held
-    assert device.pool.held_blocks == 2 * opencl.BLOCKS
-    device.allocate_parts((8,))
-    assert device.pool.held_blocks == 1
-    limit = device.properties.memory // opencl.KEPT
-    parts = device.allocate_parts((limit // 2, limit // 2)), device.allocate_parts((limit // 2,))
-    del parts
-    device.allocate_parts((8,))
-    assert device.pool.managed_bytes <= limit
-    large = device.allocate_parts((limit + 1,))
-    assert device.pool.managed_bytes <= limit
-    del large
-    first = device.allocate_parts((4096,))
-    del first
-    before = device.pool.managed_bytes
-    again = device.allocate_parts((4096,))
-    assert device.pool.managed_bytes == before
-    device.new_queue()
-    del again
-    assert device.pool.held_blocks == 0
 
 
 @pytest.mark.with_host

@@ -27,26 +27,43 @@ def queue(device: str | Device | None = None) -> Queue:
 
 
 class Memory(NamedTuple):
-    """Bytes of a device's memory: free ones (None where its driver does not tell), and all."""
+    """Bytes of a device's memory: free ones (None where its driver does not tell), and all.
+
+    ``in_use``: what this process's arrays take (None where nobody counts), ``held``: what portmp
+    keeps unused for the next arrays, ``limit``: how much of that there may be.
+    """
 
     free: int | None
     total: int
     device: str
+    in_use: int | None
+    held: int
+    limit: int
 
 
-def memory(device: str | Device | Queue | None = None) -> Memory:
-    """How much memory a device has, and how much of it is free; what portmp keeps unused is."""
+def memory(device: str | Device | Queue | None = None, *, limit: int | None = None) -> Memory:
+    """How much memory a device has, and how much of it is free; what portmp keeps unused is.
+
+    Arrays that are gone leave their memory to the next ones of their queue: asking a driver takes
+    longer than most work on small arrays. *limit*: how many bytes may lie so from now on (0: none),
+    by default a sixteenth of the device's memory; where nothing is kept it changes nothing.
+    """
     found = discovery.get(device)
-    total = found.properties.memory
+    if limit is not None:
+        (most,) = integers((limit,), "limit")
+        if most < 0:
+            raise ArgumentError(f"memory: limit: {most} given, 0 or more bytes are allowed")
+        found.limit_held(most)
+    total, usage = found.properties.memory, found.usage()
     free = found.free_memory()
-    return Memory(None if free is None else min(free, total), total, found.name)
+    return Memory(None if free is None else min(free, total), total, found.name, *usage)
 
 
 def give_memory_back(device: str | Device | Queue | None = None) -> None:
     """Give memory that is kept for later, and not used, back for other processes. Waits.
 
-    Through ``cuda`` up to half of a device's memory stays with the process once it was used; other
-    libraries of the process can have it. Elsewhere nothing is kept.
+    portmp keeps what ``memory`` says. Through ``cuda`` the driver keeps up to half of a device's
+    memory with the process once it was used; other libraries of the process can have that.
     """
     discovery.get(device).give_memory_back()
 

@@ -44,6 +44,11 @@ def _forked() -> None:
 os.register_at_fork(after_in_child=_forked)
 
 
+def is_lost() -> bool:
+    """Whether this process was forked from one that had started drivers, which stayed there."""
+    return drivers["lost"]
+
+
 def check_process(device: Device) -> None:
     """DeviceError in a forked process, where drivers that its parent started would hang."""
     if drivers["lost"] and not device.by_reference:
@@ -81,8 +86,27 @@ class Properties:
 class Buffer(ABC):
     """Device memory, freed with its last reference."""
 
+    __slots__ = ()
+
     nbytes: int
     device: Device
+
+    def note(self, queue: Queue) -> None:  # noqa: B027
+        """Say that *queue* uses it, which it was not made for: it is free once that is done.
+
+        Nothing is done where memory is given out again only when no work needs it.
+        """
+
+
+class Usage(NamedTuple):
+    """Bytes of a device's memory that portmp uses, that it keeps idle, and that may be idle.
+
+    In use is None where nobody counts.
+    """
+
+    in_use: int | None
+    held: int
+    limit: int
 
 
 @dataclass(frozen=True)
@@ -124,7 +148,10 @@ class Queue(ABC):
     """Whether launches are noted for later: then work must be launches alone."""
 
     def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
-        """New memory, with undefined content, for what this queue does: a buffer for each size."""
+        """New memory, with undefined content, for what this queue does: a buffer for each size.
+
+        Another queue may use it once that is noted (``Buffer.note``).
+        """
         return self.device.allocate_parts(sizes)
 
     @abstractmethod
@@ -146,6 +173,14 @@ class Queue(ABC):
         Without *wait* the copy is asynchronous: the array holds the data, and must live,
         until the queue has passed it.
         """
+
+    def read_parts(
+        self, sources: Sequence[Buffer], targets: Sequence[np.ndarray[Any, Any]], start: int = 0
+    ) -> None:
+        """Copy elements from *start* on of several buffers to host arrays, and wait once."""
+        last = len(targets) - 1
+        for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
+            self.read(source, target, start * target.itemsize, wait=i == last)
 
     @abstractmethod
     def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
@@ -443,7 +478,8 @@ class Device(ABC):
         """Allocate device memory (at least one byte)."""
 
     def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
-        """Allocate a buffer for each of *sizes* in bytes."""
+        """Allocate a buffer for each of *sizes* in bytes, for any of its queues."""
+        check_process(self)
         return tuple([self.allocate(nbytes) for nbytes in sizes])
 
     @abstractmethod
@@ -473,6 +509,13 @@ class Device(ABC):
     def give_memory_back(self) -> None:
         """Wait, and give memory that is kept for later back for other processes."""
         self.queue.synchronize()
+
+    def usage(self) -> Usage:
+        """How much memory is in use, and how much is kept for later."""
+        return Usage(None, 0, 0)
+
+    def limit_held(self, nbytes: int) -> None:  # noqa: B027
+        """Keep at most so many bytes for later, where any are kept."""
 
     def room(self) -> str:
         """How much memory there is, as a part of a sentence."""

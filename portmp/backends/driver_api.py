@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import sys
 import threading
 import weakref
 from abc import ABC, abstractmethod
@@ -32,6 +31,7 @@ from portmp.backends.base import (
     Queue,
     is_recording,
 )
+from portmp.backends.pool import Part, Places, Pool, PooledDevice, PooledQueue, Reserve
 from portmp.codegen.platform import Traits
 from portmp.compilers.base import Compiler
 from portmp.errors import (
@@ -112,6 +112,11 @@ _WORDS: dict[type, tuple[str, int]] = {
     np.float64: ("d", 8),
 }
 """The same types: what memoryview calls them, and their bytes."""
+
+STAGED, STAGED_HALF = 1 << 12, 1 << 15
+"""Up to so many bytes are copied through pinned memory; bytes of each half for what is sent."""
+
+_WORD = 16
 
 _TIMED_EVENT = 0
 _NON_BLOCKING = 1
@@ -340,22 +345,12 @@ class Driver(ABC):
         self.delete_event(event)
 
 
-class GpuBuffer(Buffer):
-    """Device memory at the address ``pointer``; a part keeps its parent, or owner, alive."""
+class GpuBuffer(Part):
+    """Device memory at the address ``pointer``."""
 
-    device: GpuDevice
+    __slots__ = ()
 
-    def __init__(self, device: GpuDevice, pointer: int, nbytes: int, parent: object = None) -> None:
-        self.device = device
-        self.pointer = pointer
-        self.nbytes = nbytes
-        self._parent = parent
-
-    def __del__(self, at_end: Callable[[], bool] = sys.is_finalizing) -> None:
-        # At the interpreter's end the driver is gone, and so are modules. A finalizer of weakref,
-        # which others here have, takes longer than all else that an allocation does.
-        if self._parent is None and not at_end():
-            _quietly(self.device.free, self.pointer)
+    pointer: int = vars(Part)["place"]
 
     def part(self, offset: int, nbytes: int) -> GpuBuffer:
         """A view; *offset* is a multiple of the device's alignment."""
@@ -363,7 +358,7 @@ class GpuBuffer(Buffer):
         alignment = self.device.properties.alignment
         if offset % alignment:
             raise ArgumentError(f"offset={offset} is not a multiple of the alignment {alignment}")
-        return GpuBuffer(self.device, self.pointer + offset, nbytes, self)
+        return GpuBuffer(self.device, self.pointer + offset, nbytes, self.block)
 
 
 _CODES: dict[type, str] = {**SCALARS, GpuBuffer: "Q"}
@@ -407,13 +402,49 @@ class GpuEvent(Event):
         return self.driver.elapsed(earlier.handle, self.handle)
 
 
-class GpuQueue(Queue):
+class _Staging:
+    """Pinned memory through which a queue copies what is small.
+
+    From other memory the driver copies when the queue has come so far, while the host waits. What
+    goes to the device fills one half, then the other, once the queue has passed its last use.
+    """
+
+    def __init__(self, queue: GpuQueue) -> None:
+        driver = queue.device.driver
+        self.lock = threading.Lock()
+        self.incoming = driver.allocate_host(STAGED + 2 * STAGED_HALF)
+        _at_end(queue, driver.free_host, self.incoming)
+        self._half, self._used = 0, 0
+        self._passed: list[Event | None] = [None, None]
+
+    def place(self, nbytes: int, queue: GpuQueue) -> int:
+        """Where to put what goes to the device next; the lock is held until it is on its way."""
+        if self._used + nbytes > STAGED_HALF:
+            self._passed[self._half] = queue.record()
+            self._half, self._used = 1 - self._half, 0
+            if (before := self._passed[self._half]) is not None:
+                before.wait()
+        found = self.incoming + STAGED + self._half * STAGED_HALF + self._used
+        self._used += -(-nbytes // _WORD) * _WORD
+        return found
+
+
+class GpuQueue(PooledQueue):
     """A stream of the driver."""
 
     def __init__(self, device: GpuDevice, stream: Any) -> None:
         self.device: GpuDevice = device
         self.stream = stream
+        self.pool = Pool(device, stream)
         self._driver = device.driver
+
+    @cached_property
+    def _staging(self) -> _Staging | None:
+        """What small copies go through; None where the driver has no memory for it."""
+        try:
+            return _Staging(self)
+        except DeviceError:
+            return None
 
     def write(
         self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
@@ -424,24 +455,64 @@ class GpuQueue(Queue):
         one address space) see later changes of the array.
         """
         _check_array("source", source)
-        if source.nbytes:
-            pointer = self._pointer(target, offset, source.nbytes)
-            self._driver.upload(pointer, source.ctypes.data, source.nbytes, self.stream)
+        nbytes = source.nbytes
+        if not nbytes:
+            return
+        pointer = self._pointer(target, offset, nbytes)
+        staging = self._staging if wait and nbytes <= STAGED else None
+        if staging is None:
+            self._driver.upload(pointer, source.ctypes.data, nbytes, self.stream)
             if wait:
                 self.synchronize()
+            return
+        with staging.lock:
+            place = staging.place(nbytes, self)
+            ctypes.memmove(place, source.ctypes.data, nbytes)
+            self._driver.upload(pointer, place, nbytes, self.stream)
 
     def read(
         self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
     ) -> None:
         """Copy to a C-contiguous host array."""
+        pointer = self._source(source, target, offset)
+        if wait:
+            self._fetch([(pointer, target)])
+        elif target.nbytes:
+            self._driver.download(target.ctypes.data, pointer, target.nbytes, self.stream)
+
+    def read_parts(
+        self, sources: Sequence[Buffer], targets: Sequence[np.ndarray[Any, Any]], start: int = 0
+    ) -> None:
+        pairs = zip(sources, targets, strict=True)
+        self._fetch([(self._source(s, t, start * t.itemsize), t) for s, t in pairs])
+
+    def _source(self, source: Buffer, target: np.ndarray[Any, Any], offset: int) -> int:
+        """The address of what is copied to a host array, which must be able to take it."""
         _check_array("target", target)
         if not target.flags.writeable:
             raise ArgumentError("target: the array is read-only")
-        if target.nbytes:
-            pointer = self._pointer(source, offset, target.nbytes)
-            self._driver.download(target.ctypes.data, pointer, target.nbytes, self.stream)
-        if wait:
+        return self._pointer(source, offset, target.nbytes)
+
+    def _fetch(self, wanted: Sequence[tuple[int, np.ndarray[Any, Any]]]) -> None:
+        """Copy from addresses to host arrays, and wait once."""
+        whole = sum([target.nbytes for _, target in wanted])
+        staging = self._staging if 0 < whole <= STAGED else None
+        if staging is None:
+            for pointer, target in wanted:
+                if target.nbytes:
+                    self._driver.download(target.ctypes.data, pointer, target.nbytes, self.stream)
             self.synchronize()
+            return
+        with staging.lock:
+            place = staging.incoming
+            for pointer, target in wanted:
+                self._driver.download(place, pointer, target.nbytes, self.stream)
+                place += target.nbytes
+            self.synchronize()
+            place = staging.incoming
+            for _, target in wanted:
+                ctypes.memmove(target.ctypes.data, place, target.nbytes)
+                place += target.nbytes
 
     def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
         """Copy device memory on the same device."""
@@ -663,9 +734,10 @@ def _wrong(args: Sequence[Any], device: Device) -> str:
     return "args: a value does not fit its type"
 
 
-class GpuDevice(Device):
+class GpuDevice(PooledDevice):
     """A device with a driver and a compiler."""
 
+    kind = GpuBuffer
     compiler: Compiler
 
     def __init__(
@@ -676,9 +748,10 @@ class GpuDevice(Device):
         self.properties = properties
         self.traits = traits
         self.compiler = compiler
+        self.reserve = Reserve(properties.memory)
         self._key: str | None = None
         self._others: weakref.WeakSet[GpuQueue] = weakref.WeakSet()
-        self._shared = False
+        self._crowded = False
 
     @cached_property
     def queue(self) -> GpuQueue:  # type: ignore[override]
@@ -689,37 +762,32 @@ class GpuDevice(Device):
     def _home(self) -> Any:
         return self.queue.stream
 
-    def allocate(self, nbytes: int) -> GpuBuffer:
-        """Allocate device memory (at least one byte)."""
-        if nbytes < 0:
-            raise ArgumentError(f"nbytes={nbytes} is negative")
-        pointer = self.driver.allocate(max(nbytes, 1), self._home)
+    def take(self, sizes: Sequence[int], stream: Any) -> Places:
+        """Aligned parts of one allocation."""
+        alignment = self.properties.alignment
+        offsets, end = [], 0
+        for nbytes in sizes:
+            offsets.append(-(-end // alignment) * alignment)
+            end = offsets[-1] + nbytes
+        pointer = self.driver.allocate(max(end, 1), stream)
         if pointer is None:
             free, total = self.driver.memory()
             raise OutOfMemory(
-                f"{self.name}: {nbytes} bytes asked for, {free} of {total} bytes are free"
+                f"{self.name}: {sum(sizes)} bytes asked for, {free} of {total} bytes are free"
             )
-        # Memory belongs to the first queue: the others use it after it was allocated,
-        # and it goes back after they have used it.
-        for queue in self._others_now():
-            self.driver.order(self._home, queue.stream)
-        return GpuBuffer(self, pointer, nbytes)
+        return tuple([pointer + at for at in offsets])
 
-    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
-        """Aligned parts of one allocation."""
-        alignment = self.properties.alignment
-        offsets = [0]
-        for nbytes in sizes:
-            offsets.append(offsets[-1] + -(-nbytes // alignment) * alignment)
-        whole = self.allocate(offsets[-1])
-        return tuple([whole.part(at, nbytes) for at, nbytes in zip(offsets, sizes, strict=False)])
+    def give(self, places: Places, stream: Any) -> None:
+        self.driver.free(places[0], stream)
 
     def free_memory(self) -> int | None:
-        """Bytes that are free now."""
-        return self.driver.memory()[0]
+        """Bytes that are free now, idle ones among them."""
+        return self.driver.memory()[0] + self.reserve.counted()
 
     def give_memory_back(self) -> None:
         super().give_memory_back()
+        for queue in self.others():
+            queue.synchronize()
         self.driver.give_back()
 
     @property
@@ -752,8 +820,8 @@ class GpuDevice(Device):
         queue = GpuQueue(self, self.driver.new_stream())
         self.driver.order(self._home, queue.stream)
         self._others.add(queue)
-        self._shared = True
-        _at_end(queue, self._close, queue.stream)
+        self._crowded = True
+        _at_end(queue, self._close, queue.pool)
         return queue
 
     def host_memory(self, nbytes: int) -> np.ndarray[Any, Any]:
@@ -787,18 +855,14 @@ class GpuDevice(Device):
         """The clock at this moment; None where it cannot be read."""
         return self.driver.clock_mhz()
 
-    def _others_now(self) -> Sequence[GpuQueue]:
+    def others(self) -> Sequence[GpuQueue]:
         """The queues beside the first one; without any, as a rule, at no cost."""
-        return list(self._others) if self._shared else ()
+        return list(self._others) if self._crowded else ()
 
-    def free(self, pointer: int) -> None:
-        """Give memory back after what all queues still do with it."""
-        for queue in self._others_now():
-            self.driver.order(queue.stream, self._home)
-        self.driver.free(pointer, self._home)
-
-    def _close(self, stream: Any) -> None:
-        # Buffers that were freed meanwhile must outlive what this queue still does.
+    def _close(self, pool: Pool) -> None:
+        # What was freed meanwhile must outlive what this queue still does.
+        stream = pool.stream
+        pool.close(self._home)
         self.driver.order(stream, self._home)
         self.driver.delete_stream(stream)
 

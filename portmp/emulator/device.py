@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from portmp.backends.base import Buffer, Device
+from portmp.backends.base import Device
 from portmp.backends.energy import Meter
+from portmp.backends.pool import Places
 from portmp.backends.rocm import runtime as rocm
 from portmp.backends.rocm.blas import HipBlas
 from portmp.backends.rocm.runtime import RocmDevice, RocmDriver
@@ -22,7 +23,7 @@ from portmp.compilers import select
 from portmp.emulator import lines, marks
 from portmp.emulator.hip import Hip
 from portmp.emulator.machine import CAPACITY, LIMIT, SLOTS, Machine, Settings
-from portmp.errors import BackendUnavailable, DeviceError, suggestion
+from portmp.errors import BackendUnavailable, DeviceError, PortmpError, suggestion
 
 UNITS = {
     "gfx906": 60,
@@ -47,6 +48,8 @@ class EmulatedDevice(RocmDevice):
 
     def __init__(self, label: str, hip: Hip, **given: Any) -> None:
         super().__init__(0, RocmDriver(hip, 0), **given)
+        # What is freed counts as nobody's, and what is new as never written.
+        self.reserve.limit, self.reserve.poison = 0, False
         self.hip = hip
         self._label = label
 
@@ -68,9 +71,20 @@ class EmulatedDevice(RocmDevice):
             f"or half-precision operations"
         )
 
-    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+    def take(self, sizes: Sequence[int], stream: Any) -> Places:
         """Each by itself, so that what lies beside a plane belongs to nobody."""
-        return Device.allocate_parts(self, sizes)
+        found: list[int] = []
+        try:
+            for nbytes in sizes:
+                found += super().take((nbytes,), stream)
+        except PortmpError:
+            self.give(tuple(found), stream)
+            raise
+        return tuple(found)
+
+    def give(self, places: Places, stream: Any) -> None:
+        for place in places:
+            self.driver.free(place, stream)
 
     def library(self) -> HipBlas:
         """None: a library's own code is not interpreted."""

@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from portmp.backends.base import Buffer, Device, Queue, check_process, drivers, is_recording
+from portmp.backends.base import Buffer, Device, Queue, check_process, is_recording
 from portmp.backends.host.runtime import HostBuffer
 from portmp.errors import ShapeError
 from portmp.formats import Format, encode
@@ -36,7 +36,8 @@ class Place(NamedTuple):
     start: int
 
 
-def dense_strides(shape: Sequence[int]) -> Shape:
+@lru_cache(maxsize=4096)
+def dense_strides(shape: Shape) -> Shape:
     """Strides (elements) of a C-contiguous array."""
     strides = []
     step = 1
@@ -95,6 +96,8 @@ class View(Generic[Elements]):
         """The same memory in another queue, whose further work comes after this one's so far."""
         if queue is self.queue:
             return self
+        for buffer in self.buffers:
+            buffer.note(queue)
         queue.wait(self.queue.record())
         place = self.shape, self.strides, self.start
         return type(self)(self.elements, *place, self.buffers, queue)
@@ -148,7 +151,8 @@ class View(Generic[Elements]):
 
     def view_as(self, shape: Sequence[int]) -> Self:
         """Dense planes with another shape of the same size."""
-        return self.view(shape, dense_strides(shape), self.start)
+        sizes = tuple(shape)
+        return self.view(sizes, dense_strides(sizes), self.start)
 
     def overlaps(self, other: View[Any]) -> bool:
         """Whether the two views may share an element; of blocks of one array, whether they do."""
@@ -232,8 +236,11 @@ class View(Generic[Elements]):
     def read_into(self, parts: Host, *, wait: bool = True) -> None:
         """The same into C-contiguous arrays of the planes' dtypes."""
         check_process(self.device)
+        if wait:
+            self.queue.read_parts(self.buffers, parts, self.start)
+            return
         for buffer, part in zip(self.buffers, parts, strict=True):
-            self.queue.read(buffer, part, self.start * part.itemsize, wait=wait)
+            self.queue.read(buffer, part, self.start * part.itemsize, wait=False)
 
     # --- where the host computes ------------------------------------------------------------
 
@@ -345,8 +352,7 @@ def allocate_numbers(dtype: str, shape: Sequence[int], queue: Queue) -> Numbers:
 
 def allocate_together(dtype: str, shapes: Sequence[Shape], queue: Queue) -> list[Numbers]:
     """The same for several shapes, in one allocation."""
-    check_process(queue.device)
-    sizes = [max(math.prod(shape), 1) * np.dtype(dtype).itemsize for shape in shapes]
+    sizes = [(math.prod(shape) or 1) * np.dtype(dtype).itemsize for shape in shapes]
     buffers = queue.allocate_parts(sizes)
     return [
         Numbers(dtype, shape, dense_strides(shape), 0, (buffer,), queue)
@@ -366,8 +372,6 @@ class Blank(NamedTuple):
 
     def made(self, queue: Queue) -> Any:
         """One, in new memory with undefined content."""
-        if drivers["lost"]:
-            check_process(queue.device)
         buffers = queue.allocate_parts(self.sizes)
         return self.kind(self.elements, self.shape, self.strides, 0, buffers, queue)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-import warnings
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,12 +23,12 @@ from portmp.backends.base import (
     Kernel,
     LaunchMemory,
     Properties,
-    Queue,
 )
 from portmp.backends.cuda import energy as nvml
 from portmp.backends.energy import Meter
 from portmp.backends.opencl import drivers
 from portmp.backends.opencl.blas import Clblast
+from portmp.backends.pool import Part, Places, Pool, PooledDevice, PooledQueue, Reserve
 from portmp.backends.rocm import energy as amdsmi
 from portmp.codegen.platform import Traits
 from portmp.compilers.opencl import OpenclCompiler
@@ -40,17 +40,13 @@ REMEDY = (
 )
 
 
-class ClBuffer(Buffer):
+class ClBuffer(Part):
     """A cl_mem."""
 
-    def __init__(self, device: Device, mem: Any, nbytes: int) -> None:
-        self.device = device
-        self.mem = mem
-        self.nbytes = nbytes
+    __slots__ = ()
 
+    mem: Any = vars(Part)["place"]
 
-KEPT, BLOCKS = 16, 256
-"""Of memory given back one part in so many is kept for the next arrays; and so many blocks."""
 
 _SCALARS: dict[type | None, type | None] = {LaunchMemory: None, int: np.int64}
 """Types that pyopencl names otherwise."""
@@ -82,7 +78,7 @@ class ClEvent(Event):
         return float(self.event.profile.end - earlier.event.profile.end) * 1e-9
 
 
-class ClQueue(Queue):
+class ClQueue(PooledQueue):
     """An in-order command queue with profiling."""
 
     def __init__(self, device: ClDevice) -> None:
@@ -91,6 +87,7 @@ class ClQueue(Queue):
         self.device: ClDevice = device
         properties = cl.command_queue_properties.PROFILING_ENABLE
         self.queue = cl.CommandQueue(device.context, device.handle, properties)
+        self.pool = Pool(device)
         self._cl = cl
 
     @contextlib.contextmanager
@@ -105,7 +102,7 @@ class ClQueue(Queue):
         """The error of ours for one of pyopencl's."""
         if not isinstance(error, self._cl.MemoryError):
             return kind(f"{self.device.name}, {what}: {error}")
-        self.device.pool.free_held()  # for whoever tries again
+        self.device.reserve.drain()  # for whoever tries again
         return OutOfMemory(
             f"{self.device.name}, {what}: memory is used up: {self.device.room()} ({error})"
         )
@@ -115,22 +112,28 @@ class ClQueue(Queue):
     ) -> None:
         assert isinstance(target, ClBuffer)
         if source.nbytes:
-            with self._explained(f"copy of {source.nbytes} bytes to the device"):
+            try:
                 self._cl.enqueue_copy(
                     self.queue, target.mem, source, dst_offset=offset, is_blocking=wait
                 )
+            except self._cl.Error as error:
+                what = f"copy of {source.nbytes} bytes to the device"
+                raise self._explanation(error, what, DeviceError) from None
 
     def read(
         self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
     ) -> None:
         assert isinstance(source, ClBuffer)
-        with self._explained(f"copy of {target.nbytes} bytes to the host"):
+        try:
             if target.nbytes:
                 self._cl.enqueue_copy(
                     self.queue, target, source.mem, src_offset=offset, is_blocking=wait
                 )
             elif wait:
                 self.queue.finish()
+        except self._cl.Error as error:
+            what = f"copy of {target.nbytes} bytes to the host"
+            raise self._explanation(error, what, DeviceError) from None
 
     def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
         assert isinstance(target, ClBuffer) and isinstance(source, ClBuffer)
@@ -189,11 +192,13 @@ class ClQueue(Queue):
         return run
 
     def record(self) -> ClEvent:
-        return ClEvent(self._cl.enqueue_marker(self.queue))
+        with self._explained("a mark"):
+            return ClEvent(self._cl.enqueue_marker(self.queue))
 
     def wait(self, event: Event) -> None:
         if isinstance(event, ClEvent) and event.event.context == self.device.context:
-            self._cl.enqueue_barrier(self.queue, wait_for=[event.event])
+            with self._explained("waiting for a mark"):
+                self._cl.enqueue_barrier(self.queue, wait_for=[event.event])
         else:
             super().wait(event)
 
@@ -202,17 +207,17 @@ class ClQueue(Queue):
             self.queue.finish()
 
 
-class ClDevice(Device):
+class ClDevice(PooledDevice):
     """One OpenCL device in a context of its own."""
 
     platform = "opencl"
+    kind = ClBuffer
     most_blocks = (2**63 - 1,) * 3
     fragile = True
     compiler: OpenclCompiler
 
     def __init__(self, index: int, handle: Any) -> None:
         import pyopencl as cl
-        from pyopencl import tools
 
         self._cl = cl
         self.index = index
@@ -232,12 +237,8 @@ class ClDevice(Device):
             vector_bits=_vector_bits(handle),
         )
         self.compiler = OpenclCompiler(self.context, handle)
+        self.reserve = Reserve(self.properties.memory)
         self.queue = ClQueue(self)
-        # The other allocator, which takes memory at once, migrates it: NVIDIA's driver 580 crashes
-        # where another thread uses the queue meanwhile.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # memory may turn out to be missing at first use
-            self.pool = tools.MemoryPool(tools.DeferredAllocator(self.context))
 
     library_words = ("float32", "float64")
 
@@ -245,39 +246,27 @@ class ClDevice(Device):
         """CLBlast; BackendUnavailable where pyclblast is not installed."""
         return Clblast()
 
-    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
-        """All but large buffers come from a pool: drivers take long to make memory.
+    def take(self, sizes: Sequence[int], stream: Any) -> Places:
+        """A cl_mem for each part, which the driver backs by memory at its first use.
 
-        The queue runs in order: what it still does with memory that went back to the pool is
-        over before the next owner's work starts. Parts of one cl_mem would be no gain: NVIDIA's
-        driver 580 takes seconds to release parts of many gigabytes that were written piecewise.
+        Memory taken at once would be migrated: NVIDIA's driver 580 crashes where another thread
+        uses the queue meanwhile. Parts of one cl_mem would be no gain: it takes seconds to release
+        parts of many gigabytes that were written piecewise.
         """
-        pool, most = self.pool, self.properties.memory // KEPT
-        if sum(sizes) > most:
-            return tuple([self._made(n, sum(sizes)) for n in sizes])
-        if pool.held_blocks > BLOCKS or pool.managed_bytes - pool.active_bytes > most:
-            pool.free_held()
-        try:
-            return tuple([ClBuffer(self, self.pool.allocate(n), n) for n in sizes])
-        except self._cl.Error as error:
-            raise self._exhausted(sum(sizes), error) from None
-
-    def allocate(self, nbytes: int) -> ClBuffer:
-        return self._made(nbytes, nbytes)
-
-    def _made(self, nbytes: int, total: int) -> ClBuffer:
-        """A buffer, one of those that *total* bytes were asked for."""
-        limit = int(self.handle.max_mem_alloc_size)
-        if nbytes > limit:
+        total, limit = sum(sizes), int(self.handle.max_mem_alloc_size)
+        if max(sizes, default=0) > limit:
             raise OutOfMemory(
                 f"{self.name} ({self.properties.name}): {total} bytes asked for, one allocation "
                 f"may have {limit}, {self.room()}"
             )
+        flags = self._cl.mem_flags.READ_WRITE
         try:
-            mem = self._cl.Buffer(self.context, self._cl.mem_flags.READ_WRITE, max(nbytes, 1))
+            return tuple([self._cl.Buffer(self.context, flags, max(n, 1)) for n in sizes])
         except self._cl.Error as error:
             raise self._exhausted(total, error) from None
-        return ClBuffer(self, mem, nbytes)
+
+    def give(self, places: Places, stream: Any) -> None:
+        """Nothing: a cl_mem goes with its last reference, once all work with it is done."""
 
     def _exhausted(self, nbytes: int, error: Exception) -> OutOfMemory:
         name = self.properties.name
@@ -291,9 +280,9 @@ class ClDevice(Device):
         return f"other drivers for CPUs: {REMEDY}"
 
     def new_queue(self) -> ClQueue:
-        # Another queue could still use what the pool hands out again.
-        self.pool.stop_holding()
-        return ClQueue(self)
+        queue = ClQueue(self)
+        weakref.finalize(queue, queue.pool.close).atexit = False
+        return queue
 
     def host_memory(self, nbytes: int) -> np.ndarray[Any, Any]:
         cl, size = self._cl, max(nbytes, 1)
