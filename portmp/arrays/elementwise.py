@@ -205,9 +205,12 @@ def number(value: Any, dtype: Dtype, argument: str = "operand") -> Any:
 
 
 def together(
-    operation: str, operands: Sequence[Any], least: Format | None = None, names: Sequence[str] = ()
+    operation: str,
+    operands: Sequence[Any],
+    least: Callable[[], Format] | None = None,
+    names: Sequence[str] = (),
 ) -> Operands:
-    """Operands in one dtype: *least*, where they are plain and it is given.
+    """Operands in one dtype: what *least* gives, where they are plain and it is given.
 
     Messages call numbers by their *names*.
     """
@@ -216,7 +219,7 @@ def together(
     taken = beside(operands)
     kind = common_dtype(operation, taken)
     if least is not None and not isinstance(kind, Format):
-        kind = dtypes.promoted(kind, least, operation)
+        kind = dtypes.promoted(kind, least(), operation)
     called = names or ["operand"] * len(taken)
     return [
         as_dtype(o.planes, kind) if isinstance(o, Viewed) else number(o, kind, name)
@@ -494,6 +497,9 @@ def reciprocal(x: AnyArray, /, *, out: AnyArray | None = None) -> Any:
 
 def where(condition: AnyArray, x1: Any, x2: Any, /) -> Any:
     """x1 where *condition* is true, else x2, with broadcasting; bits are copied."""
+    chosen = condition.planes if isinstance(condition, Viewed) else None
+    if isinstance(chosen, Numbers) and chosen.dtype == "bool" and alike((x1, x2)) is not None:
+        return wrapped(moves.selected(chosen, x1.planes, x2.planes))
     if isinstance(condition, Viewed) and not isinstance(x1, Viewed) and not isinstance(x2, Viewed):
         x1 = made(x1, device=condition.queue)
     first, second = views("where", [x1, x2])

@@ -23,7 +23,7 @@ from portmp.routines.functions import launch
 
 def _applied(name: str, out: AnyArray | None, **given: Any) -> Any:
     """A function by its network's name, of operands by their names."""
-    operands = elementwise.together(name, list(given.values()), dtypes.default(), tuple(given))
+    operands = elementwise.together(name, tuple(given.values()), dtypes.default, tuple(given))
     target = None if out is None else elementwise.target(out)
     found = launch.apply(name, operands, target, tuple(given))
     return elementwise.given_back(found, out)

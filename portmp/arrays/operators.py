@@ -46,11 +46,14 @@ def _in_memory(name: str, function: Binary) -> Binary:
     slowly = _in_place(function)
 
     def operator(self: Any, other: Any) -> Any:
-        theirs = other.planes if isinstance(other, Viewed) else None
-        apart = theirs is None or theirs.same_view(self.planes) or not theirs.overlaps(self.planes)
-        alike = theirs is None or theirs.elements == self.planes.elements
-        fits = theirs is None or theirs.shape == self.shape or not theirs.shape
-        if self.shape and apart and alike and fits and isinstance(self.planes, Planes):
+        mine = self.planes
+        fits = mine.shape and isinstance(mine, Planes)
+        if fits and isinstance(other, Viewed):
+            theirs = other.planes
+            fits = theirs.elements is mine.elements and theirs.shape in (mine.shape, ())
+            if fits and theirs.buffers[0] is mine.buffers[0]:
+                fits = theirs.same_view(mine) or not theirs.overlaps(mine)
+        if fits:
             return elementwise.call(name, self, other, out=self)
         return slowly(self, other)
 

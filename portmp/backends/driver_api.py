@@ -316,6 +316,17 @@ class Driver(ABC):
         result = launch(function, *grid, *block, memory, stream, arguments, names.extra)
         self._check(result, LaunchError)
 
+    def launcher(
+        self, kernel: GpuKernel, grid: Dim3, block: Dim3, memory: int, stream: Any, arguments: int
+    ) -> tuple[Callable[[], Any], Callable[[], Any]]:
+        """What makes the device current, and what launches a kernel then; both return a status."""
+        api, names = self._api, self.names
+        current = partial(getattr(api, names.make_current), self._context)
+        given = kernel.function, *grid, *block, memory, stream, arguments
+        if kernel.together:
+            return current, partial(getattr(api, names.launch_together), *given)
+        return current, partial(getattr(api, names.launch), *given, names.extra)
+
     def launch_together(
         self, function: Any, grid: Dim3, block: Dim3, memory: int, stream: Any, arguments: int
     ) -> None:
@@ -554,8 +565,10 @@ class GpuQueue(PooledQueue):
         places: Mapping[int, int],
     ) -> Callable[[Sequence[Argument]], None]:
         held = [0 if i in places and isinstance(a, Buffer) else a for i, a in enumerate(args)]
-        packed, launch = self._packed(kernel, grid, block, held)
+        how, fixed = self._how(kernel, grid, block, held)
+        packed = _Packed(fixed, self.device)
         packed.pack()
+        current, launch = self._driver.launcher(*how, self.stream, packed.memory.address)
         words: Any = memoryview(packed.memory.words).cast("B")
         lock = threading.Lock()
         pointers, numbers = words.cast("Q"), []
@@ -574,7 +587,8 @@ class GpuQueue(PooledQueue):
                     pointers[slot] = given[index].pointer
                 for typed, slot, index in numbers:
                     typed[slot] = given[index]
-                launch()
+                if current()[0] or launch()[0]:
+                    self._send(how, packed.memory)  # once more, which says what is wrong
 
         return run
 

@@ -93,7 +93,7 @@ class Block:
 class Part(Buffer):
     """Memory at a *place* on a device, which lives as long as its block, or another owner."""
 
-    __slots__ = ("block", "device", "nbytes", "place")
+    __slots__ = ("__weakref__", "block", "device", "nbytes", "place")
 
     place: Any
     block: object

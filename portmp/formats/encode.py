@@ -109,6 +109,8 @@ def parts_of(form: Format, limbs: Sequence[Plane]) -> list[Plane]:
 
 def limbs_of(form: Format, parts: Sequence[Plane]) -> list[Plane]:
     """The limbs of planes in memory."""
+    if not form.coded:
+        return list(parts)
     limbs: list[Plane] = []
     rest = list(parts)
     for encoding in form.encodings:

@@ -233,11 +233,15 @@ def find(what: Sequence[Any], operands: Sequence[Given | None]) -> tuple[Plans, 
     memory: list[Buffer] = []
     for one in operands:
         if isinstance(one, View):
-            queue = queue or one.queue
-            memory.append(one.buffers[0])
+            key.append(one._facts or one.facts)
+            if queue is None:
+                queue = one.queue
+            elif one.queue is not queue:
+                key.append(one.queue)
             # Two views of one memory differ from views of two.
-            key += (one.elements, one.shape, one.strides, one.start, one.queue)
-            key.append(memory.index(memory[-1]))
+            memory.append(one.buffers[0])
+            if len(memory) > 1:
+                key.append(memory.index(memory[-1]))
         elif one is None:
             key.append(None)
         else:

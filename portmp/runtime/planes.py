@@ -28,6 +28,16 @@ Elements = TypeVar("Elements", Format, str)
 """What a view's elements are: values of a format, or numbers of a dtype."""
 
 
+class Facts:
+    """What views have in common that are alike but for their memory and their queue."""
+
+    __slots__ = ()
+
+
+MOST_FACTS = 1 << 16
+_facts: dict[Any, Facts] = {}
+
+
 class Place(NamedTuple):
     """Where a view's elements lie in its buffers."""
 
@@ -63,7 +73,16 @@ class View(Generic[Elements]):
     changed once it is made.
     """
 
-    __slots__ = ("__weakref__", "buffers", "elements", "queue", "shape", "start", "strides")
+    __slots__ = (
+        "__weakref__",
+        "_facts",
+        "buffers",
+        "elements",
+        "queue",
+        "shape",
+        "start",
+        "strides",
+    )
     elements: Elements
 
     def __init__(
@@ -81,6 +100,17 @@ class View(Generic[Elements]):
         self.start = start
         self.buffers = buffers
         self.queue = queue
+        self._facts: Facts | None = None
+
+    @property
+    def facts(self) -> Facts:
+        """What it is and where its elements lie in memory: one object for all that are alike."""
+        if self._facts is None:
+            key = (self.elements, self.shape, self.strides, self.start)
+            if len(_facts) >= MOST_FACTS:
+                _facts.clear()
+            self._facts = _facts.setdefault(key, Facts())
+        return self._facts
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -369,11 +399,14 @@ class Blank(NamedTuple):
     strides: Shape
     sizes: tuple[int, ...]
     """Bytes of each plane."""
+    facts: Facts
 
     def made(self, queue: Queue) -> Any:
         """One, in new memory with undefined content."""
         buffers = queue.allocate_parts(self.sizes)
-        return self.kind(self.elements, self.shape, self.strides, 0, buffers, queue)
+        view = self.kind(self.elements, self.shape, self.strides, 0, buffers, queue)
+        view._facts = self.facts
+        return view
 
 
 @lru_cache(maxsize=4096)
@@ -383,7 +416,9 @@ def blank(elements: Format | str, shape: Shape) -> Blank:
     parts = elements.parts if isinstance(elements, Format) else (elements,)
     size = max(math.prod(shape), 1)
     sizes = tuple([size * np.dtype(part).itemsize for part in parts])
-    return Blank(kind, elements, shape, dense_strides(shape), sizes)
+    strides = dense_strides(shape)
+    facts = kind(elements, shape, strides, 0, (), None).facts
+    return Blank(kind, elements, shape, strides, sizes, facts)
 
 
 def blank_like(view: View[Any]) -> Blank:

@@ -101,8 +101,10 @@ def apply(
     if out is None:
         out = plan.makes.made(plan.queue)
     else:
-        arrays = {n: o for n, o in zip(names, operands, strict=False) if isinstance(o, Planes)}
-        base.refuse_shift(out, **arrays)
+        memory = out.buffers[0]
+        for name, operand in zip(names, operands, strict=False):
+            if isinstance(operand, Planes) and operand.buffers[0] is memory:
+                base.refuse_shift(out, **{name: operand})
     plan.run((*operands, out))
     return out
 
@@ -147,7 +149,7 @@ def _checked(
 
 def _is_copied(x: Operand, out: Planes) -> bool:
     """Whether the host has copied the few elements of x to *out*."""
-    if not isinstance(x, Planes) or x.format is not out.format or x.queue is not out.queue:
+    if not isinstance(x, Planes) or x.elements is not out.elements or x.queue is not out.queue:
         return False
     if x.shape != out.shape or (x.overlaps(out) and not x.same_view(out)):
         return False

@@ -26,6 +26,7 @@ from portmp.runtime.planes import (
     View,
     allocate,
     allocate_numbers,
+    blank_like,
     broadcast_strides,
 )
 
@@ -61,9 +62,14 @@ def copied(view: V, out: V | None = None) -> V:
 
 def selected(cond: Numbers, x: V, y: V) -> V:
     """x where *cond* is true, else y, with broadcasting."""
-    base.same_device(cond, "condition", x=x, y=y)
-    out = like(x, axes.common_shape("where", [cond, x, y]))
-    _run({"x": x, "y": y, "cond": cond}, out)
+    kept, key, plan = launch.find((selected,), (x, y, cond))
+    if plan is None:
+        base.same_device(cond, "condition", x=x, y=y)
+        target = like(x, axes.common_shape("where", [cond, x, y]))
+        by_kernel, by_host = (partial(f, ("x", "y", "cond"), "") for f in (_launch, _on_host))
+        plan = kept.plan(key, (x, y, cond, target), by_kernel, by_host, blank_like(target))
+    out: V = plan.makes.made(plan.queue)
+    plan.run((x, y, cond, out))
     return out
 
 
