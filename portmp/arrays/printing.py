@@ -139,6 +139,11 @@ def _cut(text: str, precision: int) -> str:
 def _laid_out(texts: np.ndarray[Any, Any]) -> str:
     options: dict[str, Any] = {"separator": ", ", "max_line_width": _options.get().linewidth}
     if texts.dtype == object:
+        if (
+            texts.ndim == 1
+            and len(line := f"[{', '.join(texts.tolist())}]") < _options.get().linewidth
+        ):
+            return line
         options["formatter"] = {"all": str}
     return np.array2string(texts, threshold=texts.size + 1, **options)
 

@@ -25,6 +25,9 @@ from portmp.formats.registry import Format
 _MOST_DIGITS = 1_400
 """More than the significant digits of any sum of binary64 numbers (at most about 1,384)."""
 
+_SPARED = 3
+"""So many digits fewer than a format has are few for most of its numbers."""
+
 _PLAIN_EXPONENTS = range(-4, 17)
 """Decimal exponents that are printed without an e."""
 
@@ -52,6 +55,8 @@ def to_string(limbs_of_one: Sequence[float], fmt: Format, digits: Digits = None)
     limbs = [float(limb) for limb in limbs_of_one]
     if not all(map(math.isfinite, limbs)):
         return repr(sum(limbs) if math.isfinite(limbs[0]) else limbs[0])
+    if fmt.name == "float64" and digits in _NAMED and _is_as_python(limbs[0]):
+        return repr(limbs[0])
     numerator, denominator = exact_sum(limbs)
     if numerator == 0:
         return repr(limbs[0] if limbs[0] == 0 else 0.0)
@@ -61,6 +66,14 @@ def to_string(limbs_of_one: Sequence[float], fmt: Format, digits: Digits = None)
     wanted = fmt.digits if digits is None else int(digits)
     exponent = _decimal_exponent(abs(numerator), denominator)
     return _decimal_text(numerator, denominator, wanted, exponent)
+
+
+def _is_as_python(x: float) -> bool:
+    """Whether Python's text of a float64 is the shortest, rounded: all but those of powers of two.
+
+    Below these floats lie nearer, so that a text that is not the rounded one may find them.
+    """
+    return 1e-4 <= abs(x) < 1e16 and math.frexp(x)[0] not in (0.5, -0.5)
 
 
 def _is_count(digits: Any) -> bool:
@@ -107,6 +120,9 @@ def _round_trip(numerator: int, denominator: int, fmt: Format, most: int) -> str
         if enough == most:
             return _decimal_text(numerator, denominator, most, exponent)
         enough, too_few = min(2 * enough, most), enough
+    # Most numbers need nearly all digits.
+    if enough == fmt.digits and enough > _SPARED and not gives_back(enough - _SPARED):
+        too_few = enough - _SPARED
     while enough - too_few > 1:
         middle = (enough + too_few) // 2
         if gives_back(middle):
