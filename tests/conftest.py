@@ -6,7 +6,7 @@ import itertools
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from datetime import date
 from functools import cache
@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import slow
 import tiers
+import times
 
 from portmp import discovery
 from portmp.backends.base import Device
@@ -61,6 +62,9 @@ def pytest_configure(config: pytest.Config) -> None:
 COUNTED = pytest.StashKey[tuple[int, int]]()
 """How many slow tests are left out, of how many."""
 
+SPENT = pytest.StashKey[float]()
+"""Seconds of the processor that workers took (times.py)."""
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave slow tests out, but for those that PORTMP_SLOW or the command line asks for."""
@@ -76,14 +80,30 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["slow"] = session.config.stash.get(COUNTED, (0, 0))
+        output["spent"] = times.processor()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Take a worker's count: all workers collect the same tests."""
-    counted = getattr(node, "workeroutput", {}).get("slow")
-    if counted is not None:
-        node.config.stash[COUNTED] = tuple(counted)
+    output = getattr(node, "workeroutput", {})
+    if "slow" in output:
+        node.config.stash[COUNTED] = tuple(output["slow"])
+        node.config.stash[SPENT] = node.config.stash.get(SPENT, 0.0) + output["spent"]
+
+
+def pytest_collection_finish() -> None:
+    """What a worker's start takes is no test's."""
+    times.lap()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The last report of a test has its time: with all attributes it travels from workers."""
+    report = yield
+    if report.when == "teardown":
+        report.processor = times.lap()
+    return report
 
 
 @pytest.fixture(autouse=True)
@@ -117,8 +137,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Print what tests want said: of each property whose name begins with "remark", the last.
 
-    And how many slow tests are left out, which the last line counts as deselected.
+    And how many slow tests are left out, which the last line counts as deselected; and what files
+    take.
     """
+    reports = [r for kind in terminalreporter.stats.values() for r in kind if hasattr(r, "nodeid")]
+    whole = config.stash.get(SPENT, times.processor())
+    for line in times.table(times.by_file(reports), whole):
+        terminalreporter.write_line(line)
     left, of = config.stash.get(COUNTED, (0, 0))
     if of:
         terminalreporter.write_line(slow.summary(left, of))
