@@ -158,8 +158,11 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(f"{name.removeprefix('remark ')}: {text}")
 
 
+UNOPTIMISED = ("-cl-opt-disable",)
+
+
 @cache
-def _unoptimised() -> Device:
+def unoptimised() -> Device:
     """The default device; where it is a CPU of OpenCL, its compiler does not optimise.
 
     Compilers of CPUs take seconds to optimise kernels that are made for GPUs. IEEE 754 leaves an
@@ -170,7 +173,7 @@ def _unoptimised() -> Device:
         return usual
     device = ClDevice(usual.index, usual.handle)
     device.traits = usual.traits
-    device.compiler.build_options += ("-cl-opt-disable",)
+    device.compiler.build_options += UNOPTIMISED
     return device
 
 
@@ -181,7 +184,7 @@ def device(request: pytest.FixtureRequest) -> Device:
     A module with ``OPTIMISED = False`` tries many kernels for their bits alone: its device compiles
     them without optimisation. The others, with all recorded digests, run what users run.
     """
-    return discovery.get() if getattr(request.module, "OPTIMISED", True) else _unoptimised()
+    return discovery.get() if getattr(request.module, "OPTIMISED", True) else unoptimised()
 
 
 @pytest.fixture(params=["default", *tiers.INTERPRETED])

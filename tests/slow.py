@@ -26,7 +26,7 @@ from portmp import discovery
 from portmp.discovery import finding
 
 SETTING = "PORTMP_SLOW"
-SLICES = 12
+SLICES = 28
 """Days after which each slow test has run."""
 
 
