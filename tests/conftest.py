@@ -131,7 +131,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """
     if "every_device" in metafunc.fixturenames:
         names = _names(metafunc.definition.get_closest_marker("with_host") is not None)
-        metafunc.parametrize("every_device", names, indirect=True, scope="session")
+        metafunc.parametrize("every_device", names, indirect=True, scope="module")
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -162,13 +162,12 @@ UNOPTIMISED = ("-cl-opt-disable",)
 
 
 @cache
-def unoptimised() -> Device:
-    """The default device; where it is a CPU of OpenCL, its compiler does not optimise.
+def unoptimised(usual: Device) -> Device:
+    """A device; where it is a CPU of OpenCL, one like it whose compiler does not optimise.
 
     Compilers of CPUs take seconds to optimise kernels that are made for GPUs. IEEE 754 leaves an
     optimiser nothing to change in results.
     """
-    usual = discovery.get()
     if not isinstance(usual, ClDevice) or usual.properties.kind != "cpu":
         return usual
     device = ClDevice(usual.index, usual.handle)
@@ -181,10 +180,14 @@ def unoptimised() -> Device:
 def device(request: pytest.FixtureRequest) -> Device:
     """The device that portmp chooses by default.
 
-    A module with ``OPTIMISED = False`` tries many kernels for their bits alone: its device compiles
-    them without optimisation. The others, with all recorded digests, run what users run.
+    A module with ``OPTIMISED = False`` tries many kernels for their bits alone: its devices compile
+    them without optimisation. The others run what users run.
     """
-    return discovery.get() if getattr(request.module, "OPTIMISED", True) else unoptimised()
+    return _as_asked(discovery.get(), request)
+
+
+def _as_asked(device: Device, request: pytest.FixtureRequest) -> Device:
+    return device if getattr(request.module, "OPTIMISED", True) else unoptimised(device)
 
 
 @pytest.fixture(params=["default", *tiers.INTERPRETED])
@@ -193,14 +196,14 @@ def anywhere(request: pytest.FixtureRequest, device: Device) -> Device:
     return device if request.param == "default" else tiers.interpreted(request.param)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def every_device(request: pytest.FixtureRequest) -> Device:
     """Each device in turn; one that is refused here is skipped, with the reason.
 
     Tiers of devices that must work are named by PORTMP_REQUIRE (tests/tiers.py).
     """
     try:
-        return discovery.get(str(request.param))
+        return _as_asked(discovery.get(str(request.param)), request)
     except PortmpError as error:
         pytest.skip(str(error))
 

@@ -9,7 +9,7 @@ import pytest
 from conftest import unoptimised
 from slow import first_device, slow
 
-from portmp import definition, formats
+from portmp import definition, discovery, formats
 from portmp.backends.base import Device
 from portmp.routines.case import Case
 from portmp.verify import cases, command
@@ -49,7 +49,7 @@ def test_host_reference_gives_the_recorded_digests(name: str, part: str) -> None
 @pytest.mark.parametrize("name", formats.NAMES)
 def test_networks_of_every_format(name: str) -> None:
     """The core on one device; where that is a CPU its compiler need not optimise."""
-    assert _differences(command.run(unoptimised(), _chosen(name, "core"))) == []
+    assert _differences(command.run(unoptimised(discovery.get()), _chosen(name, "core"))) == []
 
 
 @slow("formats and devices seldom fail together", unless=_kept)
