@@ -8,22 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import UNOPTIMISED
 
 from portmp import cli, formats
 from portmp.backends.base import Device
-from portmp.backends.opencl.runtime import ClDevice
 from portmp.bench import gemm_methods, reports
 from portmp.bench.experiment import SCHEMA
 from portmp.formats import convert
 
 
 @pytest.fixture(autouse=True)
-def small(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few rows and samples, by kernels that nobody optimises."""
-    if device.properties.kind == "cpu" and isinstance(device, ClDevice):
-        options = (*device.compiler.build_options, *UNOPTIMISED)
-        monkeypatch.setattr(device.compiler, "build_options", options)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows and samples."""
     monkeypatch.setattr(gemm_methods, "ORDER", 6)
     monkeypatch.setattr(gemm_methods, "SAMPLES", 9)
 
