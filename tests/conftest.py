@@ -6,7 +6,7 @@ import itertools
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from datetime import date
 from functools import cache
@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import slow
 import tiers
+import times
 
 from portmp import discovery
 from portmp.backends import pool
@@ -63,6 +64,9 @@ def pytest_configure(config: pytest.Config) -> None:
 COUNTED = pytest.StashKey[tuple[int, int]]()
 """How many slow tests are left out, of how many."""
 
+SPENT = pytest.StashKey[float]()
+"""Seconds of the processor that workers took (times.py)."""
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave slow tests out, but for those that PORTMP_SLOW or the command line asks for."""
@@ -78,14 +82,30 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output["slow"] = session.config.stash.get(COUNTED, (0, 0))
+        output["spent"] = times.processor()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Take a worker's count: all workers collect the same tests."""
-    counted = getattr(node, "workeroutput", {}).get("slow")
-    if counted is not None:
-        node.config.stash[COUNTED] = tuple(counted)
+    output = getattr(node, "workeroutput", {})
+    if "slow" in output:
+        node.config.stash[COUNTED] = tuple(output["slow"])
+        node.config.stash[SPENT] = node.config.stash.get(SPENT, 0.0) + output["spent"]
+
+
+def pytest_collection_finish() -> None:
+    """What a worker's start takes is no test's."""
+    times.lap()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """The last report of a test has its time: with all attributes it travels from workers."""
+    report = yield
+    if report.when == "teardown":
+        report.processor = times.lap()
+    return report
 
 
 @pytest.fixture(autouse=True)
@@ -113,14 +133,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """
     if "every_device" in metafunc.fixturenames:
         names = _names(metafunc.definition.get_closest_marker("with_host") is not None)
-        metafunc.parametrize("every_device", names, indirect=True, scope="session")
+        metafunc.parametrize("every_device", names, indirect=True, scope="module")
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Print what tests want said: of each property whose name begins with "remark", the last.
 
-    And how many slow tests are left out, which the last line counts as deselected.
+    And how many slow tests are left out, which the last line counts as deselected; and what files
+    take.
     """
+    reports = [r for kind in terminalreporter.stats.values() for r in kind if hasattr(r, "nodeid")]
+    whole = config.stash.get(SPENT, times.processor())
+    for line in times.table(times.by_file(reports), whole):
+        terminalreporter.write_line(line)
     left, of = config.stash.get(COUNTED, (0, 0))
     if of:
         terminalreporter.write_line(slow.summary(left, of))
@@ -135,19 +160,21 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(f"{name.removeprefix('remark ')}: {text}")
 
 
+UNOPTIMISED = ("-cl-opt-disable",)
+
+
 @cache
-def _unoptimised() -> Device:
-    """The default device; where it is a CPU of OpenCL, its compiler does not optimise.
+def unoptimised(usual: Device) -> Device:
+    """A device; where it is a CPU of OpenCL, one like it whose compiler does not optimise.
 
     Compilers of CPUs take seconds to optimise kernels that are made for GPUs. IEEE 754 leaves an
     optimiser nothing to change in results.
     """
-    usual = discovery.get()
     if not isinstance(usual, ClDevice) or usual.properties.kind != "cpu":
         return usual
     device = ClDevice(usual.index, usual.handle)
     device.traits = usual.traits
-    device.compiler.build_options += ("-cl-opt-disable",)
+    device.compiler.build_options += UNOPTIMISED
     return device
 
 
@@ -155,14 +182,18 @@ def _unoptimised() -> Device:
 def device(request: pytest.FixtureRequest) -> Device:
     """The device that portmp chooses by default.
 
-    A module with ``OPTIMISED = False`` tries many kernels for their bits alone: its device compiles
-    them without optimisation. The others, with all recorded digests, run what users run.
-    Where the probe refuses all devices that run kernels, what needs one is skipped.
+    A module with ``OPTIMISED = False`` tries many kernels for their bits alone: its devices compile
+    them without optimisation. The others run what users run. Where the probe refuses all devices
+    that run kernels, what needs one is skipped.
     """
-    found = discovery.get() if getattr(request.module, "OPTIMISED", True) else _unoptimised()
+    found = discovery.get()
     if found.by_reference:
         pytest.skip("no device here runs kernels and is accepted by the probe: portmp devices")
-    return found
+    return _as_asked(found, request)
+
+
+def _as_asked(device: Device, request: pytest.FixtureRequest) -> Device:
+    return device if getattr(request.module, "OPTIMISED", True) else unoptimised(device)
 
 
 @pytest.fixture(params=["default", *tiers.INTERPRETED])
@@ -171,14 +202,14 @@ def anywhere(request: pytest.FixtureRequest, device: Device) -> Device:
     return device if request.param == "default" else tiers.interpreted(request.param)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def every_device(request: pytest.FixtureRequest) -> Device:
     """Each device in turn; one that is refused here is skipped, with the reason.
 
     Tiers of devices that must work are named by PORTMP_REQUIRE (tests/tiers.py).
     """
     try:
-        return discovery.get(str(request.param))
+        return _as_asked(discovery.get(str(request.param)), request)
     except PortmpError as error:
         pytest.skip(str(error))
 

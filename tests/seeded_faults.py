@@ -666,6 +666,14 @@ FAULTS = (
         "other_traits",
     ),
     Fault(
+        "probe: a verdict on an interpreter outlives its code",
+        "portmp/discovery/probe.py",
+        "{device.name}\\0{program.code()}",
+        "{device.name}",
+        "test_probe.py",
+        "interpreter_goes",
+    ),
+    Fault(
         "probe: a check skipped",
         "portmp/discovery/probe.py",
         "        if differing:\n",

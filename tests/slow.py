@@ -25,7 +25,7 @@ import pytest
 from portmp import discovery
 
 SETTING = "PORTMP_SLOW"
-SLICES = 12
+SLICES = 28
 """Days after which each slow test has run."""
 
 

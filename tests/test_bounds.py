@@ -233,11 +233,11 @@ def test_what_is_measured_is_what_was_found() -> None:
     assert {"mul2", "mul3", "mul4", "accumulate3", "accumulate4"} <= checked
 
 
-@slow("a minute of search; each day another part of them")
+@slow("seconds of search; each day another part of them")
 @pytest.mark.parametrize("word", ["float32", "float64"])
 @pytest.mark.parametrize("name", list(preys()))
 def test_hunts_find_nothing_above_the_bounds(name: str, word: str) -> None:
     """From other starts than those of the recorded findings."""
     seed = 1000 + definition.VERSION
-    error, words = Hunt(preys()[name], word, seed).run(seconds=30)
+    error, words = Hunt(preys()[name], word, seed).run(seconds=8)
     assert error <= limit(name) * (1 + 1e-6), words

@@ -261,7 +261,7 @@ def test_known_modules_are_not_rendered(folder: Path, monkeypatch: pytest.Monkey
     with monkeypatch.context() as patch:
         patch.setattr(program, "source", None)
         assert binary(FakeDevice()) == expected
-    monkeypatch.setattr(program, "_code", lambda: "changed")
+    monkeypatch.setattr(program, "code", lambda: "changed")
     assert binary(FakeDevice()) == expected
     assert len(list(folder.glob("*.note"))) == 2
     only_file(folder).unlink()
@@ -452,9 +452,9 @@ def test_code_is_known_by_its_content(tmp_path: Path, monkeypatch: pytest.Monkey
     for text in ("x = 1", "x = 2"):
         (package / "one.py").write_text(text)
         os.utime(package / "one.py", (1, 1))
-        program._code.cache_clear()
-        found.add(program._code())
-    program._code.cache_clear()
+        program.code.cache_clear()
+        found.add(program.code())
+    program.code.cache_clear()
     assert len(found) == 2
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+import tiers
 from slow import slow
 
 import portmp as mp
@@ -32,14 +34,48 @@ SHAPES = ((1, 1), (7, 7), (16, 16), (17, 13), (9, 30), (32, 32), (64, 20))
 """Of each size of kernel: whole, with rows and columns to spare; wide, tall ..."""
 TWO_PANELS = ((64, 64), (33, 64), (64, 33), (50, 47))
 """... of two panels in one launch; whole, wide, tall, with rows and columns to spare."""
-FAST = {("dd", shape) for shape in ((1, 1), (16, 16), (9, 30), (64, 64), (33, 64))} | {
-    ("d+s", (50, 47)),
-    ("d+s", (7, 7)),
-    ("ts", (17, 13)),
-    ("qd", (7, 7)),
+WHOLE = ("dd", "d+s", "ts")
+"""Formats of all sizes; every other format has a size of each kind."""
+DEFAULT, WIDE, NARROW = "default", *tiers.INTERPRETED
+Sizes = dict[str, set[tuple[str, Any]]]
+FAST: Sizes = {
+    DEFAULT: {("dd", shape) for shape in ((1, 1), (16, 16), (9, 30), (64, 64))}
+    | {("d+s", (50, 47)), ("ts", (17, 13)), ("qd", (7, 7))},
+    WIDE: {("dd", (9, 30)), ("d+s", (50, 47))},
+    NARROW: {("dd", (33, 64)), ("ts", (17, 13))},
+}
+FAST_CHOLESKY: Sizes = {
+    DEFAULT: {("dd", 16), ("dd", 64), ("qs", 7), ("d+s", 40)},
+    WIDE: {("d+s", 40)},
+    NARROW: {("dd", 16)},
+}
+FAST_PANELS: Sizes = {DEFAULT: {("dd", (130, 32))}, WIDE: {("d+s", (70, 128))}, NARROW: set()}
+FAST_QR: Sizes = {
+    DEFAULT: {("dd", (7, 7)), ("dd", (40, 33)), ("d+s", (20, 64))},
+    WIDE: {("dd", (7, 7))},
+    NARROW: {("dd", (40, 33))},
 }
 
-FAST_QR = {("dd", (7, 7)), ("dd", (40, 33)), ("d+s", (20, 64))}
+
+OTHERS = slow("kernels of other sizes and formats are one text")
+
+
+def pairs(sizes: Sequence[Any], fast: Sizes) -> pytest.MarkDecorator:
+    """Where, formats and sizes: on the default device all sizes of ``WHOLE``, of each other format
+    every third; interpreted a few of them. All but the *fast* ones are in the slow tier."""
+    found = []
+    for at, where in enumerate(fast):
+        for i, form in enumerate(FORMATS):
+            for j, size in enumerate(sizes):
+                quick = (form, size) in fast[where]
+                whole = form in WHOLE if where == DEFAULT else form == WHOLE[at]
+                if quick or whole or (i + j + at) % (3 if where == DEFAULT else 9) == 0:
+                    name = "x".join(map(str, size)) if isinstance(size, tuple) else str(size)
+                    marks = () if quick else OTHERS
+                    case = pytest.param(where, form, size, marks=marks, id=f"{where}-{form}-{name}")
+                    found.append(case)
+    assert sum(map(len, fast.values())) == sum(not case.marks for case in found)
+    return pytest.mark.parametrize(("anywhere", "form", "size"), found, indirect=["anywhere"])
 
 
 @pytest.fixture
@@ -118,29 +154,19 @@ def compare_qr(device: Device, form: Format, shape: tuple[int, int], name: str) 
         assert same(found.R.to_limbs(), host.R.to_limbs())
 
 
-@slow(
-    "kernels of other sizes and formats are one text",
-    unless=lambda p: (p["form"], p["shape"]) in FAST,
-)
-@pytest.mark.parametrize("shape", SHAPES + TWO_PANELS, ids=lambda s: f"{s[0]}x{s[1]}")
-@pytest.mark.parametrize("form", FORMATS)
-def test_lu(gpu: Device, form: str, shape: tuple[int, int]) -> None:
+@pairs(SHAPES + TWO_PANELS, FAST)
+def test_lu(gpu: Device, form: str, size: tuple[int, int]) -> None:
     """Factors and pivots of each matrix; rows or columns nearer; in the matrix's memory."""
-    a, factors = compare_lu(gpu, formats.get(form), shape, "small lu")
+    a, factors = compare_lu(gpu, formats.get(form), size, "small lu")
     mp.linalg.lu_factor(a, overwrite_a=True)
     assert same(a.to_limbs(), factors)
 
 
-@slow(
-    "kernels of other sizes and formats are one text",
-    unless=lambda p: (p["form"], p["n"]) in {("dd", 16), ("dd", 64), ("qs", 7), ("d+s", 40)},
-)
-@pytest.mark.parametrize("n", [1, 7, 16, 20, 32, 33, 40, 64, 70])
-@pytest.mark.parametrize("form", FORMATS)
-def test_cholesky(gpu: Device, form: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pairs((1, 7, 16, 20, 32, 33, 40, 64, 70), FAST_CHOLESKY)
+def test_cholesky(gpu: Device, form: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lower and upper factors, in place, of triangles beside anything; which is not positive."""
     monkeypatch.setattr(cholesky_launch, "MANY", 5)
-    f = formats.get(form)
+    f, n = formats.get(form), size
     hosts = [dominant(f, n, f"small cholesky {i}") for i in range(5)]
     wanted = stacked([cholesky_reference.lower(f, host) for host in hosts])
     given = stacked(hosts)
@@ -157,21 +183,15 @@ def test_cholesky(gpu: Device, form: str, n: int, monkeypatch: pytest.MonkeyPatc
         mp.linalg.cholesky(mp.from_limbs(given, f, gpu))
 
 
-@slow(
-    "kernels of other sizes and formats are one text",
-    unless=lambda p: (p["form"], p["n"], p["rows"]) in {("dd", 130, 32), ("d+s", 70, 128)},
-)
-@pytest.mark.parametrize("rows", cholesky_launch.ROWS)
-@pytest.mark.parametrize("n", [70, 130])
-@pytest.mark.parametrize("form", FORMATS)
+@pairs([(n, rows) for n in (70, 130) for rows in cholesky_launch.ROWS], FAST_PANELS)
 def test_cholesky_panels(
-    gpu: Device, form: str, n: int, rows: int, monkeypatch: pytest.MonkeyPatch
+    gpu: Device, form: str, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A block and the rows below it at once, in one and several blocks of threads; views.
 
     With so many rows of a block of threads, or as many as the format and the device have.
     """
-    f = formats.get(form)
+    f, (n, rows) = formats.get(form), size
     most = max(r for r in cholesky_launch.panel_rows(f, gpu) if r <= rows)
     monkeypatch.setattr(cholesky_launch, "panel_rows", lambda *_: [most])
     hosts = [dominant(f, n, f"cholesky panels {i}") for i in range(2)]
@@ -189,23 +209,20 @@ def test_cholesky_panels(
         given[0][1, order - 1, order - 1] = n
 
 
-@slow(
-    "kernels of other sizes and formats are one text",
-    unless=lambda p: (p["form"], p["shape"]) in FAST_QR,
+@pairs(
+    [(1, 1), (7, 7), (16, 16), (9, 5), (5, 9), (60, 20), (40, 33), (20, 64), *TWO_PANELS], FAST_QR
 )
-@pytest.mark.parametrize(
-    "shape", [(1, 1), (7, 7), (16, 16), (9, 5), (5, 9), (60, 20), (40, 33), (20, 64), *TWO_PANELS]
-)
-@pytest.mark.parametrize("form", FORMATS)
-def test_qr(gpu: Device, form: str, shape: tuple[int, int]) -> None:
+def test_qr(gpu: Device, form: str, size: tuple[int, int]) -> None:
     """Q and R of matrices, one with columns of zeros, one whose columns depend; rows or columns
     nearer; a column that is not finite spreads as it does in the reference."""
-    compare_qr(gpu, formats.get(form), shape, "small qr")
+    compare_qr(gpu, formats.get(form), size, "small qr")
 
 
 @slow(
     "kernels of other sizes and formats are one text",
-    unless=lambda p: p["form"] in (("ts",) if p["rows"] == 4096 else ("dd", "d+s")),
+    unless=lambda p: (
+        p["form"] == {"lu32": "dd", "qr64": "d+s"}.get(f"{p['factors']}{p['rows']}", "ts")
+    ),
 )
 @pytest.mark.parametrize(("factors", "rows"), [("lu", 32), ("lu", 4096), ("qr", 64), ("qr", 4096)])
 @pytest.mark.parametrize("form", FORMATS)
@@ -222,7 +239,11 @@ def test_panels_of_cpus(
             compare_qr(device, f, shape, "qr of CPUs")
 
 
-@pytest.mark.parametrize("n", [8, 32, 33, 64])
+@pytest.mark.parametrize(
+    ("anywhere", "n"),
+    [(DEFAULT, 8), (DEFAULT, 64), (WIDE, 33), (NARROW, 32)],
+    indirect=["anywhere"],
+)
 def test_one_launch(gpu: Device, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stack of small matrices is factored by one launch, whatever their size."""
     rng = np.random.default_rng(n)

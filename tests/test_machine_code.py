@@ -1,7 +1,8 @@
 """Kernels of every format in machine code: no contraction, no lost fma, no spills.
 
 One module a format and an architecture, compiled without a GPU. Usually one architecture
-a compiler and a few formats; the slow tier has all that are supported.
+a compiler and one format; the slow tier has all formats on that architecture, and on every other
+one a format of either word: compilers have one generator of code for all of their architectures.
 
 Instructions are counted by class (add, mul, fma of the word type) and compared with the
 cost of the networks. What compilers do with additions and products, and what is therefore
@@ -27,7 +28,7 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from slow import slow
+from slow import mostly_slow
 from tiers import available, check
 
 from portmp import formats, networks
@@ -44,8 +45,10 @@ from portmp.networks.operators import ARITY
 from portmp.routines import compilation_units
 
 NVIDIA = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
-FAST = {("nvrtc", "sm_90"): ("ts",), ("hiprtc", "gfx90a"): ("d+s",), ("clang", "gfx942"): ("qd",)}
+FAST = {("nvrtc", "sm_90"): "ts", ("hiprtc", "gfx90a"): "d+s", ("clang", "gfx942"): "qs"}
 """Formats of the fast tier, by architecture: two limbs to four, of one word and of two."""
+ELSEWHERE = ("dd", "ts")
+"""Formats of the other architectures: of either word."""
 ALL = {
     "nvrtc": NVIDIA,
     "hiprtc": ("gfx906", "gfx908", "gfx90a", "gfx1030"),
@@ -75,6 +78,7 @@ def architectures(tier: str) -> tuple[str, ...]:
 
 
 TARGETS = [(tier, arch) for tier in COMPILERS for arch in architectures(tier)]
+MODULES = [(*t, name) for t in TARGETS for name in (formats.NAMES if t in FAST else ELSEWHERE)]
 
 
 @cache
@@ -169,15 +173,14 @@ def check_resources(form: Format, reports: dict[str, KernelReport]) -> None:
         assert report.registers is not None and 0 < report.registers <= 128, report
 
 
-def fast(case: dict[str, str]) -> bool:
-    """Whether an architecture and a format, if any, stand for all."""
-    formats_of = FAST.get((case["tier"], case["arch"]), ())
-    return bool(formats_of) and case.get("name", formats_of[0]) in formats_of
-
-
-@slow("a module of all kernels takes half a minute", unless=fast)
-@pytest.mark.parametrize("name", formats.NAMES)
-@pytest.mark.parametrize(("tier", "arch"), TARGETS)
+@pytest.mark.parametrize(
+    ("tier", "arch", "name"),
+    mostly_slow(
+        MODULES,
+        [(*target, name) for target, name in FAST.items()],
+        "a module of all kernels takes half a minute",
+    ),
+)
 def test_machine_code(tier: str, arch: str, name: str) -> None:
     """Every kernel compiles; the arithmetic in the binary is what the networks say."""
     check(tier)
@@ -195,8 +198,7 @@ def test_machine_code(tier: str, arch: str, name: str) -> None:
     check_resources(form, reports)
 
 
-@slow("one architecture of a compiler shows it", unless=fast)
-@pytest.mark.parametrize(("tier", "arch"), [t for t in TARGETS if t[0] != "clang"])
+@pytest.mark.parametrize(("tier", "arch"), [t for t in FAST if t[0] != "clang"])
 def test_counting_sees_a_contraction(tier: str, arch: str) -> None:
     """The same kernel with one product and one sum written as fma is found out."""
     check(tier)

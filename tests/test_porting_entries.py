@@ -9,8 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import evidence_checked
 import pytest
+import seeded_faults
 import tiers
+from slow import slow
 
 import portmp as mp
 from portmp.errors import BackendUnavailable, CompileError, EntryError
@@ -85,7 +88,22 @@ def test_messages_are_proved(name: str) -> None:
 
 _unchecked: Counter[str] = Counter()
 
+STANDING = {
+    fault.file.removeprefix(f"{seeded_faults.ENTRIES}/").removesuffix(".toml")
+    for fault in seeded_faults.FAULTS
+    if fault.file.startswith(seeded_faults.ENTRIES)
+}
+"""Entries with claims of every kind, into which faults are put."""
 
+
+def _looked_at(case: dict[str, str]) -> bool:
+    name = case["name"]
+    return name in STANDING or evidence_checked.recorded().get(name) != evidence_checked.digest(
+        name
+    )
+
+
+@slow("it was borne out by this text (evidence_checked.py)", unless=_looked_at)
 @pytest.mark.parametrize("name", EVERY)
 def test_evidence(name: str, record_property: Any) -> None:
     """Every claim holds that can be looked at here; compilers that a run requires are there."""
@@ -100,6 +118,13 @@ def test_evidence(name: str, record_property: Any) -> None:
     if _unchecked:
         told = "; ".join(f"{count} of {what}" for what, count in _unchecked.items())
         record_property("remark porting reference", f"claims not checked here: {told}")
+
+
+def test_kinds_of_claims_that_every_run_looks_at() -> None:
+    """Each kind is among the entries that are never left out; records are of entries that are."""
+    kinds = {claim.kind for name in STANDING for claim in checks.claims_of(EVERY[name])}
+    assert {*kinds, "stated"} == {c.kind for e in EVERY.values() for c in checks.claims_of(e)}
+    assert set(evidence_checked.recorded()) <= set(EVERY)
 
 
 def test_enough_of_everything() -> None:

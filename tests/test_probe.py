@@ -25,6 +25,7 @@ from portmp.discovery import isolated, probe, probe_process
 from portmp.discovery.verdict import Verdict
 from portmp.errors import DeviceError
 from portmp.routines import compilation_units
+from portmp.runtime import program
 
 
 @pytest.fixture
@@ -216,6 +217,21 @@ def test_no_text_has_longer_vectors_than_the_device(fresh: Device, name: str, bi
     assert longest <= bits
     if not formats.get(name).scalar:
         assert longest == bits
+
+
+def test_a_verdict_on_an_interpreter_goes_with_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is kept from one process to the next, until a line changes, and for one device."""
+    device = tiers.interpreted("emulated:gfx90a")
+    key = probe._key(device)
+    with monkeypatch.context() as patch:
+        patch.setattr(program, "code", lambda: "other")
+        assert probe._key(device) != key
+    asked = []
+    monkeypatch.setattr(probe, "_verdicts", {})
+    monkeypatch.setattr(probe, "examine", asked.append)
+    assert probe.approve(device).refusal == "" and not asked
+    monkeypatch.setattr(type(device), "name", "emulated:gfx90a+1")
+    assert probe._key(device) != key
 
 
 def test_verdicts_of_other_traits_are_others(

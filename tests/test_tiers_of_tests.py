@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from datetime import date, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import seeded_faults
 import slow
+import times
 
 from portmp import paths
 from portmp.schedules import database
@@ -61,3 +65,43 @@ def test_seeded_faults_fit_the_code() -> None:
         text = (root / fault.file).read_text(encoding="utf-8")
         assert fault.changed(text) != text
         assert all((root / "tests" / name).is_file() for name in fault.tests.split()), fault.name
+
+
+def test_times_of_files() -> None:
+    """Files that take long one by one, longest first, the others together; sum and budget."""
+    reports = [
+        SimpleNamespace(nodeid=f"tests/test_{i % 12}.py::test_x[{i}]", processor=0.5 * (i % 12))
+        for i in range(24)
+    ]
+    reports.append(SimpleNamespace(nodeid="tests/test_11.py::test_y"))  # that of another part
+    files = times.by_file(reports)
+    assert files["tests/test_3.py"] == 3 and sum(files.values()) == 66
+    first, *lines, last = times.table(files, 70.0)
+    assert first.endswith("seconds:")
+    assert [line.split(maxsplit=1)[0] for line in lines] == [
+        "11.0",
+        "10.0",
+        "9.0",
+        "8.0",
+        "7.0",
+        "6.0",
+        "5.0",
+        "10.0",
+        "4.0",
+    ]
+    assert lines[7].endswith("5 other files")
+    assert last.startswith(f"70 s of a budget of {times.BUDGET} s")
+    assert times.table({"tests/test_1.py": 99.0}, 99.0) == []
+
+
+def test_processor_time_is_of_all_processes() -> None:
+    """What a process takes that is waited for later counts while it runs, and once."""
+    before = times.processor()
+    count = "import time\nwhile time.process_time() < 0.5: pass\nprint(flush=True)\ninput()"
+    with subprocess.Popen(
+        [sys.executable, "-c", count], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        living = times.processor() - before
+    assert 0.4 < living <= times.processor() - before

@@ -54,9 +54,6 @@ def approve(device: Device) -> Verdict:
     if device.by_reference:
         return Verdict(device.traits)  # what others are compared with
     verdict = _verdicts.get(device.name)
-    if verdict is None and device.interpreted:
-        # What an interpreter does may change with every line of it.
-        verdict = examine(device)
     if verdict is None:
         key = _key(device)
         verdict = _recalled(key)
@@ -245,6 +242,9 @@ def _roots(device: Device) -> tuple[int, int]:
 
 def _key(device: Device) -> str:
     known = f"{definition.__version__}\0{definition.VERSION}"
+    if device.interpreted:
+        # What an interpreter does may change with every line of it.
+        known = f"{known}\0{device.name}\0{program.code()}"
     text = f"{device.compiler_key()}\0{known}\0{asdict(device.traits)}"
     return f"probe-{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
 

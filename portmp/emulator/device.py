@@ -100,7 +100,8 @@ class EmulatedDevice(RocmDevice):
 
     def compiler_key(self) -> str:
         """That of the compiler, marked: nothing kept for hardware is taken for this device."""
-        return f"{super().compiler_key()} interpreted, {marks.VERSION}"
+        host = self.hip.machine.host.compiler_key()
+        return f"{super().compiler_key()} interpreted, {marks.VERSION}, by {host}"
 
 
 def find(label: str, cpu: Device, settings: Settings | None = None) -> EmulatedDevice:

@@ -87,7 +87,7 @@ def kernels(device: Device, *unit: KernelSpec) -> dict[str, Kernel]:
 
 
 @cache
-def _code() -> str:
+def code() -> str:
     """Which code renders: the content of modules and templates."""
     folders = ((paths.PACKAGE, "*.py"), (render.template_folder(), "*.mako"))
     digest = hashlib.sha256()
@@ -100,7 +100,7 @@ def _code() -> str:
 
 def _note(device: Device, unit: CompilationUnit) -> str:
     """The name of what says which binary *unit* is, so that nothing need be rendered."""
-    facts = (device.compiler_key(), _code(), device.platform, device.traits, unit)
+    facts = (device.compiler_key(), code(), device.platform, device.traits, unit)
     return f"{hashlib.sha256(repr(facts).encode()).hexdigest()}.note"
 
 
