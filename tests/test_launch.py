@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from work import frames
 
 import portmp as mp
 from portmp.backends.base import Device, recording, replay
@@ -218,3 +219,27 @@ def test_operands_of_other_queues(device: Device) -> None:
     for call in calls:
         with pytest.raises(DeviceError, match="queue"):
             call()
+
+
+MOST = {
+    "a + b": (lambda v: v["a"] + v["a"], 25),
+    "a * number": (lambda v: v["a"] * 2.5, 25),
+    "exp": (lambda v: mp.exp(v["a"]), 25),
+    "dot": (lambda v: mp.dot(v["a"], v["a"]), 35),
+    "sum": (lambda v: v["a"].sum(), 45),
+    "gemm": (lambda v: mp.gemm(v["m"], v["m"]), 40),
+    "matrix @ matrix": (lambda v: v["m"] @ v["m"], 40),
+    "matrix @ vector": (lambda v: v["m"] @ v["m"][0], 40),
+    "solve": (lambda v: mp.linalg.solve(v["m"], v["m"][0]), 250),
+}
+"""Calls, and how many Python functions of portmp the second one may run."""
+
+
+@pytest.mark.parametrize("name", MOST)
+@pytest.mark.parametrize("form", ["float64", "dd"])
+def test_calls_run_few_functions(form: str, name: str, device: Device) -> None:
+    """What is decided by shapes, formats and devices is decided once."""
+    call, most = MOST[name]
+    values = {"a": some((100,), form, device), "m": some((64, 64), form, device)}
+    call(values)
+    assert frames(lambda: call(values)) <= most

@@ -56,15 +56,18 @@ Launched = list[tuple[str, int]]
 
 @pytest.fixture
 def launched(monkeypatch: pytest.MonkeyPatch) -> Launched:
-    """Kernels' names and threads a block, as they are launched."""
+    """Kernels' names and threads a block, as they are launched, or planned to be."""
     found: Launched = []
-    launch = ClQueue.launch
 
-    def noted(self: ClQueue, kernel: Any, grid: Any, block: Any, args: Any) -> None:
-        found.append((kernel.name, math.prod(block)))
-        launch(self, kernel, grid, block, args)
+    def noting(launch: Any) -> Any:
+        def noted(self: ClQueue, kernel: Any, grid: Any, block: Any, *rest: Any) -> Any:
+            found.append((kernel.name, math.prod(block)))
+            return launch(self, kernel, grid, block, *rest)
 
-    monkeypatch.setattr(ClQueue, "launch", noted)
+        return noted
+
+    for how in ("launch", "relauncher"):
+        monkeypatch.setattr(ClQueue, how, noting(getattr(ClQueue, how)))
     return found
 
 
