@@ -75,7 +75,8 @@ class KernelSpec:
             "head": head,
             **dict(self.values),
         }
-        return render.render(self.template, context)
+        opened = render.opening(table.prologue if writer.first("prologue") else "")
+        return render.joined(opened, render.render(self.template, context))
 
 
 def spec(
