@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from portmp.codegen.platform import Platform
@@ -41,13 +40,6 @@ class Elements:
         """The C type of an element in a variable."""
         return number(self.w.platform, self.dtype) if self.dtype else self.w.value
 
-    def parameter(self, *, const: bool = True) -> str:
-        """Kernel parameters of its planes."""
-        if not self.dtype:
-            return self.w.planes(self.name, const=const)
-        p = self.w.platform
-        return (p.const_pointer if const else p.pointer).format(self.type) + f"{self.name}0"
-
     def load(self, index: str) -> str:
         """The element at *index*."""
         return f"{self.name}0[{index}]" if self.dtype else self.w.element(self.name, index)
@@ -63,12 +55,6 @@ def at(operand: str, rank: int, offset: str = "") -> str:
     """Where an operand's element is, by indices i0, i1 ... of a kernel's axes."""
     steps = [f"i{axis} * {operand}_stride{axis}" for axis in range(rank)]
     return " + ".join([f"{operand}_start", *steps, *([offset] if offset else [])])
-
-
-def strides(index: str, operand: str, rank: int) -> str:
-    """Kernel parameters of where an operand's elements are."""
-    names: Sequence[str] = ["start", *(f"stride{axis}" for axis in range(rank))]
-    return ", ".join(f"const {index} {operand}_{name}" for name in names)
 
 
 def ordering(dtype: str, descending: bool = False) -> str:

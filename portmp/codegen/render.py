@@ -179,6 +179,11 @@ def _content(file: str) -> str:
         return ""
 
 
+def opening(text: str) -> RenderedSource:
+    """Text that no template has, such as a platform's prologue; or none."""
+    return _tidy(text)
+
+
 def joined(*parts: RenderedSource) -> RenderedSource:
     """One source text of several."""
     parts = tuple(part for part in parts if part.line_map)

@@ -55,6 +55,19 @@ class Flag(Parameter):
         return (np.int32(value),)
 
 
+@dataclass(frozen=True)
+class Plain(Parameter):
+    """A plain number, of a *kind* by a dtype of NumPy's; of a plan its stand-in in a sequence."""
+
+    kind: str
+
+    def texts(self, w: Writer) -> list[str]:
+        return [f"const {elements.number(w.platform, self.kind)} {self.name}"]
+
+    def arguments(self, value: Any) -> Sequence[Any]:
+        return value if isinstance(value, tuple) else (np.dtype(self.kind).type(value),)
+
+
 class Value(Parameter):
     """A number of the format, by the words of its limbs."""
 
@@ -71,7 +84,8 @@ class Array(Parameter):
 
     *strides*: what they are called after the array's name; those that a view has more are left
     out, those that it lacks are 0. *start*: whether the text is told where the first element lies.
-    *compute*: in words, whatever the format is stored in.
+    *compute*: in words, whatever the format is stored in. *numbered*: whether a plane's number
+    follows the name.
     """
 
     strides: tuple[str, ...] = ()
@@ -79,12 +93,13 @@ class Array(Parameter):
     plain: tuple[str, ...] = ()
     start: bool = True
     compute: bool = False
+    numbered: bool = True
 
     def texts(self, w: Writer) -> list[str]:
         p = w.platform
         pointer = p.const_pointer if self.const else p.pointer
         planes = ", ".join(
-            pointer.format(elements.number(p, dtype)) + f"{self.name}{i}"
+            pointer.format(elements.number(p, dtype)) + f"{self.name}{i if self.numbered else ''}"
             for i, dtype in enumerate(self.plain)
         ) or w.planes(self.name, const=self.const, compute=self.compute)
         where = ["start"] * self.start + list(self.strides)
@@ -95,7 +110,8 @@ class Array(Parameter):
         if self.strides == MATRIX:
             steps = (*steps[-2:], steps[0] if len(steps) == 3 else 0)
         steps = steps[: len(self.strides)]
-        return [*value.buffers, *([value.start] * self.start), *steps]
+        buffers = value.buffers[: len(self.plain) or None]
+        return [*buffers, *([value.start] * self.start), *steps]
 
 
 MATRIX = ("row", "col", "batch")
@@ -113,15 +129,20 @@ def matrix(name: str, **options: Any) -> Array:
 
 @dataclass(frozen=True)
 class Scratch(Parameter):
-    """Memory without strides: words of a *kind*, by a dtype of NumPy's, in one buffer."""
+    """Memory without strides: words of a *kind*, by a dtype of NumPy's, in one buffer.
+
+    *lanes*: of vectors that it is read and written by.
+    """
 
     kind: str
     const: bool = False
+    lanes: int = 1
 
     def texts(self, w: Writer) -> list[str]:
         p = w.platform
         pointer = p.const_pointer if self.const else p.pointer
-        return [pointer.format(elements.number(p, self.kind)) + self.name]
+        lanes = self.lanes if self.lanes > 1 else ""
+        return [pointer.format(f"{elements.number(p, self.kind)}{lanes}") + self.name]
 
     def arguments(self, value: Any) -> Sequence[Any]:
         return list(value.buffers)

@@ -22,13 +22,14 @@ from portmp import definition, formats, networks, paths
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.platform import Traits
+from portmp.codegen.signature import Array, Index, Plain, Scratch
 from portmp.discovery.verdict import Verdict, narrower
 from portmp.errors import CompileError, DeviceError, LaunchError
 from portmp.formats import inputs
 from portmp.networks.operators import ARITY
 from portmp.routines import base
 from portmp.routines.elementwise import reference
-from portmp.runtime import planes, program
+from portmp.runtime import launch, planes, program
 from portmp.schedules.base import widths
 
 COUNT, THREADS = 400, 64
@@ -154,13 +155,18 @@ def arithmetic_spec(form: formats.Format, width: int, threads: int = THREADS) ->
     """
     words = {op: networks.get(f"{op}1") for op in ("add", "mul", "div", "sqrt")}
     words["fma"] = networks.get("accumulate1")
-    values = {"sum": form.operator("add"), "product": form.operator("mul")}
+    values = {name: form.operator(op) for name, op, _ in _VALUES}
     return spec(
         "probe_arithmetic",
         "probe/arithmetic.mako",
         form,
         words | values,
         width=width,
+        takes=[
+            *(Index("n"), *(Array(name, start=False) for name in "xyz")),
+            *(Array(op, const=False, plain=(form.word,), start=False) for op, *_ in _WORDS),
+            *(Array(name, const=False, start=False) for name in values),
+        ],
         threads=threads if width == 1 else 1,
     )
 
@@ -170,23 +176,20 @@ def _arithmetic(device: Device, form: formats.Format, width: int) -> Iterator[Ch
     word = formats.get(form.word)
     threads = base.threads(device, THREADS) if width == 1 else 1
     one = arithmetic_spec(form, width, threads)
-    kernel = program.kernels(device, one)[one.name]
     hosts = [inputs.hostile(form, COUNT, f"probe {name}") for name in "xyz"]
     given = [planes.upload(form, host, device.queue) for host in hosts]
     outputs = [planes.allocate(word, (COUNT,), device.queue) for _ in _WORDS]
     pairs = [planes.allocate(form, (COUNT,), device.queue) for _ in _VALUES]
-    device.queue.launch(
-        kernel,
-        (base.blocks(COUNT, threads * width), 1, 1),
-        (threads, 1, 1),
-        [COUNT, *(b for v in (*given, *outputs, *pairs) for b in v.buffers)],
-    )
+    names = ["n", *"xyz", *(one[0] for one in (*_WORDS, *_VALUES))]
+    bound = dict(zip(names, (COUNT, *given, *outputs, *pairs), strict=True))
+    grid = (base.blocks(COUNT, threads * width), 1, 1)
+    launch.run(device.queue, (one,), grid, (threads, 1, 1), bound)
     leading = [[host[0]] for host in hosts]
     for (op, check, what), got in zip(_WORDS, outputs, strict=True):
         expected = reference.elementwise(word, op, *leading[: ARITY[op]])
         name = check.format(word.name)
         yield name, f"{what} in {word.name}", *_differences(got.read_dense(), expected)
-    for (op, check), got in zip(_VALUES, pairs, strict=True):
+    for (_, op, check), got in zip(_VALUES, pairs, strict=True):
         expected = reference.elementwise(form, op, *hosts[: ARITY[op]])
         yield check, f"{check} in {form.name}", *_differences(got.read_dense(), expected)
 
@@ -200,8 +203,8 @@ _WORDS = (
 )
 """Operations of words: operator, check, what it tests; in the order of the kernel's outputs."""
 
-_VALUES = (("add", "two_sum"), ("mul", "two_prod"))
-"""Operations of values: operator, check."""
+_VALUES = (("sum", "add", "two_sum"), ("product", "mul", "two_prod"))
+"""Operations of values: output, operator, check."""
 
 
 def roots_spec(threads: int = ROOT_THREADS) -> KernelSpec:
@@ -211,6 +214,7 @@ def roots_spec(threads: int = ROOT_THREADS) -> KernelSpec:
         "probe/roots.mako",
         formats.get("float32"),
         {"root": networks.get("inverse_root")},
+        takes=[Plain("scale", "float32"), Scratch("wrong", "float32")],
         threads=threads,
         count=ROOTS_EACH,
     )
@@ -223,16 +227,16 @@ def _roots(device: Device) -> tuple[int, int]:
     form = formats.get("float32")
     threads = base.threads(device, ROOT_THREADS)
     try:
-        kernel = program.kernels(device, roots_spec(threads))["roots"]
+        program.kernels(device, roots_spec(threads))
     except CompileError:
         return ROOTS, ROOTS  # no such instruction here
     items = ROOTS // ROOTS_EACH
     wrong = planes.allocate(form, (items,), device.queue)
     differing = 0
     for scale in (1, 2.0**-126, 2.0**126):
-        device.queue.launch(
-            kernel, (items // threads, 1, 1), (threads, 1, 1), [np.float32(scale), *wrong.buffers]
-        )
+        given = {"scale": scale, "wrong": wrong}
+        grid = (items // threads, 1, 1)
+        launch.run(device.queue, (roots_spec(threads),), grid, (threads, 1, 1), given)
         differing += int(wrong.read_dense()[0].sum())
     return differing, 3 * ROOTS
 

@@ -45,14 +45,13 @@ class Words(Warps, Atomics, Bits, Tools):
 
     def prelude(self) -> RenderedSource:
         """What the module's kernels need before them."""
-        return render.render(
-            "/kernels/prelude.mako",
-            {
-                "arithmetics": [(a.writer, a.networks) for a in self._arithmetic.values()],
-                "words": self,
-                "p": self.platform,
-            },
-        )
+        context = {
+            "arithmetics": [(a.writer, a.networks) for a in self._arithmetic.values()],
+            "words": self,
+            "p": self.platform,
+        }
+        text = render.render("/kernels/prelude.mako", context)
+        return render.joined(render.opening(self.platform.prologue), text)
 
 
 WORDS: Sequence[str] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -33,9 +33,21 @@ def taken(rank: int) -> list[Index]:
     return [Index("n"), *(Index(f"size{axis}") for axis in range(1, rank))]
 
 
-def lengths(sizes: Sequence[int]) -> dict[str, int]:
-    """The same of a launch."""
-    return {"n": math.prod(sizes), **{f"size{axis}": n for axis, n in enumerate(sizes) if axis}}
+def walked(out: View[Any], operands: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of a launch, with *out* and what is walked with it as views of as few axes.
+
+    Of *operands* those that are numbers stay as they are.
+    """
+    arrays = {name: one for name, one in operands.items() if isinstance(one, View)}
+    views = {"out": out, **{name: one.broadcast_to(out.shape) for name, one in arrays.items()}}
+    sizes, strides = collapsed(out.shape, [view.strides for view in views.values()])
+    given: dict[str, Any] = {
+        "n": math.prod(sizes),
+        **{f"size{axis}": n for axis, n in enumerate(sizes) if axis},
+    }
+    for (name, view), steps in zip(views.items(), strides, strict=True):
+        given[name] = view.view(sizes, steps, view.start)
+    return {**operands, **given}
 
 
 def named(axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:

@@ -16,8 +16,9 @@ import numpy as np
 from portmp import formats
 from portmp.backends.base import Device, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Flag, Index, Plain, Scratch
 from portmp.routines import base, elementwise, engines
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import allocate
 from portmp.schedules.base import widths
 
@@ -39,6 +40,10 @@ def rate_spec(form: str, op: str, width: int, threads: int) -> KernelSpec:
         formats.get(form),
         {},
         width=width,
+        takes=[
+            *(Flag("iterations"), Plain("scale", form), Plain("shift", form)),
+            Scratch("out", form),
+        ],
         chains=CHAINS,
         steps=STEPS,
         threads=threads,
@@ -49,7 +54,9 @@ def rate_spec(form: str, op: str, width: int, threads: int) -> KernelSpec:
 @cache
 def triad_spec(form: str, width: int) -> KernelSpec:
     """The kernel of STREAM's triad, out = x + scale y, for CPUs."""
-    return spec("triad", "bench/triad.mako", formats.get(form), {}, width=width)
+    x, y = (Scratch(one, form, const=True, lanes=width) for one in "xy")
+    takes = Index("vectors"), Plain("scale", form), x, y, Scratch("out", form, lanes=width)
+    return spec("triad", "bench/triad.mako", formats.get(form), {}, width=width, takes=takes)
 
 
 def times(device: Device, work: Callable[[], object], runs: int = 5) -> list[float]:
@@ -89,15 +96,13 @@ def _rate(device: Device, word: str, op: str, width: int) -> float:
     gpu = device.properties.kind == "gpu"
     threads = base.threads(device, THREADS) if gpu else 1
     key = rate_spec(word, op, width, threads)
-    kernel = program.kernels(device, key)[key.name]
     blocks = device.properties.compute_units * (16 if gpu else 4)
-    kind = np.dtype(word).type
     out = allocate(formats.get(word), (1,), device.queue)
     iterations = 256 if gpu else 20000
 
     def work() -> None:
-        args = [np.int32(iterations), kind(0.5), kind(1.0), *out.buffers]
-        device.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
+        given = {"iterations": iterations, "scale": 0.5, "shift": 1.0, "out": out}
+        launch.run(device.queue, (key,), (blocks, 1, 1), (threads, 1, 1), given)
 
     words = blocks * threads * width * CHAINS * STEPS * iterations
     return words / min(times(device, work, RUNS))
@@ -157,12 +162,10 @@ def triad_rate(device: Device, nbytes: int = 0) -> float:
     for planes in (x, y):
         planes.write([np.ones(count, form.word)])
     key = triad_spec(form.name, width)
-    kernel = program.kernels(device, key)[key.name]
-    scale = np.dtype(form.word).type(0.5)
+    given = {"vectors": vectors, "scale": 0.5, "x": x, "y": y, "out": out}
 
     def work() -> None:
-        args = [vectors, scale, *x.buffers, *y.buffers, *out.buffers]
-        device.queue.launch(kernel, (blocks, 1, 1), (1, 1, 1), args)
+        launch.run(device.queue, (key,), (blocks, 1, 1), (1, 1, 1), given)
 
     return 3 * count * form.itemsize / min(times(device, work, RUNS))
 

@@ -6,7 +6,8 @@ products and sums are exact, all give the same bits.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,11 +15,12 @@ import numpy as np
 from portmp import formats
 from portmp.backends.base import Device, Library, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Index, Parameter
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, OutOfMemory, suggestion
 from portmp.formats import Format
 from portmp.routines import base, gemm
-from portmp.runtime import planes, program
-from portmp.runtime.planes import Planes
+from portmp.runtime import launch, planes
+from portmp.runtime.planes import Numbers, Planes
 from portmp.schedules.base import widths
 
 CHOICES = ("auto", "library", "own")
@@ -67,12 +69,12 @@ class Own(Library):
     ) -> None:
         """As a library does; rows of int8 hold whole words of four."""
         alone = queue.device.properties.kind == "cpu"
+        given: dict[str, Any] = {"m": m, "n": n}
         if word != "int8" and alone:
             key = panels_for(word, queue.device)
-            kernel = program.kernels(queue.device, key)[key.name]
             grid = (base.blocks(m, DOWN) * base.blocks(n, ACROSS), batch, 1)
-            views = [x for v in (a, b, c) for x in (v.buffer, v.start, v.row, v.batch)]
-            queue.launch(kernel, grid, (1, 1, 1), [m, n, k, *views])
+            views = {name: _seen(v, word, queue) for name, v in zip("abc", (a, b, c), strict=True)}
+            launch.run(queue, (key,), grid, (1, 1, 1), {**given, "depth": k, **views})
             return
         if word != "int8":
             form = formats.get(word)
@@ -84,17 +86,28 @@ class Own(Library):
             gemm.gemm(va, vb.transposed((0, 2, 1)), alpha=one, beta=zero, out=vc)
             return
         key = product_spec(queue.device)
-        kernel = program.kernels(queue.device, key)[key.name]
         threads = 1 if alone else side(queue.device)
         tile = LINES if alone else threads * RESULTS
         grid = (base.blocks(m, tile) * base.blocks(n, tile), batch, 1)
-        factors = [(v.buffer, v.start // 4, v.row // 4, v.batch // 4) for v in (a, b)]
-        queue.launch(
-            kernel,
-            grid,
-            (threads * threads, 1, 1),
-            [m, n, k // 4, *factors[0], *factors[1], c.buffer, c.start, c.row, c.batch],
-        )
+        given |= {"words": k // 4, "c": _seen(c, "int32", queue)}
+        given |= {"a": _seen(a, "int32", queue, 4), "b": _seen(b, "int32", queue, 4)}
+        launch.run(queue, (key,), grid, (threads * threads, 1, 1), given)
+
+
+def _seen(v: Rows, word: str, queue: Queue, together: int = 1) -> Numbers:
+    """Where rows and matrices of a batch are, in so many elements *together*."""
+    steps = v.row // together, v.batch // together
+    return Numbers(word, (1, 1), steps, v.start // together, (v.buffer,), queue)
+
+
+def _taken(depth: str, factors: str, sums: str) -> list[Parameter]:
+    """What a kernel of products takes: sizes, factors and sums of these words."""
+    rows = partial(Array, strides=("row", "batch"), numbered=False)
+    return [
+        *(Index("m"), Index("n"), Index(depth)),
+        *(rows("a", plain=(factors,)), rows("b", plain=(factors,))),
+        rows("c", plain=(sums,), const=False),
+    ]
 
 
 def side(device: Device | None) -> int:
@@ -120,6 +133,7 @@ def lines_spec() -> KernelSpec:
         "ozaki/product_lines.mako",
         formats.get("float32"),
         {},
+        takes=_taken("words", "int8", "int32"),
         tile=LINES,
         rows=2,
         columns=4,
@@ -146,6 +160,7 @@ def panels_spec(word: str, width: int, steps: int) -> KernelSpec:
         formats.get(word),
         {},
         width=width,
+        takes=_taken("depth", word, word),
         vectors=WIDTH // width,
         rows=ROWS,
         down=DOWN,
@@ -161,6 +176,7 @@ def _tiles_spec(threads_side: int) -> KernelSpec:
         "ozaki/product.mako",
         formats.get("float32"),
         {},
+        takes=_taken("words", "int32", "int32"),
         threads_side=threads_side,
         results=RESULTS,
     )

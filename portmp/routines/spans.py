@@ -18,13 +18,15 @@ import numpy as np
 
 from portmp import definition, formats
 from portmp.backends.base import Device
+from portmp.codegen import signature
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Flag, Index, matrix
 from portmp.formats import Format
 from portmp.networks import ieee
 from portmp.networks.bounded import SMALLEST, SPANS, Spans
 from portmp.routines import base, elementwise
 from portmp.routines.reference import Arithmetic, Host, Plane, Value
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate, dense_strides
 from portmp.schedules.base import widths
 
@@ -38,6 +40,8 @@ PITCH = ACROSS * COLUMNS
 PANEL_ROWS, PANEL_COLUMNS = 16, 512
 """On CPUs: rows whose norms a work-item computes and rows of its bounds, and their columns."""
 OPERATORS = ("fma", "div", "sqrt")
+NUMBERS = ("total", "alpha", "unit", "least")
+"""What a bound is made of beside norms."""
 
 SMALL = {"float32": 2.0**-100, "float64": 2.0**-1000}
 """Entries are divided by the largest one, or by this: its inverse is finite."""
@@ -70,23 +74,28 @@ def bounds(followed: Planes, a: Planes, b: Planes, scale: Scale, spans: Spans) -
     kind = np.dtype(word.word).type
     numbers = tuple(map(kind, (_total(spans), *scale)))
     m, n = shape[-2:]
-    if device.by_reference:
+
+    def by_reference(rows: Planes, columns: Planes, followed: Planes) -> None:
         cut = (
             v.view((*v.shape[:-1], count), v.strides, v.start)
             for v, count in ((rows, m), (columns, n))
         )
         base.on_host(followed, partial(_bounds_on_host, word, numbers), *cut, followed)
-        return followed
-    both = kernels(word.name, spans, device)
-    kernel = program.kernels(device, both.norms, both.bounds)[both.bounds.name]
-    arguments: list[Any] = [m, n, np.int32(rows.shape[-2])]
-    for v in (rows, columns):
-        one = _each(v, shape[:-2])
-        arguments += base.strided(one, one.strides[-2], one.strides[0] if one.ndim == 3 else 0)
-    arguments += [*base.strided(followed), *numbers]
-    height, width = both.tile
-    tiles = base.blocks(m, height) * base.blocks(n, width) * (followed.size // (m * n))
-    followed.queue.launch(kernel, (tiles, 1, 1), (both.threads, 1, 1), arguments)
+
+    def by_kernel(rows: Planes, columns: Planes, followed: Planes) -> None:
+        both = kernels(word.name, spans, device)
+        given: dict[str, Any] = {name: (v,) for name, v in zip(NUMBERS, numbers, strict=True)}
+        given |= {"m": m, "n": n, "spans": rows.shape[-2], "bounds": followed}
+        for name, v in (("x", rows), ("y", columns)):
+            one = _each(v, shape[:-2])
+            steps = one.strides[-2], one.strides[0] if one.ndim == 3 else 0
+            given[name] = one.view((1, 1), steps, one.start)
+        height, width = both.tile
+        tiles = base.blocks(m, height) * base.blocks(n, width) * (followed.size // (m * n))
+        unit, block = (both.norms, both.bounds), (both.threads, 1, 1)
+        launch.run(followed.queue, unit, (tiles, 1, 1), block, given, both.bounds.name)
+
+    launch.do((rows, columns, followed), by_kernel, by_reference)
     return followed
 
 
@@ -165,12 +174,17 @@ def _specs(
     word: str, spans: Spans, kind: str, of_norms: dict[str, Any], of_bounds: dict[str, Any]
 ) -> tuple[KernelSpec, KernelSpec]:
     form, read = formats.get(word), formats.of_words(word, spans.limbs)
+    lengths = [Index(one) for one in ("m", "n", "k", "a_blocks")]
+    pitches = [Index(one) for one in ("b_out", "a_pitch", "b_pitch")]
+    out = Array("out", const=False, start=False)
+    across = Flag("a_across"), Flag("b_across")
     return spec(
         "span_norms",
         f"blas/span_norms{kind}.mako",
         form,
         {op: form.operator(op) for op in OPERATORS},
         stored=dict.fromkeys(("a", "b", "x"), read),
+        takes=[*lengths, *across, matrix("a"), matrix("b"), out, *pitches],
         multiples=tuple(spans.multiples(word)),
         span=definition.SPAN,
         lanes=definition.SPAN_LANES,
@@ -183,6 +197,11 @@ def _specs(
         f"blas/span_bounds{kind}.mako",
         form,
         {"fma": form.operator("fma")},
+        takes=[
+            *(Index("m"), Index("n"), Flag("spans")),
+            *(Array(one, ("pitch", "batch")) for one in "xy"),
+            *(Array("bounds", const=False), *map(signature.Value, NUMBERS)),
+        ],
         **of_bounds,
     )
 
@@ -205,21 +224,25 @@ def norms(a: Planes, b: Planes, spans: Spans) -> tuple[Planes, Planes]:
         for shape, start in zip(shapes, (0, size), strict=True)
     )
     both = kernels(word.name, spans, device)
-    if device.by_reference:
+
+    def by_reference(a: Planes, turned: Planes) -> None:
         known, counts = dict(both.norms.values), spans.weights
         for out, v, by in zip((rows, columns), (a, turned), known["multiples"], strict=True):
             base.on_host(out, partial(_norms_on_host, word, known, counts, by), v)
-        return rows, columns
-    flat = [_at_most_three_axes(v) for v in (a, turned)]
-    blocks = [
-        base.blocks(v.shape[-1], both.rows) * (v.size // v.shape[-1]) for v in (rows, columns)
-    ]
-    arguments: list[Any] = [a.shape[-2], b.shape[-1], k, blocks[0]]
-    arguments += [np.int32(abs(v.strides[-2]) < abs(v.strides[-1])) for v in flat]
-    arguments += [*base.batched(flat[0]), *base.batched(flat[1]), *memory.buffers, size]
-    arguments += [rows.shape[-1], columns.shape[-1]]
-    kernel = program.kernels(device, both.norms, both.bounds)[both.norms.name]
-    a.queue.launch(kernel, (sum(blocks), 1, 1), (both.threads, 1, 1), arguments)
+
+    def by_kernel(a: Planes, turned: Planes) -> None:
+        given: dict[str, Any] = {"m": a.shape[-2], "n": turned.shape[-2], "k": k, "out": memory}
+        blocks = []
+        for name, v, out in (("a", a, rows), ("b", turned, columns)):
+            given[name] = flat = _at_most_three_axes(v)
+            given[f"{name}_across"] = abs(flat.strides[-2]) < abs(flat.strides[-1])
+            given[f"{name}_pitch"] = out.shape[-1]
+            blocks.append(base.blocks(out.shape[-1], both.rows) * (out.size // out.shape[-1]))
+        given |= {"a_blocks": blocks[0], "b_out": size}
+        unit, block = (both.norms, both.bounds), (both.threads, 1, 1)
+        launch.run(a.queue, unit, (sum(blocks), 1, 1), block, given)
+
+    launch.do((a, turned), by_kernel, by_reference)
     return rows, columns
 
 

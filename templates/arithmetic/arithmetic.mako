@@ -6,9 +6,6 @@
 <% p = w.platform %>
 <% nets = w.closure(networks) %>
 <% gates = {g for n in nets for g in n.gates} | set(gates) %>
-% if p.prologue and w.first("prologue"):
-${p.prologue}
-% endif
 <%include file="/arithmetic/storage.mako" args="w=w.one"/>
 % if w.traits.fma == "contracted" and w.first(w.fused):
 /* a*b + c with one rounding: contraction is on in this function and nowhere else */

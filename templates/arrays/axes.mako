@@ -1,14 +1,5 @@
 ## What kernels over arrays of any strides share: a work-item an element.
 
-## The number of elements, and the lengths of all axes but the first.
-<%def name="sizes(w, rank)">\
-<% index = w.platform.index %>\
-    const ${index} n,
-% for axis in range(1, rank):
-    const ${index} size${axis},
-% endfor
-</%def>
-
 ## The element of a work-item, by its number i and its indices i0, i1 ...
 <%def name="element(w, rank, threads)">\
 <% p = w.platform %>\

@@ -1,9 +1,9 @@
 ## Values of one format in another: each limb is what is left of the exact value, rounded as it is stored.
 ## w: Writer of the longer of the two formats' words; x and out have formats of their own; rank, threads
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/arrays/axes.mako" import="sizes, element"/>
+<%namespace file="/arrays/axes.mako" import="element"/>
 <%!
-    from portmp.codegen.elements import at, strides
+    from portmp.codegen.elements import at
 %>
 <%
     p, double = w.platform, w.scalar == "double"
@@ -64,10 +64,7 @@ ${p.function} float narrowed_to_odd(const double x)
 }
 
 % endif
-${p.kernel.format(threads)} ${name}(
-${sizes(w, rank)}\
-    ${w.planes("x", const=True)}, ${strides(p.index, "x", rank)},
-    ${w.planes("out", const=False)}, ${strides(p.index, "out", rank)})
+${p.kernel.format(threads)} ${head()}
 {
 ${element(w, rank, threads)}\
     const ${p.index} from = ${at("x", rank)}, to = ${at("out", rank)};

@@ -1,21 +1,18 @@
 ## Integers to values of a format, rounded once: each limb is the rest rounded to its word.
 ## networks["copy"], source: dtype, rank, threads
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/arrays/axes.mako" import="sizes, element"/>
+<%namespace file="/arrays/axes.mako" import="element"/>
 <%!
-    from portmp.codegen.elements import Elements, at, number, strides, wide
+    from portmp.codegen.elements import Elements, at, number, wide
 %>
 <%
     p = w.platform
     long, unsigned = p.index, number(p, "uint64")
-    x, result = Elements(w, "x", source), Elements(w, "out")
+    result = Elements(w, "out")
     top, wrapped = (2.0**64, "0") if wide(source) == "uint64" else (2.0**63, f"({unsigned})1 << 63")
 %>
 ${arithmetic(w, [networks["copy"]])}
-${p.kernel.format(threads)} ${name}(
-${sizes(w, rank)}\
-    ${x.parameter()}, ${strides(p.index, "x", rank)},
-    ${result.parameter(const=False)}, ${strides(p.index, "out", rank)})
+${p.kernel.format(threads)} ${head()}
 {
 ${element(w, rank, threads)}\
     const ${number(p, wide(source))} x = x0[${at("x", rank)}];

@@ -9,14 +9,11 @@
 <%
     p, long = w.platform, w.platform.index
     x = Elements(w, "x", dtype)
-    rows = f"{x.parameter()}, const {long} x_start, const {long} x_row, const {long} x_col"
 %>
 ${arithmetic(w, list(networks.values()))}
 ${before(w, networks, dtype, descending)}
 /* each work-item puts the indices of ${run} neighbours in order, one after the other */
-${p.kernel.format(threads)} order_runs(
-    const ${long} n, const ${long} k, const ${long} runs, ${rows},
-    ${p.pointer.format(long)}to)
+${p.kernel.format(threads)} ${head("order_runs")}
 {
     const ${long} id = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (id >= n)
@@ -42,9 +39,7 @@ ${p.kernel.format(threads)} order_runs(
 }
 
 /* two runs become one: each element finds how many of the other run stand before it */
-${p.kernel.format(threads)} order_merge(
-    const ${long} n, const ${long} k, const ${long} width, ${rows},
-    ${p.const_pointer.format(long)}from, ${p.pointer.format(long)}to)
+${p.kernel.format(threads)} ${head("order_merge")}
 {
     const ${long} i = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (i >= n)

@@ -1,21 +1,17 @@
 ## Plain numbers of each row reduced to one, in the longest integers of their kind.
-## source, out: dtypes, wide: dtype, start, text: of two numbers, part (elements of a block), threads
+## out: dtype, wide: dtype, start, text: of two numbers, part (elements of a block), threads
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%!
-    from portmp.codegen.elements import Elements, number
+    from portmp.codegen.elements import number
     from portmp.definition import halvings
 %>
 <%
     p, long, kind = w.platform, w.platform.index, number(w.platform, wide)
     names = {"T": kind, "U": number(p, "uint64")}
-    x, result = Elements(w, "x", source), Elements(w, "out", out)
 %>
 ${arithmetic(w, [])}
 /* a block reduces ${part} elements of a row */
-${p.kernel.format(threads)} ${name}(
-    const ${long} k, const ${long} blocks,
-    ${x.parameter()}, const ${long} x_start, const ${long} x_row, const ${long} x_col,
-    ${result.parameter(const=False)})
+${p.kernel.format(threads)} ${head()}
 {
     ${p.shared} ${kind} sums[${threads}];
     const int thread = (int)${p.axis(p.local_id, 0)};
@@ -35,5 +31,5 @@ ${p.kernel.format(threads)} ${name}(
         sums[thread] = ${text.format("sums[thread]", f"sums[thread + {distance}]", **names)};
 % endfor
     if (thread == 0)
-        out0[block] = (${result.type})sums[0];
+        out0[block] = (${number(p, out)})sums[0];
 }

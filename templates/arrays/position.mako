@@ -30,10 +30,7 @@ ${p.function} int better(const ${x.type} a, const ${long} i, const ${x.type} b, 
 }
 
 /* a block looks at ${part} elements of a row, or at those whose indices an earlier launch has left */
-${p.kernel.format(threads)} ${name}(
-    const ${long} k, const ${long} blocks, const ${long} given,
-    ${x.parameter()}, const ${long} x_start, const ${long} x_row, const ${long} x_col,
-    ${p.const_pointer.format(long)}from, ${p.pointer.format(long)}to)
+${p.kernel.format(threads)} ${head()}
 {
 % for i, word in enumerate(words):
     ${p.shared} ${word} best${i}[${threads}];

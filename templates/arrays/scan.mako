@@ -8,18 +8,13 @@
 <%
     p, long = w.platform, w.platform.index
     x, result, total = (Elements(w, name, dtype) for name in ("x", "out", "total"))
-    totals = total.parameter(const=False) if dtype else w.planes("total", const=False, compute=True)
     names = {"T": x.type, "U": number(p, "uint64")}
 
     def step(a, b):
         return text.format(a, b, **names) if dtype else f"{w.function(networks['step'])}({a}, {b})"
 %>
 ${arithmetic(w, list(networks.values()))}
-${p.kernel.format(threads)} scan_chunks(
-    const ${long} rows, const ${long} k, const ${long} chunks,
-    ${x.parameter()}, const ${long} x_start, const ${long} x_row, const ${long} x_col,
-    ${result.parameter(const=False)}, const ${long} out_start, const ${long} out_row, const ${long} out_col,
-    ${totals})
+${p.kernel.format(threads)} ${head("scan_chunks")}
 {
     const ${long} id = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     const ${long} row = id / chunks;
@@ -53,10 +48,7 @@ ${p.kernel.format(threads)} scan_chunks(
 }
 
 /* the running totals of the chunks before each but a row's first are combined with its elements */
-${p.kernel.format(threads)} scan_carry(
-    const ${long} n, const ${long} k, const ${long} chunks,
-    ${result.parameter(const=False)}, const ${long} out_start, const ${long} out_row, const ${long} out_col,
-    ${totals})
+${p.kernel.format(threads)} ${head("scan_carry")}
 {
     const ${long} i = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (i >= n)

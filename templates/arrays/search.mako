@@ -1,10 +1,10 @@
 ## Where elements would stand among sorted ones.
 ## networks["compare"] of values; dtype of plain numbers; right, rank, threads
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/arrays/axes.mako" import="sizes, element"/>
+<%namespace file="/arrays/axes.mako" import="element"/>
 <%namespace file="/arrays/before.mako" import="before"/>
 <%!
-    from portmp.codegen.elements import Elements, at, ordering, strides
+    from portmp.codegen.elements import Elements, at, ordering
 %>
 <%
     p, long = w.platform, w.platform.index
@@ -12,11 +12,7 @@
 %>
 ${arithmetic(w, list(networks.values()))}
 ${before(w, networks, dtype)}
-${p.kernel.format(threads)} ${name}(
-${sizes(w, rank)}\
-    ${x.parameter()}, ${strides(long, "x", rank)},
-    ${sorted_.parameter()}, const ${long} sorted_start, const ${long} sorted_step, const ${long} count,
-    ${p.pointer.format(long)}out0, ${strides(long, "out", rank)})
+${p.kernel.format(threads)} ${head()}
 {
 ${element(w, rank, threads)}\
     const ${long} from = ${at("x", rank)};

@@ -1,14 +1,14 @@
 ## Values of a format to integers, toward zero: those beyond the ends become the ends, NaN becomes 0.
 ## networks["copy"], target: dtype, lowest, highest (of the dtype), rank, threads
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/arrays/axes.mako" import="sizes, element"/>
+<%namespace file="/arrays/axes.mako" import="element"/>
 <%!
-    from portmp.codegen.elements import Elements, at, number, strides, wide
+    from portmp.codegen.elements import Elements, at, number, wide
 %>
 <%
     p = w.platform
     long, unsigned, wanted = p.index, number(p, "uint64"), number(p, wide(target))
-    x, result = Elements(w, "x"), Elements(w, "out", target)
+    x = Elements(w, "x")
     top = 2.0**64 if wide(target) == "uint64" else 2.0**63
     ends = {"highest": f"{highest}u{'ll' if long == 'long long' else 'l'}" if top == 2.0**64 else f"{highest}",
             "lowest": f"({long}){lowest + 1} - 1" if lowest else "0"}
@@ -63,12 +63,9 @@ ${p.function} ${wanted} truncated_${target}(const ${w.value} x)
 % endif
 }
 
-${p.kernel.format(threads)} ${name}(
-${sizes(w, rank)}\
-    ${x.parameter()}, ${strides(p.index, "x", rank)},
-    ${result.parameter(const=False)}, ${strides(p.index, "out", rank)})
+${p.kernel.format(threads)} ${head()}
 {
 ${element(w, rank, threads)}\
     const ${p.index} from = ${at("x", rank)};
-    out0[${at("out", rank)}] = (${result.type})truncated_${target}(${x.load("from")});
+    out0[${at("out", rank)}] = (${number(p, target)})truncated_${target}(${x.load("from")});
 }

@@ -14,8 +14,7 @@
 %>
 ${arithmetic(w, [operator])}
 /* y[i] = a x[i] + y[i] for n elements of ${form.itemsize} bytes */
-${p.kernel.format(threads)} ${name}(
-    const ${p.index} n, ${w.scalars("a")}, ${p.const_pointer.format(word)}x, ${p.pointer.format(word)}y)
+${p.kernel.format(threads)} ${head()}
 {
     const ${p.index} i = (${p.index})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (i >= n)

@@ -7,11 +7,7 @@
 %>
 ${arithmetic(w, [step, finish])}
 /* one thread a row of n, k columns; neighbouring threads read neighbouring elements of a column */
-${p.kernel.format(threads)} ${name}(
-    const ${long} n, const ${long} k,
-    ${w.planes("a", const=True)}, const ${long} a_start,
-    ${w.planes("x", const=True)}, const ${long} x_start,
-    ${w.planes("y", const=False)})
+${p.kernel.format(threads)} ${head()}
 {
     const ${long} i = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (i >= n)

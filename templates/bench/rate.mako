@@ -4,8 +4,7 @@
 <% p = w.platform %>
 ${arithmetic(w, [])}
 /* ${chains} independent chains a work-item, ${steps} steps of each in an iteration */
-${p.kernel.format(threads)} ${name}(
-    const int iterations, const ${w.scalar} scale, const ${w.scalar} shift, ${p.pointer.format(w.scalar)}out)
+${p.kernel.format(threads)} ${head()}
 {
     const ${w.word} a = ${w.splat("scale")}, b = ${w.splat("shift")};
     ${w.word} x[${chains}];

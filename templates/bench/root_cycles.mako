@@ -4,9 +4,7 @@
 <% p = w.platform %>
 ${arithmetic(w, list(networks.values()))}
 /* one warp, ${steps} steps of its chain in an iteration */
-${p.kernel.format(threads)} ${name}(
-    const int iterations, const ${w.scalar} start, const ${w.scalar} scale, const ${w.scalar} shift,
-    ${p.pointer.format(w.scalar)}out, ${p.pointer.format(p.index)}cycles)
+${p.kernel.format(threads)} ${head()}
 {
     ${w.word} x = start;
 % if p.clock:

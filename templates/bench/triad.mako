@@ -4,9 +4,7 @@
 <% p = w.platform %>
 ${arithmetic(w, [])}
 /* a work-item takes that many neighbouring vectors of ${w.width} words */
-${p.kernel.format(1)} ${name}(
-    const ${p.index} vectors, const ${w.scalar} scale,
-    ${p.const_pointer.format(w.word)}x, ${p.const_pointer.format(w.word)}y, ${p.pointer.format(w.word)}out)
+${p.kernel.format(1)} ${head()}
 {
     const ${p.index} first = (${p.index})${p.axis(p.group_id, 0)} * vectors;
     const ${w.word} factor = ${w.splat("scale")};

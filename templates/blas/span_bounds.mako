@@ -12,12 +12,7 @@
 %>
 ${arithmetic(w, list(networks.values()))}
 /* a block computes ${down * rows} x ${across * columns} bounds; a thread ${rows} x ${columns}, of columns ${across} apart */
-${p.kernel.format(threads)} ${name}(
-    const ${long} m, const ${long} n, const int spans,
-    ${w.planes("x", const=True)}, const ${long} x_start, const ${long} x_pitch, const ${long} x_batch,
-    ${w.planes("y", const=True)}, const ${long} y_start, const ${long} y_pitch, const ${long} y_batch,
-    ${w.planes("bounds", const=False)}, const ${long} bounds_start,
-    ${w.scalars("total")}, ${w.scalars("alpha")}, ${w.scalars("unit")}, ${w.scalars("least")})
+${p.kernel.format(threads)} ${head()}
 {
     const ${long} tiles_m = (m + ${down * rows - 1}) / ${down * rows}, tiles_n = (n + ${across * columns - 1}) / ${across * columns};
     const ${long} tile = (${long})${p.axis(p.group_id, 0)};

@@ -14,12 +14,7 @@
 ${arithmetic(w, list(networks.values()))}
 ${anywhere(w)}
 /* a block computes ${height} x ${columns} bounds */
-${p.kernel_of(1)} ${name}(
-    const ${long} m, const ${long} n, const int spans,
-    ${v.planes("x", const=True)}, const ${long} x_start, const ${long} x_pitch, const ${long} x_batch,
-    ${v.planes("y", const=True)}, const ${long} y_start, const ${long} y_pitch, const ${long} y_batch,
-    ${v.planes("bounds", const=False)}, const ${long} bounds_start,
-    ${", ".join(v.scalars(f"given_{number}_") for number in numbers)})
+${p.kernel_of(1)} ${head()}
 {
     const ${long} tiles_m = (m + ${height - 1}) / ${height}, tiles_n = (n + ${columns - 1}) / ${columns};
     const ${long} tile = (${long})${p.axis(p.group_id, 0)};
@@ -29,7 +24,7 @@ ${p.kernel_of(1)} ${name}(
     const int width = n - first_col < ${columns} ? (int)(n - first_col) : ${columns};
     const ${long} y_at = y_start + entry * y_batch + first_col;
 % for number in numbers:
-    const ${w.word} ${number} = ${w.splat(f"given_{number}_0")};
+    const ${w.word} ${number} = ${w.splat(f"{number}0")};
 % endfor
 
     for (${long} row = first; row < last; row += ${rows}) {

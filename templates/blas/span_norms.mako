@@ -3,7 +3,6 @@
 ## unit: which they are multiplied by, total: of all of a span, small, least: numbers, multiples: of a's
 ## and of b's limbs that an entry is made of, if not of the first alone
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace file="/blas/span_entries.mako" import="chosen, size"/>
 <%
     p, long = w.platform, w.platform.index
@@ -18,13 +17,7 @@
 %>
 ${arithmetic(w, list(networks.values()))}
 /* for each matrix and span as many norms as a pitch says, zeros' where there is no row */
-${p.kernel.format(threads)} ${name}(
-    const ${long} m, const ${long} n, const ${long} k, const ${long} a_blocks,
-    const int a_across, const int b_across,
-${matrix(w, "a")}\
-${matrix(w, "b")}\
-    ${w.planes("out", const=False)}, const ${long} b_out,
-    const ${long} a_pitch, const ${long} b_pitch)
+${p.kernel.format(threads)} ${head()}
 {
     ${p.shared} ${w.scalar} sizes[${threads}], sums[${threads}];
     const ${long} group = (${long})${p.axis(p.group_id, 0)};

@@ -4,7 +4,6 @@
 ## turns, total: all of a span, small, least: numbers, rows: of a block, multiples: of a's and of b's limbs
 ## that an entry is made of, if not of the first alone
 <%namespace file="/arithmetic/arithmetic.mako" import="anywhere, arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace file="/blas/span_entries.mako" import="chosen, size"/>
 <%!
     from portmp.definition import halvings
@@ -36,13 +35,7 @@ ${arithmetic(v, [networks["fma"]])}
 % endif
 ${anywhere(w)}
 /* for each matrix and span as many norms as a pitch says, zeros' where there is no row */
-${p.kernel_of(1)} ${name}(
-    const ${long} m, const ${long} n, const ${long} k, const ${long} a_blocks,
-    const int a_across, const int b_across,
-${matrix(v, "a")}\
-${matrix(v, "b")}\
-    ${v.planes("out", const=False)}, const ${long} b_out,
-    const ${long} a_pitch, const ${long} b_pitch)
+${p.kernel_of(1)} ${head()}
 {
     ${p.shared} ${w.word} sizes[${span * vectors}];
     const ${w.scalar} weights[${len(weights)}] = {${", ".join(map(v.literal, weights))}};

@@ -19,17 +19,7 @@ ${arithmetic(w, [], gates=["two_sum", *(["two_prod"] if product else [])] if hel
 ${words(w, accumulator.factors, held)}
 /* accumulators begin so far apart, their digits follow each other by steps;
    element first + item % count of m x n, every parts-th of its k terms from item / count on */
-${p.kernel.format(threads)} ${name}(
-    const ${long} n, const ${long} k, const ${long} first, const ${long} count, const ${long} parts,
-    ${w.planes("a", const=True)}, const ${long} a_start, const ${long} a_row, const ${long} a_col,
-% if product:
-    ${w.planes("b", const=True)}, const ${long} b_start, const ${long} b_row, const ${long} b_col,
-% endif
-% if addend:
-    ${w.planes("c", const=True)}, const ${long} c_start, const ${long} c_row, const ${long} c_col,
-    ${w.scalars("beta")},
-% endif
-    ${p.pointer.format(long)}work, const ${long} apart, const ${long} step)
+${p.kernel.format(threads)} ${head()}
 {
     const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     const ${long} items = count * parts;

@@ -2,10 +2,7 @@
 ## w: Writer, planes: integers of an accumulator, threads
 <% p, long = w.platform, w.platform.index %>
 /* of count elements' parts every fewer-th becomes one */
-${p.kernel.format(threads)} ${name}(
-    const ${long} count, const ${long} parts, const ${long} fewer,
-    ${p.const_pointer.format(long)}work, const ${long} apart, const ${long} step,
-    ${p.pointer.format(long)}sums, const ${long} sums_apart, const ${long} sums_step)
+${p.kernel.format(threads)} ${head()}
 {
     const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     const ${long} kept = count * fewer;

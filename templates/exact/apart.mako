@@ -24,11 +24,7 @@ ${p.function} ${w.scalar} next_up(const ${w.scalar} x)
 
 % endif
 /* element first + item of m x n */
-${p.kernel.format(threads)} ${name}(
-    const ${long} n, const ${long} first, const ${long} count,
-    ${work}work, const ${long} apart, const ${long} step,
-    ${w.planes("z", const=True)}, const ${long} z_start, const ${long} z_row, const ${long} z_col,
-    ${p.pointer.format(w.scalar)}out, const ${long} out_start, const ${long} out_row, const ${long} out_col)
+${p.kernel.format(threads)} ${head()}
 {
     const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (item >= count)

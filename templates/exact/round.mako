@@ -11,10 +11,7 @@
 ${arithmetic(w, [])}
 ${rounded(w, accumulator)}
 /* element first + item of m x n */
-${p.kernel.format(threads)} ${name}(
-    const ${long} n, const ${long} first, const ${long} count,
-    ${work}work, const ${long} apart, const ${long} step,
-    ${w.planes("out", const=False)}, const ${long} out_start, const ${long} out_row, const ${long} out_col)
+${p.kernel.format(threads)} ${head()}
 {
     const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (item >= count)

@@ -10,15 +10,7 @@
 ${arithmetic(w, [])}
 ${words(w, accumulator.factors)}
 /* element first + item of m x n */
-${p.kernel.format(threads)} ${name}(
-    const ${long} n, const ${long} first, const ${long} count,
-    ${w.scalars("alpha")},
-% if addend:
-    ${w.planes("c", const=True)}, const ${long} c_start, const ${long} c_row, const ${long} c_col,
-    ${w.scalars("beta")},
-% endif
-    ${p.pointer.format(long)}sums, const ${long} sums_apart, const ${long} sums_step,
-    ${p.pointer.format(long)}work, const ${long} apart, const ${long} step)
+${p.kernel.format(threads)} ${head()}
 {
     const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (item >= count)

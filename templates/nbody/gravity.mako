@@ -15,19 +15,7 @@
 %>
 ${arithmetic(w, list(networks.values()))}
 /* ${count} target${"s" if count > 1 else ""} a thread; sources in tiles of ${s.tile}, tiles in slabs of ${slab} */
-${p.kernel_of(s.threads)} ${name}(
-    const ${long} targets, const ${long} sources,
-    ${v.planes("target", const=True)}, const ${long} target_start, const ${long} target_row, const ${long} target_axis,
-    ${v.planes("source", const=True)}, const ${long} source_start,
-    ${v.scalars("softening")},
-% if distinct:
-    const ${long} self,
-% endif
-% if parts:
-    ${v.planes("part", const=False, compute=True)})
-% else:
-${target.results(v)}\
-% endif
+${p.kernel_of(s.threads)} ${head()}
 {
 ${tile.memory(bodies)}\
     const int thread = (int)${p.axis(p.local_id, 0)};

@@ -1,6 +1,6 @@
 ## Second half of gravity in parts: adds the slabs' sums of each target in order.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/nbody/gravity_target.mako" import="results, stored"/>
+<%namespace file="/nbody/gravity_target.mako" import="stored"/>
 <%
     p, long = w.platform, w.platform.index
     forces, potential = "acceleration" in wanted, "potential" in wanted
@@ -8,10 +8,7 @@
 %>
 ${arithmetic(w, [networks["add"]])}
 /* one target a work-item: slabs ascending */
-${p.kernel.format(threads)} ${name}(
-    const ${long} targets, const ${long} slabs,
-    ${w.planes("part", const=True, compute=True)},
-${results(w)}\
+${p.kernel.format(threads)} ${head()}
 {
     const ${long} i = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (i >= targets)

@@ -1,17 +1,6 @@
 ## A thread's targets of gravity, from what is read of them to their sums in memory.
 ## s: the schedule, layout: its targets, networks: by role, wanted: acceleration, potential or both
 
-## The parameters that results go to.
-<%def name="results(v)">\
-<% long, more = v.platform.index, "potential" in wanted %>\
-% if "acceleration" in wanted:
-    ${v.planes("out", const=False)}, const ${long} out_start, const ${long} out_row, const ${long} out_axis${"," if more else ")"}
-% endif
-% if more:
-    ${v.planes("pot", const=False)}, const ${long} pot_start, const ${long} pot_step)
-% endif
-</%def>
-
 ## Coordinates, and sums: of a slab so far, and of all.
 <%def name="declared()">\
 % for axis in "xyz":

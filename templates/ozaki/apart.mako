@@ -11,21 +11,13 @@
     p, long, double = w.platform, w.platform.index, w.double
     places = range(count)
     top = places[-1]
-    number = f"const {long} "
 %>
 ${arithmetic(w, [])}
 ${arithmetic(double, [])}
 ${power_of_two(double)}
 /* cut, known, lost: what is bounded: what operands were cut off, in the integers' unit; all, in that of
    2^(the exponents' sum); what may underflow */
-${p.kernel_of(threads, resident)} ${name}(
-    ${number}m, ${number}n, ${number}stride, ${number}row_stride,
-    ${p.const_pointer.format("int")}products, ${p.const_pointer.format(p.int8)}results,
-    ${p.const_pointer.format("int")}a_exponents, ${number}a_first,
-    ${p.const_pointer.format("int")}b_exponents, ${number}b_first,
-    ${p.const_pointer.format(w.scalar)}z, ${number}z_start, ${number}z_row, ${number}z_col,
-    ${p.pointer.format(w.scalar)}out, ${number}out_start, ${number}out_row, ${number}out_col,
-    const double cut, const double known, const double lost, const int least, const int most)
+${p.kernel_of(threads, resident)} ${head()}
 {
     const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     const ${long} items = (n + ${each - 1}) / ${each};

@@ -7,13 +7,12 @@
 <%
     p, cut = w.platform, integers
     bytes_ = word == "int8"
-    kind = {"int8": "unsigned", "float32": "float", "float64": "double"}[word]
     half = 1 << (cut.width - 1)
 %>
 % if word == "float64":
 ${double_from_int(w.double)}
 % endif
-<%rows:operand kind="${kind}">
+<%rows:operand>
     out += (row * ${cut.count} * depth_padded + col)${" / 4" if bytes_ else ""};
 % for t in range(cut.count):
 <% place = t if reverse else cut.count - 1 - t %>

@@ -11,13 +11,7 @@
 <% p, long = w.platform, w.platform.index %>
 <% double = w.format.planes[0] == "float64" %>
 <% exponent = f"({w.bits('high_word', 'x')} >> 20) & 0x7ff" if double else f"({w.bits('as_int', 'x')} >> 23) & 0xff" %>
-% if p.prologue and w.first("prologue"):
-${p.prologue}
-% endif
-${p.kernel.format(threads)} ${name}(
-    const ${long} rows, const ${long} columns, const ${long} slab,
-    ${p.const_pointer.format(w.scalar)}a0, const ${long} a_start, const ${long} a_row, const ${long} a_col,
-    ${", ".join(p.pointer.format("int") + f"{one}_found" for one in names)})
+${p.kernel.format(threads)} ${head()}
 {
     ${p.shared} int ${", ".join(f"{one}s[{threads}]" for one in names)};
     const int thread = (int)${p.axis(p.local_id, 0)};
@@ -66,8 +60,7 @@ ${p.kernel.format(threads)} ${name}(
 }
 
 /* the largest of the slabs in the place of the first, and the least alike */
-${p.kernel.format(threads)} ${name}_combine(
-    const ${long} rows, const ${long} slabs, ${", ".join(p.pointer.format("int") + f"{one}_found" for one in names)})
+${p.kernel.format(threads)} ${head(f"{name}_combine")}
 {
     const ${long} row = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (row >= rows)

@@ -4,12 +4,11 @@
 <%
     p, long = w.platform, w.platform.index
     kind = {"int8": "int", "float32": "float", "float64": "double"}[word]
-    layout = ("depth", "length", "stride")
     width, half = slices.width, 1 << (slices.width - 1)
     last = slices.digits - 1
     weight = slices.shift - 2 * slices.bits
 %>
-<%sums:result layout="${layout}" kind="${kind}" count="${slices.digits}" base="${slices.base}" weight="${weight}">
+<%sums:result count="${slices.digits}" base="${slices.base}" weight="${weight}">
         ${p.const_pointer.format(kind)}found = products + row * row_stride + first;
         ${long} carry = 0, high, digit, sum;
 % for t in range(slices.digits):

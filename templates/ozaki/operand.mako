@@ -2,8 +2,8 @@
 ## The body finds x0, x1 ...: the 32-bit words of four integers with their bias, and row, col.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/ozaki/integers.mako" import="power_of_two"/>
-<%def name="operand(kind, across=False)">
-## kind: the type that is written. w: Writer, integers: how many bits, and the bias; tiled: whether a
+<%def name="operand(across=False)">
+## w: Writer, integers: how many bits, and the bias; tiled: whether a
 ## block turns a tile whose rows are neighbours in memory; across: whether columns have exponents too.
 <%
     p, long = w.platform, w.platform.index
@@ -15,14 +15,7 @@
 %>
 ${arithmetic(double, [])}
 ${power_of_two(double)}
-${p.kernel.format(threads)} ${name}(
-    const ${long} rows, const ${long} depth, const ${long} rows_padded, const ${long} depth_padded,
-    ${w.planes("a", const=True)}, const ${long} a_start, const ${long} a_row, const ${long} a_col,
-    ${p.const_pointer.format("int")}exponents, const ${long} exponents_start,
-% if across:
-    ${p.const_pointer.format("int")}others, const ${long} others_start,
-% endif
-    ${p.pointer.format(kind)}out)
+${p.kernel.format(threads)} ${head()}
 {
     const int thread = (int)${p.axis(p.local_id, 0)};
 % if tiled:

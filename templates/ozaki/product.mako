@@ -7,16 +7,9 @@
     step = 8  ## words of four bytes a tile is deep
     threads = threads_side * threads_side
 %>
-% if p.prologue and w.first("prologue"):
-${p.prologue}
-% endif
 ${dot4(w, True)}
 /* ${side} x ${side} results a block, one matrix of each batch in the second axis */
-${p.kernel.format(threads)} ${name}(
-    const ${long} m, const ${long} n, const ${long} words,
-    ${p.const_pointer.format("int")}a, const ${long} a_start, const ${long} a_row, const ${long} a_batch,
-    ${p.const_pointer.format("int")}b, const ${long} b_start, const ${long} b_row, const ${long} b_batch,
-    ${p.pointer.format("int")}c, const ${long} c_start, const ${long} c_row, const ${long} c_batch)
+${p.kernel.format(threads)} ${head()}
 {
     ${p.shared} int a_tile[${side} * ${step + 1}], b_tile[${side} * ${step + 1}];
     const int thread = (int)${p.axis(p.local_id, 0)};

@@ -10,11 +10,7 @@
 %>
 ${arithmetic(w1, [])}
 /* ${tile} x ${tile} results a block, one matrix of each batch in the second axis */
-${p.kernel.format(1)} ${name}(
-    const ${long} m, const ${long} n, const ${long} words,
-    ${p.const_pointer.format(p.int8)}a, const ${long} a_start, const ${long} a_row, const ${long} a_batch,
-    ${p.const_pointer.format(p.int8)}b, const ${long} b_start, const ${long} b_row, const ${long} b_batch,
-    ${p.pointer.format("int")}c, const ${long} c_start, const ${long} c_row, const ${long} c_batch)
+${p.kernel.format(1)} ${head()}
 {
     const ${long} across = (n + ${tile - 1}) / ${tile}, depth = 4 * words;
     const ${long} top = (${long})${p.axis(p.group_id, 0)} / across * ${tile};

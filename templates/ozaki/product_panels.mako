@@ -10,11 +10,7 @@
 %>
 ${arithmetic(w, [])}
 /* ${down} x ${across} results a block, one matrix of each batch in the second axis */
-${p.kernel.format(1)} ${name}(
-    const ${long} m, const ${long} n, const ${long} depth,
-    ${p.const_pointer.format(v.word)}a, const ${long} a_start, const ${long} a_row, const ${long} a_batch,
-    ${p.const_pointer.format(v.word)}b, const ${long} b_start, const ${long} b_row, const ${long} b_batch,
-    ${p.pointer.format(v.word)}c, const ${long} c_start, const ${long} c_row, const ${long} c_batch)
+${p.kernel.format(1)} ${head()}
 {
     ${p.shared} ${w.word} packed[${steps * across // lanes}];
     ${w.word} held[${down * across // lanes}];

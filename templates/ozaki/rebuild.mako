@@ -15,7 +15,6 @@
     double = w.double
     groups = system.groups
     total = places(system.product)
-    layout = ("parts", "stride", "part_stride")
     vectors = each > 1 and w.memory_vectors
     kind = p.const_pointer.format(f"int{each}" if vectors else "int")
     step = f"unsigned {long}"
@@ -104,7 +103,7 @@ ${places_.digits(double, "whole[e]", lambda t: f"p{t}[e]", lambda t: f"s{t}[e]",
 ${digits_of_sums()}
 </%ends:apart>
 % else:
-<%sums:result layout="${layout}" kind="int" count="${system.digits}" base="${2 * PLACE}" weight="${-2 * system.bits}" each="${each}" resident="${resident}">
+<%sums:result count="${system.digits}" base="${2 * PLACE}" weight="${-2 * system.bits}" each="${each}" resident="${resident}">
 ${digits_of_sums()}
 </%sums:result>
 % endif

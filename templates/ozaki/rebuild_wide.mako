@@ -13,7 +13,6 @@
     words, digits, steps = range(doubles), range(system.digits), range(system.places)
     rounding = double.literal(6755399441055744.0)  ## 1.5 2^52: a sum with it is rounded to an integer
     row = len(steps) + 2
-    layout = ("parts", "stride", "part_stride")
 
     def others(i):
         return double.splat(f"rebuild_wide_others[{row} * l + {i}]")
@@ -38,18 +37,7 @@ ${p.constant} double rebuild_wide_others[${row * system.count}] = {
     ${", ".join(map(v.double.literal, [1 / m, m, *in_places(system.product // m)]))},
 % endfor
 };
-${p.kernel_of(threads)} ${name}(
-    const ${long} m, const ${long} n, const ${long} k,
-    ${", ".join(f"const {long} {one}" for one in layout)}, const ${long} row_stride,
-    ${p.const_pointer.format("double")}products,
-    ${p.const_pointer.format("int")}a_exponents, const ${long} a_first,
-    ${p.const_pointer.format("int")}b_exponents, const ${long} b_first,
-    ${v.planes("a", const=True)}, const ${long} a_start, const ${long} a_row, const ${long} a_col,
-    ${v.planes("b", const=True)}, const ${long} b_start, const ${long} b_row, const ${long} b_col,
-    ${v.planes("c", const=True)}, const ${long} c_start, const ${long} c_row, const ${long} c_col,
-    ${v.planes("out", const=False)}, const ${long} out_start, const ${long} out_row, const ${long} out_col,
-    ${v.scalars("alpha")}, ${v.scalars("beta")},
-    const int alpha_is_one, const int beta_kind)
+${p.kernel_of(threads)} ${head()}
 {
     const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     const ${long} items = (n + ${each - 1}) / ${each};

@@ -42,7 +42,7 @@ ${p.constant} float ${name}_moduli[${2 * system.count}] = {
     ${single.literal(m)}, ${single.literal(f32(1 / m))},
 % endfor
 };
-<%rows:operand kind="unsigned" across="${across}">
+<%rows:operand across="${across}">
     out += (row * depth_padded + col) / 4;
     ${p.unrolled_by(w.table_steps)}
     for (int l = 0; l < ${system.count}; ++l) {

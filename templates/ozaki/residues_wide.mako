@@ -26,7 +26,7 @@ ${p.constant} double ${table}_weights[${row * system.count}] = {
     ${", ".join(map(w.double.literal, [*system.weights(m, factor), system.unbias(m, factor), m, 1 / m]))},
 % endfor
 };
-<%rows:operand kind="double">
+<%rows:operand>
     ${many.word} ${", ".join(f"part{h}[{len(vectors)}]" for h in parts)};
     out += row * depth_padded + col;
     ${p.unroll}

@@ -6,9 +6,8 @@
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%namespace file="/ozaki/integers.mako" import="exact_sums, power_of_two, value_of_words, words_of_digits"/>
-<%def name="result(layout, kind, count, base, weight, each=1, resident=1)">
-## layout: names of what the host says of the sums' places, kind: their type; count: digits of base
-## 2^base; weight: the digits' unit is 2^weight times the product of the rows' powers of two; each:
+<%def name="result(count, base, weight, each=1, resident=1)">
+## count: digits of base 2^base; weight: the digits' unit is 2^weight times the product of the rows' powers of two; each:
 ## elements of a work-item; resident: blocks that a compute unit must hold.
 <%
     p, long = w.platform, w.platform.index
@@ -20,18 +19,7 @@ ${arithmetic(double, [])}
 ${exact_sums(double)}
 ${power_of_two(double)}
 ${leading_chain(w, slab)}
-${p.kernel_of(threads, resident)} ${name}(
-    const ${long} m, const ${long} n, const ${long} k,
-    ${", ".join(f"const {long} {one}" for one in layout)}, const ${long} row_stride,
-    ${p.const_pointer.format(kind)}products,
-    ${p.const_pointer.format("int")}a_exponents, const ${long} a_first,
-    ${p.const_pointer.format("int")}b_exponents, const ${long} b_first,
-    ${w.planes("a", const=True)}, const ${long} a_start, const ${long} a_row, const ${long} a_col,
-    ${w.planes("b", const=True)}, const ${long} b_start, const ${long} b_row, const ${long} b_col,
-    ${w.planes("c", const=True)}, const ${long} c_start, const ${long} c_row, const ${long} c_col,
-    ${w.planes("out", const=False)}, const ${long} out_start, const ${long} out_row, const ${long} out_col,
-    ${w.scalars("alpha")}, ${w.scalars("beta")},
-    const int alpha_is_one, const int beta_kind)
+${p.kernel_of(threads, resident)} ${head()}
 {
     const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     const ${long} items = (n + ${each - 1}) / ${each};

@@ -8,9 +8,7 @@
 %>
 ${arithmetic(w, [networks["add"]])}
 /* the bits of each element above a constant of its row, and the element without them */
-${p.kernel.format(threads)} split2021_slice(
-    const ${long} count, const ${long} columns, const int above,
-    ${p.const_pointer.format("int")}exponents, ${w.planes("a", const=False)}, ${p.pointer.format("float")}out)
+${p.kernel.format(threads)} ${head("split2021_slice")}
 {
     const ${long} i = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     float large, slice;
@@ -29,8 +27,7 @@ ${p.kernel.format(threads)} split2021_slice(
 }
 
 /* one more product; the first one is the sum */
-${p.kernel.format(threads)} split2021_add(
-    const ${long} count, const int first, ${p.const_pointer.format("float")}product, ${w.planes("c", const=False)})
+${p.kernel.format(threads)} ${head("split2021_add")}
 {
     const ${long} i = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (i >= count)

@@ -10,13 +10,7 @@
 ${arithmetic(w, list(networks.values()))}
 ${anywhere(w)}
 /* n is a multiple of ${w.width} */
-${p.kernel.format(threads)} ${name}(
-    const ${p.index} n,
-    ${w.planes("x", const=True)}, ${w.planes("y", const=True)}, ${w.planes("z", const=True)},
-% for op in one_word:
-    ${p.pointer.format(w.scalar)}${op}0,
-% endfor
-    ${w.planes("sum", const=False)}, ${w.planes("product", const=False)})
+${p.kernel.format(threads)} ${head()}
 {
     const ${p.index} i = ${index};
     if (i >= n)

@@ -4,8 +4,7 @@
 <% p, long = w.platform, w.platform.index %>
 ${arithmetic(w, [networks["root"]])}
 /* all floats from 1 up to 4, times a scale, in the grid: roots of others are theirs, scaled */
-${p.kernel.format(threads)} ${name}(
-    const float scale, ${p.pointer.format("float")}wrong)
+${p.kernel.format(threads)} ${head()}
 {
     const int item = (int)${p.axis(p.group_id, 0)} * ${threads} + (int)${p.axis(p.local_id, 0)};
     int differing = 0;

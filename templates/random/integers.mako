@@ -13,13 +13,7 @@ ${philox(v)}
 % else:
 /* out[i] = low + floor(X span / 2^128), X the four words of block i; no span: 2^64 */
 % endif
-${p.kernel.format(threads)} ${name}(
-    const ${p.index} n, const ${wide} block, const ${p.index} skipped,
-    const unsigned upper0, const unsigned upper1, const unsigned key0, const unsigned key1,
-% if not raw:
-    const ${wide} low, const unsigned span0, const unsigned span1,
-% endif
-    ${p.pointer.format(kind)}out0, const ${p.index} out_start)
+${p.kernel.format(threads)} ${head()}
 {
     const ${p.index} item = (${p.index})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
 % if raw:

@@ -25,10 +25,7 @@
 ${arithmetic(w, list(networks.values()))}
 ${philox(v)}
 /* out[i] for all n elements, of which the first ${f"{count} are a block's, less those that are skipped" if count > 1 else "is the first block's"} */
-${p.kernel.format(threads)} ${name}(
-    const ${p.index} n, const ${wide} block, const ${p.index} skipped,
-    const unsigned upper0, const unsigned upper1, const unsigned key0, const unsigned key1,
-    ${v.planes("out", const=False)}, const ${p.index} out_start)
+${p.kernel.format(threads)} ${head()}
 {
     const ${p.index} item = ((${p.index})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)}) * ${lanes};
     if (item * ${count} - skipped >= n)

@@ -9,7 +9,6 @@ becomes 0.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -18,11 +17,11 @@ import numpy as np
 
 from portmp import formats
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import vector
 from portmp.formats import Format
-from portmp.routines import base, elementwise, moves, plain
+from portmp.routines import axes, base, elementwise, moves, plain
 from portmp.routines.conversions import reference
-from portmp.routines.plain.launch import planned
-from portmp.runtime import launch, program
+from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
 
 THREADS = 256
@@ -82,8 +81,16 @@ def between_spec(source: str, target: str, rank: int, threads: int) -> KernelSpe
     """The kernel that rounds values of one format to another; it computes in the longer words."""
     both = {"x": formats.get(source), "out": formats.get(target)}
     word = max(form.word for form in both.values())
-    path = "arrays/between.mako"
-    return spec("between", path, formats.get(word), {}, stored=both, rank=rank, threads=threads)
+    return spec(
+        "between",
+        "arrays/between.mako",
+        formats.get(word),
+        {},
+        stored=both,
+        takes=[*axes.taken(rank), vector("x", rank), vector("out", rank, const=False)],
+        rank=rank,
+        threads=threads,
+    )
 
 
 @cache
@@ -92,7 +99,12 @@ def kernel_spec(template: str, form: str, rank: int, threads: int, **values: Any
     f = formats.get(form)
     roles = {"copy": f.operator("copy")}
     path = f"arrays/{template}.mako"
-    return spec(template, path, f, roles, rank=rank, threads=threads, **values)
+    x, out = ((values[n],) if n in values else () for n in ("source", "target"))
+    takes = [
+        *(*axes.taken(rank), vector("x", rank, plain=x)),
+        vector("out", rank, const=False, plain=out),
+    ]
+    return spec(template, path, f, roles, takes=takes, rank=rank, threads=threads, **values)
 
 
 def _run(
@@ -105,13 +117,11 @@ def _run(
         def by_kernel(x: View[Any], out: View[Any]) -> None:
             if not out.size:
                 return
-            sizes, (steps,), of_out = planned(out.place, (x.place,))
+            given = axes.walked(out, {"x": x})
             threads = base.threads(out.device, THREADS)
-            key = kernel_of(len(sizes), threads)
-            kernel = program.kernels(out.device, key)[key.name]
-            count = math.prod(sizes)
-            args = [count, *sizes[1:], *base.strided(x, *steps), *base.strided(out, *of_out)]
-            out.queue.launch(kernel, (base.blocks(count, threads), 1, 1), (threads, 1, 1), args)
+            key = kernel_of(given["out"].ndim, threads)
+            grid = (base.blocks(out.size, threads), 1, 1)
+            launch.run(out.queue, (key,), grid, (threads, 1, 1), given)
 
         def by_reference(x: View[Any], out: View[Any]) -> None:
             base.on_host(out, on_host, x)

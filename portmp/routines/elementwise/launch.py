@@ -186,25 +186,21 @@ class _Call:
         schedule = self.schedule or schedules.flat(
             formats.get(source) if source and not form.coded else form, out.device
         )
-        arrays = {i: o for i, o in enumerate(operands) if isinstance(o, Planes)}
-        sizes, strides = axes.collapsed(
-            out.shape, [o.broadcast_to(out.shape).strides for o in (out, *arrays.values())]
-        )
-        dense = dense_strides(sizes)
-        told = dict(zip(arrays, strides[1:], strict=True))
+        given = axes.walked(out, dict(zip(NAMES, operands, strict=False)))
+        target = given["out"]
+        dense = dense_strides(target.shape)
+        told = [given[name] for name, _ in zip(NAMES, operands, strict=False)]
         access = tuple(
-            "value" if i not in arrays else "contiguous" if told[i] == dense else "strided"
-            for i in range(len(operands))
+            ("contiguous" if o.strides == dense else "strided")
+            if isinstance(o, Planes)
+            else "value"
+            for o in told
         )
-        starts = [out.start, *(o.start for o in arrays.values())]
+        starts = [o.start for o in (target, *told) if isinstance(o, Planes)]
         coded = any(formats.get(name).coded for name in (form.name, source) if name)
         threads = base.threads(out.device, THREADS)
-        s = fitted(schedule, self.test or self.op, coded, access, strides[0], starts, threads)
-        key = kernel_spec(form.name, self.op, access, len(sizes), s, source, self.test)
-        given: dict[str, Any] = dict(axes.lengths(sizes))
-        given["out"] = out.view(sizes, strides[0], out.start)
-        for i, (name, operand) in enumerate(zip(NAMES, operands, strict=False)):
-            given[name] = operand.view(sizes, told[i], operand.start) if i in arrays else operand
+        s = fitted(schedule, self.test or self.op, coded, access, target.strides, starts, threads)
+        key = kernel_spec(form.name, self.op, access, target.ndim, s, source, self.test)
         count = base.blocks(given["n"], s.threads * s.items * s.width * s.elements_per_access)
         launch.run(out.queue, (key,), (count, 1, 1), (s.threads, 1, 1), given)
 

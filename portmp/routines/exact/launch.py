@@ -9,19 +9,22 @@ that neither the number of work-items nor the order shows in the bits.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
 from portmp import formats
-from portmp.backends.base import Argument, Device, Kernel
+from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Index, Parameter, Scratch, Value
 from portmp.errors import ArgumentError
 from portmp.routines import base, reduce
 from portmp.routines.exact import accumulator, reference
 from portmp.routines.exact.accumulator import LongAccumulator
 from portmp.routines.gemm import launch as products
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 
 THREADS = 64
@@ -51,21 +54,35 @@ def compilation_unit(
     long = LongAccumulator(f.word, factors)
     ended = LongAccumulator(f.word, factors + scaled)
     name = "exact_product" if factors == 2 else "exact_sum"
+    n, first, count, parts = (Index(one) for one in ("n", "first", "count", "parts"))
+    operands = [Array(one, ("row", "col")) for one in "ab"[:factors]]
+    more = [Array("c", ("row", "col")), Value("beta")] if addend else []
+    work, sums = _places("work"), _places("sums")
     times = spec(
         f"{name}_times{'_and_more' if addend else ''}",
         "exact/scale.mako",
         f,
         {},
+        takes=[n, first, count, Value("alpha"), *more, *sums, *work],
         given=long,
         accumulator=ended,
         addend=addend,
         threads=threads,
     )
     addend = addend and not scaled
+    more = more if addend else []
+    out = Array("out", ("row", "col"), const=False)
     times_name = f"{name}{'_times' if scaled else ''}"
     if distances:
+        far = Array("out", ("row", "col"), const=False, plain=(f.word,), numbered=False)
         ending = spec(
-            f"{times_name}_apart", "exact/apart.mako", f, {}, accumulator=ended, threads=threads
+            f"{times_name}_apart",
+            "exact/apart.mako",
+            f,
+            {},
+            takes=[n, first, count, *work, Array("z", ("row", "col")), far],
+            accumulator=ended,
+            threads=threads,
         )
     else:
         ending = spec(
@@ -73,6 +90,7 @@ def compilation_unit(
             "exact/round.mako",
             f,
             {},
+            takes=[n, first, count, *work, out],
             accumulator=ended,
             places=accumulator.places(f),
             threads=threads,
@@ -83,15 +101,30 @@ def compilation_unit(
             "exact/accumulate.mako",
             f,
             {},
+            takes=[n, Index("k"), first, count, parts, *operands, *more, *work],
             accumulator=long,
             addend=addend,
             held=accumulator.HELD.get(f.word, 0) if f.limbs == 1 else 0,
             threads=threads,
         ),
-        spec(f"{name}_fold", "exact/add_up.mako", f, {}, planes=long.planes, threads=threads),
+        spec(
+            f"{name}_fold",
+            "exact/add_up.mako",
+            f,
+            {},
+            takes=[count, parts, Index("fewer"), *_places("work", const=True), *sums],
+            planes=long.planes,
+            threads=threads,
+        ),
         ending,
         *((times,) if scaled else ()),
     )
+
+
+def _places(name: str, const: bool = False) -> list[Parameter]:
+    """Accumulators: memory, how far apart they are there, and how far a digit is from the next."""
+    lead = "" if name == "work" else f"{name}_"
+    return [Scratch(name, "int64", const), Index(f"{lead}apart"), Index(f"{lead}step")]
 
 
 def gemm(
@@ -169,8 +202,8 @@ def over_rows(x: Planes) -> Planes:
     """The sum of each row of x (m, n), rounded once; shape (m,). Errors as of gemm."""
     out = allocate(x.format, (x.shape[0],), x.queue)
     if out.size:
-        _fill(x, None, None, None, _column(out))
-    _refuse_not_finite(_column(out))
+        _fill(x, None, None, None, base.column_of(out))
+    _refuse_not_finite(base.column_of(out))
     return out
 
 
@@ -178,12 +211,8 @@ def over_rows_apart(result: Planes, x: Planes) -> Planes:
     """How far *result* (m,) is from the sums of the rows of x (m, n), as of ``gemm_apart``."""
     out = allocate(formats.get(x.format.word), result.shape, x.queue)
     if out.size:
-        _fill(x, None, None, None, _column(out), None, _column(result))
+        _fill(x, None, None, None, base.column_of(out), None, base.column_of(result))
     return out
-
-
-def _column(x: Planes) -> Planes:
-    return x.view((*x.shape, 1), (*x.strides, 1), x.start)
 
 
 def _refuse_not_finite(out: Planes) -> None:
@@ -210,22 +239,23 @@ def _fill(
     result: Planes | None = None,
 ) -> None:
     """*out*: the sums, or words, how far *result* is from them."""
-    form = a.format
-    if not out.device.by_reference:
-        _launch(a, b, beta, c, out, alpha, result)
-    elif b is None:
-        base.on_host(out, partial(reference.over_rows, form), a, result)
-    else:
-        terms = a, b, beta if c else None, c, alpha, result
-        base.on_host(out, partial(reference.gemm, form), *terms)
+
+    def by_reference(*terms: Any) -> None:
+        if b is None:
+            base.on_host(out, partial(reference.over_rows, a.format), a, result)
+        else:
+            base.on_host(out, partial(reference.gemm, a.format), *terms)
+
+    terms: Any = a, b, beta if c else None, c, alpha, result
+    launch.do(terms, partial(_launch, out), by_reference)
 
 
 def _launch(
+    out: Planes,
     a: Planes,
     b: Planes | None,
     beta: base.ScalarLimbs | None,
     c: Planes | None,
-    out: Planes,
     alpha: base.ScalarLimbs | None,
     result: Planes | None,
 ) -> None:
@@ -234,55 +264,52 @@ def _launch(
     factors = 1 if b is None else 2
     how = factors, c is not None, threads, alpha is not None, result is not None
     specs = compilation_unit(form.name, *how)
-    kernels = program.kernels(device, *specs)
-    add, fold, ending, *scaling = (kernels[one.name] for one in specs)
+    add, fold, ending, *scaling = (one.name for one in specs)
     planes = LongAccumulator(form.word, factors).planes
     k, n = a.shape[1], out.shape[1]
     together, parts = shares(device, out.size, k)
     work = allocate_numbers("int64", (planes, together * parts), queue)
     spare = allocate_numbers("int64", (planes, together * base.blocks(parts, FOLDED)), queue)
 
-    def launch(kernel: Kernel, items: int, args: list[Argument]) -> None:
-        queue.launch(kernel, (base.blocks(items, threads), 1, 1), (threads, 1, 1), args)
+    def run(kernel: str, items: int, given: Mapping[str, Any]) -> None:
+        grid = (base.blocks(items, threads), 1, 1)
+        launch.run(queue, specs, grid, (threads, 1, 1), given, kernel)
 
-    operands: list[Argument] = base.strided(a, *a.strides)
-    if b is not None:
-        operands += base.strided(b, *b.strides)
-    more: list[Argument] = []
-    if c is not None and beta is not None:
-        more = [*base.strided(c, *c.strides), *beta]
+    operands: dict[str, Any] = {"a": a} if b is None else {"a": a, "b": b}
+    more = {} if c is None else {"c": c, "beta": beta}
+    ends = {"out": out} if result is None else {"z": result, "out": out}
     if alpha is None:
-        operands += more
+        operands |= more
     else:
         longer = LongAccumulator(form.word, factors + 1).planes
         product = allocate_numbers("int64", (longer, together), queue)
     for first in range(0, out.size, together):
         count = min(together, out.size - first)
         sums, other, left = work, spare, parts
-        terms: list[Argument] = [n, k, first, count, parts, *operands]
-        launch(add, count * parts, [*terms, *_placed(sums, count * left)])
+        which = {"n": n, "first": first, "count": count}
+        places = _placed(sums, count * left)
+        run(add, count * parts, {**which, "k": k, "parts": parts, **operands, **places})
         while left > 1:
             fewer = base.blocks(left, FOLDED)
-            places = [*_placed(sums, count * left), *_placed(other, count * fewer)]
-            launch(fold, planes * count * fewer, [count, left, fewer, *places])
+            places = _placed(sums, count * left) | _placed(other, count * fewer, "sums")
+            sizes = {"count": count, "parts": left, "fewer": fewer}
+            run(fold, planes * count * fewer, sizes | places)
             sums, other, left = other, sums, fewer
         if alpha is not None:
-            places = [*_placed(sums, count), *_placed(product, count)]
-            launch(scaling[0], count, [n, first, count, *alpha, *more, *places])
+            places = _placed(sums, count, "sums") | _placed(product, count)
+            run(scaling[0], count, {**which, "alpha": alpha, **more, **places})
             sums = product
-        ends = [v for v in (result, out) if v is not None]
-        ended = [argument for v in ends for argument in base.strided(v, *v.strides)]
-        launch(ending, count, [n, first, count, *_placed(sums, count), *ended])
+        run(ending, count, which | _placed(sums, count) | ends)
 
 
-def _placed(work: Numbers, accumulators: int) -> list[Argument]:
-    """Memory, how far apart accumulators begin there, and how far a digit is from the next.
+def _placed(work: Numbers, accumulators: int, name: str = "work") -> dict[str, Any]:
+    """The arguments for ``_places``.
 
     Neighbouring work-items of a GPU have neighbours in memory; a CPU's have each its own lines.
     """
-    if work.device.properties.kind == "cpu":
-        return [*work.buffers, work.shape[0], 1]
-    return [*work.buffers, 1, accumulators]
+    alone = work.device.properties.kind == "cpu"
+    steps = (work.shape[0], 1) if alone else (1, accumulators)
+    return dict(zip((p.name for p in _places(name)), (work, *steps), strict=True))
 
 
 def shares(device: Device, elements: int, k: int) -> tuple[int, int]:

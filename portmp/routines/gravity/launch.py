@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from functools import cache, lru_cache, partial
+from typing import Any
 
 import numpy as np
 
 from portmp import definition, formats
-from portmp.backends.base import Argument, Device
+from portmp.backends.base import Device
 from portmp.backends.host.runtime import HostDevice
 from portmp.codegen import platform
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Index, Value
 from portmp.errors import ArgumentError, OutOfMemory
 from portmp.formats import Format, convert
 from portmp.networks import gravity
@@ -26,7 +28,7 @@ from portmp.routines.gravity import schedule as schedules
 from portmp.routines.gravity.layout import Layout
 from portmp.routines.gravity.roles import steps
 from portmp.routines.gravity.schedule import NbodySchedule
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.base import check_class
@@ -89,11 +91,17 @@ def compilation_unit(
     nets = steps(f, root, guarded)
     words = ["gravity", "field" if len(wanted) > 1 else wanted[0]]
     words += ["parts"] * s.parts + [root] * (root != "exact")
+    own = [Index("self")] if distinct else []
+    outs = [Array("part", const=False, start=False, compute=True)] if s.parts else _outs(wanted)
     main = spec(
         "_".join(words),
         "nbody/gravity.mako",
         f,
         nets,
+        takes=[
+            *(Index("targets"), Index("sources"), Array("target", ("row", "axis"))),
+            *(Array("source"), Value("softening"), *own, *outs),
+        ],
         width=s.width,
         s=s,
         wanted=wanted,
@@ -106,12 +114,22 @@ def compilation_unit(
     return (main, _combine(f, wanted, threads)) if s.parts else (main,)
 
 
+def _outs(wanted: tuple[str, ...]) -> list[Array]:
+    """Where results go."""
+    known = {"acceleration": ("out", ("row", "axis")), "potential": ("pot", ("step",))}
+    return [Array(*known[one], const=False) for one in wanted]
+
+
 def _combine(form: Format, wanted: tuple[str, ...], threads: int) -> KernelSpec:
     return spec(
         "gravity_combine",
         "nbody/gravity_combine.mako",
         form,
         {"add": form.operator("add")},
+        takes=[
+            *(Index("targets"), Index("slabs"), Array("part", start=False, compute=True)),
+            *_outs(wanted),
+        ],
         threads=threads,
         wanted=wanted,
     )
@@ -167,13 +185,25 @@ def gravity_sum(
     *targets* (n, 3), *bodies* (m, 4): packed sources; *first* is the source that the first
     target is, the others follow; None where they are apart.
     """
-    form, device, n = targets.format, targets.device, targets.shape[0]
-    if not n:
+    if not targets.size:
         return
     check_class(schedule, NbodySchedule)
-    if device.by_reference:
-        _on_host(targets, bodies, eps2, acceleration, potential, first, root)
-        return
+    operands: Any = targets, bodies, eps2, acceleration, potential
+    by_kernels = partial(_launch, first, root, schedule)
+    launch.do(operands, by_kernels, partial(_on_host, first, root))
+
+
+def _launch(
+    first: int | None,
+    root: str,
+    schedule: NbodySchedule | None,
+    targets: Planes,
+    bodies: Planes,
+    eps2: base.ScalarLimbs,
+    acceleration: Planes | None,
+    potential: Planes | None,
+) -> None:
+    form, device, n = targets.format, targets.device, targets.shape[0]
     slabs = base.blocks(bodies.shape[0], definition.SLAB)
     if schedule is None:
         schedule = _usual(form, device, root, n, slabs)
@@ -190,39 +220,29 @@ def gravity_sum(
     distinct = first is not None
     threads = base.threads(device, COMBINE_THREADS)
     specs = compilation_unit(form.name, schedule, wanted, distinct, root, guarded, threads)
-    kernels = program.kernels(device, *specs)
-    outputs: list[Argument] = []
-    for planes in results.values():
-        if planes is not None:
-            outputs += base.strided(planes, *planes.strides)
-    args = [n, bodies.shape[0], *base.strided(targets, *targets.strides)]
-    args += [*base.strided(bodies), *eps2]
-    if distinct:
-        assert first is not None
-        args.append(first)
-    grid = base.blocks(n, schedule.threads * schedule.targets * schedule.width)
+    outs = {"out": acceleration, "pot": potential}
+    outs = {name: planes for name, planes in outs.items() if planes is not None}
+    given = {"targets": n, "sources": bodies.shape[0], "target": targets, "source": bodies}
+    given |= {"softening": eps2} | ({"self": first} if distinct else {})
+    blocks = base.blocks(n, schedule.threads * schedule.targets * schedule.width)
     block, queue = (schedule.threads, 1, 1), targets.queue
-    main = kernels[specs[0].name]
     if work is None:
-        queue.launch(main, (grid, 1, 1), block, [*args, *outputs])
+        launch.run(queue, specs, (blocks, 1, 1), block, {**given, **outs})
         return
-    queue.launch(main, (grid, slabs, 1), block, [*args, *work.buffers])
-    queue.launch(
-        kernels["gravity_combine"],
-        (base.blocks(n, threads), 1, 1),
-        (threads, 1, 1),
-        [n, slabs, *work.buffers, *outputs],
-    )
+    launch.run(queue, specs, (blocks, slabs, 1), block, {**given, "part": work})
+    given = {"targets": n, "slabs": slabs, "part": work, **outs}
+    grid = (base.blocks(n, threads), 1, 1)
+    launch.run(queue, specs, grid, (threads, 1, 1), given, "gravity_combine")
 
 
 def _on_host(
+    first: int | None,
+    root: str,
     targets: Planes,
     bodies: Planes,
     eps2: base.ScalarLimbs,
     acceleration: Planes | None,
     potential: Planes | None,
-    first: int | None,
-    root: str,
 ) -> None:
     """The same by the host reference."""
     results = {"acceleration": acceleration, "potential": potential}

@@ -7,7 +7,7 @@ of them stays: callers leave one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,16 +19,7 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import vector
 from portmp.routines import axes, base
 from portmp.runtime import launch, planes
-from portmp.runtime.planes import (
-    Numbers,
-    Place,
-    Planes,
-    View,
-    allocate,
-    allocate_numbers,
-    blank_like,
-    broadcast_strides,
-)
+from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers, blank_like
 
 THREADS = 256
 V = TypeVar("V", bound=View[Any])
@@ -143,24 +134,12 @@ def _launch(names: tuple[str, ...], indexed: str, *views: View[Any]) -> None:
     *operands, out = views
     if not out.size:
         return
-    sizes, strides = _planned(out.place, tuple([v.place for v in operands]))
+    given = axes.walked(out, dict(zip(names, operands, strict=True)))
     parts = tuple([_RAW[np.dtype(part).itemsize] for part in out.parts])
     threads = base.threads(out.device, THREADS)
-    key = kernel_spec(parts, names, indexed, len(sizes), threads)
-    given: dict[str, Any] = dict(axes.lengths(sizes))
-    for name, view, steps in zip((*names, "out"), views, strides, strict=True):
-        given[name] = view.view(sizes, steps, view.start)
+    key = kernel_spec(parts, names, indexed, given["out"].ndim, threads)
     grid = (base.blocks(given["n"], threads), 1, 1)
     launch.run(out.queue, (key,), grid, (threads, 1, 1), given)
-
-
-@lru_cache(maxsize=4096)
-def _planned(
-    out: Place, operands: tuple[Place, ...]
-) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    views = [broadcast_strides(p.shape, p.strides, out.shape) for p in operands]
-    sizes, strides = axes.collapsed(out.shape, [*views, out.strides])
-    return sizes, tuple(strides)
 
 
 # --- where the host computes --------------------------------------------------------------------

@@ -7,20 +7,19 @@ first of equals, or of the first NaN.
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
 from portmp import formats
-from portmp.backends.base import Argument
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Index, Parameter, Scratch, vector
 from portmp.errors import ShapeError
 from portmp.formats import Format
-from portmp.routines import base
+from portmp.routines import axes, base
 from portmp.routines.order import reference
-from portmp.routines.plain.launch import planned
-from portmp.runtime import program
-from portmp.runtime.planes import Numbers, Planes, View, allocate_numbers
+from portmp.runtime import launch
+from portmp.runtime.planes import Numbers, Planes, View, allocate_numbers, blank_like
 
 THREADS = 64
 RUN = 16
@@ -29,7 +28,21 @@ PART = 4096
 """Elements of which a block finds the extremum."""
 
 
-_NAMES = {"order": "order_runs"}
+def _taken(template: str, plain: tuple[str, ...], rank: int) -> dict[str, list[Parameter]]:
+    """The kernels of a template, and what they take: elements of the *plain* dtype, or values."""
+    n, k = Index("n"), Index("k")
+    x = Array("x", ("row", "col"), plain=plain)
+    found, left = Scratch("to", "int64"), Scratch("from", "int64", const=True)
+    if template == "order":
+        return {
+            "order_runs": [n, k, Index("runs"), x, found],
+            "order_merge": [n, k, Index("width"), x, left, found],
+        }
+    if template == "position":
+        return {template: [k, Index("blocks"), Index("given"), x, left, found]}
+    among = Array("sorted", ("step",), plain=plain), Index("count")
+    out = vector("out", rank, const=False, plain=("int64",))
+    return {template: [*axes.taken(rank), vector("x", rank, plain=plain), *among, out]}
 
 
 @cache
@@ -37,11 +50,13 @@ def kernel_spec(template: str, elements: str, threads: int, **values: Any) -> Ke
     """The kernels of a template for *elements* of a format or a plain dtype."""
     known = elements in (*formats.NAMES, *formats.STORED)
     form = formats.get(elements if known else "float32")
+    takes = _taken(template, () if known else (elements,), values.get("rank", 1))
     return spec(
-        _NAMES.get(template, template),
+        next(iter(takes)),
         f"arrays/{template}.mako",
         form,
         {"compare": form.operator("compare")} if known else {},
+        takes=takes,
         dtype="" if known else elements,
         threads=threads,
         **values,
@@ -53,30 +68,48 @@ def _named(x: View[Any]) -> tuple[str, Format | None]:
     return (x.format.name, x.format) if isinstance(x, Planes) else (x.elements, None)
 
 
+def _found(
+    what: Sequence[Any], given: Sequence[View[Any]], shape: tuple[int, ...], launches: Any, by: Any
+) -> Numbers:
+    """Indices of this shape, by *launches* or, where no kernels run, by a reference."""
+    kept, key, plan = launch.find(what, given)
+    if plan is None:
+
+        def by_reference(*views: View[Any]) -> None:
+            base.on_host(views[-1], by, *views[:-1])
+
+        out = allocate_numbers("int64", shape, given[0].queue)
+        plan = kept.plan(key, (*given, out), launches, by_reference, blank_like(out))
+    found: Numbers = plan.makes.made(plan.queue)
+    plan.run((*given, found))
+    return found
+
+
 def argsort(x: View[Any], descending: bool = False) -> Numbers:
     """The indices (int64) that put each row of x (m, n) in order."""
+    by = partial(reference.argsort, _named(x)[1], descending)
+    return _found((argsort, descending), (x,), x.shape, partial(_sort, descending), by)
+
+
+def _sort(descending: bool, x: View[Any], out: View[Any]) -> None:
     rows, n = x.shape
-    elements, form = _named(x)
-    found = allocate_numbers("int64", x.shape, x.queue)
-    if not found.size:
-        return found
-    if x.device.by_reference:
-        base.on_host(found, partial(reference.argsort, form, descending), x)
-        return found
+    if not out.size:
+        return
     threads = base.threads(x.device, THREADS)
-    key = kernel_spec("order", elements, threads, descending=descending, run=RUN)
-    kernels = program.kernels(x.device, key)
-    block, view = (threads, 1, 1), base.strided(x, *x.strides)
-    runs = base.blocks(n, RUN)
-    args: list[Argument] = [rows * runs, n, runs, *view, *found.buffers]
-    x.queue.launch(kernels["order_runs"], (base.blocks(rows * runs, threads), 1, 1), block, args)
-    width = RUN
+    unit = (kernel_spec("order", _named(x)[0], threads, descending=descending, run=RUN),)
+    block, runs, width = (threads, 1, 1), base.blocks(n, RUN), RUN
+    # Runs and merged ones take turns, so that the last are in *out*.
+    turns = (runs - 1).bit_length()
+    found, other = out, allocate_numbers("int64", x.shape, x.queue) if turns else out
+    if turns % 2:
+        found, other = other, found
+    given = {"n": rows * runs, "k": n, "runs": runs, "x": x, "to": found}
+    launch.run(x.queue, unit, (base.blocks(rows * runs, threads), 1, 1), block, given)
     while width < n:
-        merged = allocate_numbers("int64", x.shape, x.queue)
-        args = [rows * n, n, width, *view, *found.buffers, *merged.buffers]
-        x.queue.launch(kernels["order_merge"], (base.blocks(rows * n, threads), 1, 1), block, args)
-        found, width = merged, 2 * width
-    return found
+        given = {"n": rows * n, "k": n, "width": width, "x": x, "from": found, "to": other}
+        grid = (base.blocks(rows * n, threads), 1, 1)
+        launch.run(x.queue, unit, grid, block, given, "order_merge")
+        found, other, width = other, found, 2 * width
 
 
 def searchsorted(x: View[Any], v: View[Any], right: bool = False) -> Numbers:
@@ -84,22 +117,17 @@ def searchsorted(x: View[Any], v: View[Any], right: bool = False) -> Numbers:
 
     With *right* those that are equal count, too.
     """
-    elements, form = _named(x)
-    out = allocate_numbers("int64", v.shape, v.queue)
+    by = partial(reference.searchsorted, _named(x)[1], right)
+    return _found((searchsorted, right), (x, v), v.shape, partial(_search, right), by)
+
+
+def _search(right: bool, x: View[Any], v: View[Any], out: View[Any]) -> None:
     if not out.size:
-        return out
-    if v.device.by_reference:
-        base.on_host(out, partial(reference.searchsorted, form, right), x, v)
-        return out
-    sizes, (steps,), of_out = planned(out.place, (v.place,))
+        return
     threads = base.threads(v.device, THREADS)
-    key = kernel_spec("search", elements, threads, right=right, rank=len(sizes))
-    kernel = program.kernels(v.device, key)[key.name]
-    count = math.prod(sizes)
-    args: list[Argument] = [count, *sizes[1:], *base.strided(v, *steps)]
-    args += [*base.strided(x, *x.strides), x.size, *base.strided(out, *of_out)]
-    v.queue.launch(kernel, (base.blocks(count, threads), 1, 1), (threads, 1, 1), args)
-    return out
+    given = axes.walked(out, {"x": v}) | {"sorted": x, "count": x.size}
+    key = kernel_spec("search", _named(x)[0], threads, right=right, rank=given["out"].ndim)
+    launch.run(out.queue, (key,), (base.blocks(out.size, threads), 1, 1), (threads, 1, 1), given)
 
 
 def position(x: View[Any], largest: bool) -> Numbers:
@@ -107,24 +135,21 @@ def position(x: View[Any], largest: bool) -> Numbers:
     rows, n = x.shape
     if not n:
         raise ShapeError(f"{'argmax' if largest else 'argmin'}: an empty array has none")
-    elements, form = _named(x)
-    found = allocate_numbers("int64", (rows,), x.queue)
+    by = partial(reference.position, _named(x)[1], largest)
+    return _found((position, largest), (x,), (rows,), partial(_seek, largest), by)
+
+
+def _seek(largest: bool, x: View[Any], out: View[Any]) -> None:
+    rows, candidates = x.shape
     if not rows:
-        return found
-    if x.device.by_reference:
-        base.on_host(found, partial(reference.position, form, largest), x)
-        return found
+        return
     threads = base.threads(x.device, THREADS)
-    key = kernel_spec("position", elements, threads, largest=largest, part=PART)
-    kernel = program.kernels(x.device, key)[key.name]
-    given, candidates = found, n
-    for step in range(64):
+    key = kernel_spec("position", _named(x)[0], threads, largest=largest, part=PART)
+    left, step, blocks = out, 0, 0
+    while blocks != 1:
         blocks = base.blocks(candidates, PART)
-        found = allocate_numbers("int64", (rows, blocks), x.queue)
-        args: list[Argument] = [candidates, blocks, int(step > 0), *base.strided(x, *x.strides)]
-        args += [*given.buffers, *found.buffers]
-        x.queue.launch(kernel, (rows * blocks, 1, 1), (threads, 1, 1), args)
-        given, candidates = found, blocks
-        if blocks == 1:
-            break
-    return found.view_as((rows,))
+        found = out if blocks == 1 else allocate_numbers("int64", (rows, blocks), x.queue)
+        given = {"k": candidates, "blocks": blocks, "given": step > 0, "x": x}
+        given |= {"from": left, "to": found}
+        launch.run(x.queue, (key,), (rows * blocks, 1, 1), (threads, 1, 1), given)
+        left, candidates, step = found, blocks, 1

@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 
 from portmp import formats
-from portmp.backends.base import Argument, Device
+from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import ArgumentError
 from portmp.formats import Format
@@ -35,7 +35,7 @@ from portmp.routines.ozaki.launch import Way, Words
 from portmp.routines.ozaki.reference import Host
 from portmp.routines.ozaki.residues import Residues
 from portmp.routines.ozaki.systems import ResidueSystem, Results
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
 from portmp.runtime.program import CompilationUnit
 
@@ -63,11 +63,9 @@ class Limits:
     least: int
     most: int
 
-    @property
-    def arguments(self) -> list[Argument]:
-        """For kernels."""
-        sizes = (np.float64(v) for v in (self.cut, self.known, self.lost))
-        return [*sizes, np.int32(self.least), np.int32(self.most)]
+
+_LIMITS = "cut", "known", "lost", "least", "most"
+"""What kernels are told of them."""
 
 
 class Differences(Residues):
@@ -150,14 +148,18 @@ def product(result: Planes, a: Planes, b: Planes, computed: Computed) -> Planes 
         )
     way = Way(scheme, engines.get(device, "auto", "int8"))
     out = allocate(formats.get(form.word), result.shape, result.queue)
+
+    def by_kernels(z: Planes, a: Planes, b: Planes, out: Planes) -> None:
+        _Apart(z, a, b, out, found, way).run()
+
+    def by_reference(z: Planes, a: Planes, b: Planes, out: Planes) -> None:
+        base.on_host(out, partial(on_host, form, found), z, a, b)
+
     batch = result.shape[:-2]
     views = [result, *(v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b)), out]
     for each in np.ndindex(*batch):
         z, va, vb, vo = (base.matrix_of(v, each) for v in views)
-        if device.by_reference:
-            base.on_host(vo, partial(on_host, form, found), z, va, vb)
-        else:
-            _Apart(z, va, vb, vo, found, way).run()
+        launch.do((z, va, vb, vo), by_kernels, by_reference)
     return out
 
 
@@ -173,8 +175,7 @@ class _Apart:
         self.right = ozaki.operand(b.transposed((1, 0)), second=True)
         self.z = replace(self.left, view=z, others=self.right.exponents)
         self.threads = base.threads(out.device, ozaki.THREADS)
-        key = self.scheme.rebuild_spec(z.format, a.shape[1], self.threads)
-        self.kernel = program.kernels(out.device, key)[key.name]
+        self.key = self.scheme.rebuild_spec(z.format, a.shape[1], self.threads)
 
     def run(self) -> None:
         """All blocks."""
@@ -186,15 +187,26 @@ class _Apart:
         height, width = rows.stop - i, columns.stop - j
         across, k = ozaki.padded(width), self.left.view.shape[1]
         plane = ozaki.padded(height) * across
-        found = allocate(scheme.sums, (scheme.planes(k) * plane,), queue).buffers[0]
-        scheme.multiply(self.way.engine, queue, ozaki.padded(height), across, k, first, then, found)
-        taken = self.z.cut(scheme.results, i, height, j, width)
-        args: list[Argument] = [height, width, plane, across, found, taken]
-        args += [self.left.exponents, i, self.right.exponents, j]
-        for v in (self.z.view, self.out):
-            args += [v.buffers[0], v.start + i * v.strides[0] + j * v.strides[1], *v.strides]
+        found = allocate(scheme.sums, (scheme.planes(k) * plane,), queue)
+        sums = found.buffers[0]
+        scheme.multiply(self.way.engine, queue, ozaki.padded(height), across, k, first, then, sums)
+        given = {
+            "m": height,
+            "n": width,
+            "stride": plane,
+            "row_stride": across,
+            "products": found,
+            "results": self.z.cut(scheme.results, i, height, j, width),
+            "a_exponents": self.left.exponents,
+            "a_first": i,
+            "b_exponents": self.right.exponents,
+            "b_first": j,
+            "z": ozaki.part_of(self.z.view, rows, columns),
+            "out": ozaki.part_of(self.out, rows, columns),
+            **{one: getattr(self.limits, one) for one in _LIMITS},
+        }
         grid = (base.blocks(height * base.blocks(width, scheme.rebuilt), self.threads), 1, 1)
-        queue.launch(self.kernel, grid, (self.threads, 1, 1), [*args, *self.limits.arguments])
+        launch.run(queue, (self.key,), grid, (self.threads, 1, 1), given)
 
 
 def on_host(form: Format, found: Limits, z: Host, a: Host, b: Host) -> Host:

@@ -19,15 +19,16 @@ from typing import Any
 import numpy as np
 
 from portmp import formats
-from portmp.backends.base import Argument, Buffer, Device, Library, Queue
+from portmp.backends.base import Buffer, Device, Library, Queue
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Flag, Index, Parameter, Scratch, Value
 from portmp.errors import ArgumentError, FormatError, OutOfMemory
 from portmp.formats import Format
 from portmp.routines import base, engines
 from portmp.routines import gemm as direct
 from portmp.routines.ozaki import reference
 from portmp.routines.ozaki.integers import Integers
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
 
 THREADS = 256
@@ -98,7 +99,7 @@ class Scheme(ABC):
         """Matrices of sums that one block of C takes."""
 
     @abstractmethod
-    def layout(self, k: int, plane: int) -> list[Argument]:
+    def layout(self, k: int, plane: int) -> dict[str, int]:
         """What the rebuilding kernel is told of planes of *plane* sums."""
 
     @abstractmethod
@@ -141,17 +142,52 @@ def exponent_spec(
     A block of *threads* searches as many rows as ``searched`` says.
     """
     name = "ozaki_ranges" if ranges else "ozaki_exponents"
+    rows, found = Index("rows"), [Scratch(one, "int32") for one in _FOUND[: 1 + ranges]]
+    a = Array("a", ("row", "col"), plain=(word,))
     return spec(
         name,
         "ozaki/exponents.mako",
         formats.get(word),
         {},
+        takes={
+            name: [rows, Index("columns"), Index("slab"), a, *found],
+            f"{name}_combine": [rows, Index("slabs"), *found],
+        },
         threads=threads,
         across=across,
         lanes=threads // searched(across, threads),
         ranges=ranges,
         special=SPECIAL,
     )
+
+
+_FOUND = "most_found", "least_found"
+
+
+def cut_takes(kind: str, across: bool = False) -> list[Parameter]:
+    """What a kernel takes that cuts rows into words of a *kind*; *across*: of a product."""
+    sizes = [Index(one) for one in ("rows", "depth", "rows_padded", "depth_padded")]
+    exponents = ("exponents", "others") if across else ("exponents",)
+    found = [Array(one, plain=("int32",), numbered=False) for one in exponents]
+    return [*sizes, Array("a", ("row", "col")), *found, Scratch("out", kind)]
+
+
+EXPONENTS = (
+    *(Scratch("a_exponents", "int32", const=True), Index("a_first")),
+    *(Scratch("b_exponents", "int32", const=True), Index("b_first")),
+)
+"""What kernels that rebuild take of a block's rows and columns."""
+
+
+def rebuild_takes(layout: Sequence[str], kind: str) -> list[Parameter]:
+    """What a kernel takes that rebuilds sums, words of a *kind* that lie by a *layout*."""
+    return [
+        *(Index(one) for one in ("m", "n", "k", *layout, "row_stride")),
+        *(Scratch("products", kind, const=True), *EXPONENTS),
+        *(Array(one, ("row", "col")) for one in "abc"),
+        Array("out", ("row", "col"), const=False),
+        *(Value("alpha"), Value("beta"), Flag("alpha_is_one"), Flag("beta_kind")),
+    ]
 
 
 def searched(across: bool, threads: int) -> int:
@@ -182,16 +218,18 @@ class Operand:
     """
 
     view: Planes
-    exponents: Buffer
+    exponents: Planes
     second: bool
-    others: Buffer | None = None
+    others: Planes | None = None
 
     def words(self, scheme: Scheme, first: int, rows: int) -> Words:
         """Words of *rows* rows from *first* on, whole tiles of them."""
         parts = scheme.parts(self.view.shape[1])
-        return Words([self.cut(scheme, first, rows, *part) for part in parts], padded(rows))
+        return Words(
+            [self.cut(scheme, first, rows, *part).buffers[0] for part in parts], padded(rows)
+        )
 
-    def cut(self, scheme: Scheme, first: int, rows: int, start: int, depth: int) -> Buffer:
+    def cut(self, scheme: Scheme, first: int, rows: int, start: int, depth: int) -> Planes:
         """Words of *rows* rows from *first* on, *depth* columns from *start* on, in tiles."""
         v = self.view
         threads = base.threads(v.device, THREADS)
@@ -199,31 +237,28 @@ class Operand:
         tiled = tiled and self.others is None
         rows_padded, depth_padded = padded(rows), padded(depth)
         size = scheme.count * rows_padded * depth_padded
-        out = allocate(scheme.cuts, (size,), v.queue).buffers[0]
+        out = allocate(scheme.cuts, (size,), v.queue)
         key = scheme.cut_spec(v.format, self.second, tiled, threads)
-        kernel = program.kernels(v.device, key)[key.name]
         tiles = rows_padded * depth_padded // (TILE * TILE)
         blocks = tiles if tiled else base.blocks(tiles * TILE * TILE // 4, threads)
-        at = v.start + first * v.strides[0] + start * v.strides[1]
-        args: list[Argument] = [
-            rows,
-            depth,
-            rows_padded,
-            depth_padded,
-            *v.buffers,
-            at,
-            *v.strides,
-            self.exponents,
-            first,
-        ]
-        args += [out] if self.others is None else [self.others, start, out]
-        v.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
+        given: dict[str, Any] = {
+            "rows": rows,
+            "depth": depth,
+            "rows_padded": rows_padded,
+            "depth_padded": depth_padded,
+            "a": part_of(v, slice(first, first + rows), slice(start, start + depth)),
+            "exponents": self.exponents.view((rows,), (1,), first),
+            "out": out,
+        }
+        if self.others is not None:
+            given["others"] = self.others.view((depth,), (1,), start)
+        launch.run(v.queue, (key,), (blocks, 1, 1), (threads, 1, 1), given)
         return out
 
 
 def operand(view: Planes, *, second: bool) -> Operand:
     """*view* (rows, depth) and the exponents of its rows."""
-    return Operand(view, _exponents(view, ranges=False)[0].buffers[0], second)
+    return Operand(view, _exponents(view, ranges=False)[0], second)
 
 
 def widest_range(view: Planes) -> int:
@@ -244,18 +279,16 @@ def _exponents(view: Planes, *, ranges: bool) -> list[Planes]:
     slab = max(SEARCH_COLUMNS, base.blocks(depth, MOST_SLABS)) if across else depth
     slabs = base.blocks(depth, slab)
     found = [allocate(engines.INTS, (slabs * rows,), view.queue) for _ in range(1 + ranges)]
-    out = [each.buffers[0] for each in found]
+    given: dict[str, Any] = {"rows": rows, **dict(zip(_FOUND, found, strict=False))}
     threads = base.threads(view.device, THREADS)
-    key = exponent_spec(view.format.word, across, ranges, threads)
-    kernels = program.kernels(view.device, key)
+    key, block = exponent_spec(view.format.word, across, ranges, threads), (threads, 1, 1)
     grid = (base.blocks(rows, searched(across, threads)), slabs, 1)
-    args: list[Argument] = [rows, depth, slab, view.buffers[0], view.start, *view.strides, *out]
-    view.queue.launch(kernels[key.name], grid, (threads, 1, 1), args)
+    more = {"columns": depth, "slab": slab, "a": view}
+    launch.run(view.queue, (key,), grid, block, {**given, **more})
     if slabs > 1:
         grid = (base.blocks(rows, threads), 1, 1)
-        view.queue.launch(
-            kernels[f"{key.name}_combine"], grid, (threads, 1, 1), [rows, slabs, *out]
-        )
+        given["slabs"] = slabs
+        launch.run(view.queue, (key,), grid, block, given, f"{key.name}_combine")
     return found
 
 
@@ -309,10 +342,25 @@ def update(
     way: Way,
 ) -> None:
     """The same of matrices that fit each other, over one step at least. Nothing is checked."""
-    if out.device.by_reference:
+
+    def by_reference(a: Planes, b: Planes, c: Planes, out: Planes) -> None:
         on_host = partial(reference.product, a.format, way.scheme.integers)
         base.on_host(out, on_host, a, b, alpha, beta, c)
-        return
+
+    by_kernels = partial(_update, alpha=alpha, beta=beta, way=way)
+    launch.do((a, b, c, out), by_kernels, by_reference)
+
+
+def _update(
+    a: Planes,
+    b: Planes,
+    c: Planes,
+    out: Planes,
+    *,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    way: Way,
+) -> None:
     if abs(out.strides[0]) < abs(out.strides[1]):
         # Neighbours of a row of C are written at once: of a view by columns the transposed product
         # is made, whose sums are the same integers.
@@ -328,7 +376,7 @@ def in_blocks(
 ) -> None:
     """Call *block* with words of rows and of columns, and which these are, block by block."""
     (m, k), n, scheme = left.view.shape, right.view.shape[0], way.scheme
-    held_bytes = left.exponents.nbytes + right.exponents.nbytes
+    held_bytes = sum(one.exponents.buffers[0].nbytes for one in (left, right))
     rows, columns = blocks(scheme, m, n, k, way.limit(left.view.device), held_bytes)
     for j in range(0, n, columns):
         width = min(columns, n - j)
@@ -368,8 +416,8 @@ def square(
     nothing = not k or base.is_number(alpha, 0)
     if nothing or needed > way.limit(c.device):
         for rows, columns in parts:
-            block = _part(c, rows, columns)
-            left, right = _part(a, rows, slice(0, k)), _part(b, slice(0, k), columns)
+            block = part_of(c, rows, columns)
+            left, right = part_of(a, rows, slice(0, k)), part_of(b, slice(0, k), columns)
             if nothing:
                 gemm(left, right, c=block, out=block, **options)
             else:
@@ -394,7 +442,8 @@ def _span(parts: Sequence[slice]) -> slice:
     return slice(min(v.start for v in parts), max(v.stop for v in parts))
 
 
-def _part(v: Planes, rows: slice, columns: slice) -> Planes:
+def part_of(v: Planes, rows: slice, columns: slice) -> Planes:
+    """Some rows and columns of a matrix."""
     start = v.start + rows.start * v.strides[0] + columns.start * v.strides[1]
     return v.view((rows.stop - rows.start, columns.stop - columns.start), v.strides, start)
 
@@ -416,10 +465,10 @@ class _Product:
         self.left, self.right, self.c, self.out = left, right, c, out
         self.scheme, self.engine = way.scheme, way.engine
         beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
-        self.end = [*alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)]
+        self.end: dict[str, Any] = {"alpha": alpha, "beta": beta, "beta_kind": beta_kind}
+        self.end["alpha_is_one"] = base.is_number(alpha, 1)
         self.threads = base.threads(out.device, THREADS)
-        key = self.scheme.rebuild_spec(out.format, left.view.shape[1], self.threads)
-        self.kernel = program.kernels(out.device, key)[key.name]
+        self.key = self.scheme.rebuild_spec(out.format, left.view.shape[1], self.threads)
 
     def block(self, first: Words, then: Words, rows: slice, columns: slice) -> None:
         """Some rows and columns of the product, by words of these rows and columns."""
@@ -427,31 +476,29 @@ class _Product:
         height, width = rows.stop - i, columns.stop - j
         a, b = self.left.view, self.right.view
         k, plane = a.shape[1], padded(height) * padded(width)
-        found = allocate(scheme.sums, (scheme.planes(k) * plane,), queue).buffers[0]
-        scheme.multiply(self.engine, queue, padded(height), padded(width), k, first, then, found)
-        args: list[Argument] = [
-            height,
-            width,
-            k,
-            *scheme.layout(k, plane),
-            padded(width),
-            found,
-            self.left.exponents,
-            i,
-            self.right.exponents,
-            j,
-            *a.buffers,
-            a.start + i * a.strides[0],
-            *a.strides,
-            *b.buffers,
-            b.start + j * b.strides[0],
-            *reversed(b.strides),
-        ]
-        for v in (self.c, self.out):
-            args += [*v.buffers, v.start + i * v.strides[0] + j * v.strides[1], *v.strides]
+        found = allocate(scheme.sums, (scheme.planes(k) * plane,), queue)
+        sums = found.buffers[0]
+        scheme.multiply(self.engine, queue, padded(height), padded(width), k, first, then, sums)
+        given = {
+            "m": height,
+            "n": width,
+            "k": k,
+            "row_stride": padded(width),
+            "products": found,
+            "a_exponents": self.left.exponents,
+            "a_first": i,
+            "b_exponents": self.right.exponents,
+            "b_first": j,
+            "a": part_of(a, rows, slice(0, k)),
+            "b": part_of(b, columns, slice(0, k)).transposed((1, 0)),
+            "c": part_of(self.c, rows, columns),
+            "out": part_of(self.out, rows, columns),
+            **scheme.layout(k, plane),
+            **self.end,
+        }
         items = height * base.blocks(width, scheme.rebuilt)
         grid = (base.blocks(items, self.threads), 1, 1)
-        queue.launch(self.kernel, grid, (self.threads, 1, 1), [*args, *self.end])
+        launch.run(queue, (self.key,), grid, (self.threads, 1, 1), given)
 
 
 def blocks(scheme: Scheme, m: int, n: int, k: int, limit: int, held: int = 0) -> tuple[int, int]:

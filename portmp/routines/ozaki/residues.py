@@ -6,12 +6,13 @@ are too few for, they have up to 22, and residues are float64 numbers. Bits are 
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from portmp import definition, formats
-from portmp.backends.base import Argument, Buffer, Device, Library, Queue, Rows
+from portmp.backends.base import Buffer, Device, Library, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Flag, Index, Parameter, Plain, Scratch
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.networks.bounded import SMALLEST
@@ -41,6 +42,8 @@ two a compute unit."""
 DEPTH = 2**17 - 16
 """Most products of residues (magnitudes up to 128) that an int32 holds, in steps of 16."""
 
+LAYOUT = "parts", "stride", "part_stride"
+
 WIDE_DEPTH = 1024
 """Most products of wide residues (magnitudes up to 2^21) that a float64 number holds."""
 
@@ -67,9 +70,10 @@ class Scheme(ozaki.Scheme):
         """A plane for each modulus and part."""
         return self.count * len(self.parts(k))
 
-    def layout(self, k: int, plane: int) -> list[Argument]:
+    def layout(self, k: int, plane: int) -> dict[str, int]:
         """Parts, steps from modulus to modulus and from part to part."""
-        return [len(self.parts(k)), plane, self.count * plane]
+        steps = len(self.parts(k)), plane, self.count * plane
+        return dict(zip(LAYOUT, steps, strict=True))
 
     def multiply(
         self,
@@ -127,6 +131,7 @@ def residue_spec(
         "ozaki/residues.mako",
         formats.get(form),
         {},
+        takes=ozaki.cut_takes("uint32", across),
         threads=threads,
         integers=system,
         tiled=tiled,
@@ -156,6 +161,7 @@ def rebuild_spec(
         "ozaki/rebuild.mako",
         f,
         roles,
+        takes=_apart_takes(f.word) if raised else ozaki.rebuild_takes(LAYOUT, "int32"),
         threads=threads,
         system=system,
         each=rebuilt(system),
@@ -168,6 +174,18 @@ def rebuild_spec(
         slab=definition.SLAB,
         special=ozaki.SPECIAL,
     )
+
+
+def _apart_takes(word: str) -> list[Parameter]:
+    """What the kernel takes that tells how far results are off."""
+    words = partial(Array, strides=("row", "col"), plain=(word,), numbered=False)
+    return [
+        *(Index(one) for one in ("m", "n", "stride", "row_stride")),
+        *(Scratch("products", "int32", const=True), Scratch("results", "int8", const=True)),
+        *(*ozaki.EXPONENTS, words("z"), words("out", const=False)),
+        *(Plain(one, "float64") for one in ("cut", "known", "lost")),
+        *(Flag("least"), Flag("most")),
+    ]
 
 
 class WideResidues(Scheme):
@@ -207,6 +225,7 @@ def wide_residue_spec(
         "ozaki/residues_wide.mako",
         formats.get(form),
         {},
+        takes=ozaki.cut_takes("float64"),
         threads=threads,
         integers=numbers,
         inverted=inverted,
@@ -228,6 +247,7 @@ def wide_rebuild_spec(form: str, numbers: WideSystem, width: int, threads: int) 
         f,
         {op: f.operator(op) for op in ("add", "mul")},
         width=width,
+        takes=ozaki.rebuild_takes(LAYOUT, "float64"),
         threads=threads,
         system=numbers,
         doubles=integers.doubles(f),

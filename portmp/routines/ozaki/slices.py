@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from portmp import definition, formats
-from portmp.backends.base import Argument, Buffer, Device, Library, Queue, Rows
+from portmp.backends.base import Buffer, Device, Library, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
@@ -212,9 +212,9 @@ class Digits(ozaki.Scheme):
         """All pieces of all antidiagonals."""
         return sum(base.blocks((d + 1) * ozaki.padded(k), self.length) for d in range(self.count))
 
-    def layout(self, k: int, plane: int) -> list[Argument]:
+    def layout(self, k: int, plane: int) -> dict[str, int]:
         """Columns of a digit, the longest sum, steps from sum to sum."""
-        return [ozaki.padded(k), self.length, plane]
+        return {"depth": ozaki.padded(k), "length": self.length, "stride": plane}
 
     def multiply(
         self,
@@ -262,6 +262,7 @@ def digit_spec(
         "ozaki/digits.mako",
         formats.get(form),
         {},
+        takes=ozaki.cut_takes("uint32" if word == "int8" else word),
         threads=threads,
         integers=cut,
         word=word,
@@ -282,6 +283,7 @@ def gather_spec(form: str, cut: Slices, word: str, threads: int) -> KernelSpec:
         "ozaki/gather.mako",
         f,
         roles,
+        takes=ozaki.rebuild_takes(("depth", "length", "stride"), engines.SUMS[word].planes[0]),
         threads=threads,
         slices=cut,
         word=word,

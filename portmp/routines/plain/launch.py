@@ -6,29 +6,22 @@ ones; sums and products wrap around; the result is cut to the output's dtype.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from portmp import formats
-from portmp.backends.base import Argument, Queue
+from portmp.backends.base import Queue
 from portmp.codegen.elements import wide
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Plain, vector
 from portmp.errors import ArgumentError
 from portmp.routines import axes, base
 from portmp.routines.plain.operations import OPERATIONS
-from portmp.runtime import launch, program
-from portmp.runtime.planes import (
-    Host,
-    Numbers,
-    Place,
-    allocate_numbers,
-    blank_like,
-    broadcast_strides,
-)
+from portmp.runtime import launch
+from portmp.runtime.planes import Host, Numbers, allocate_numbers, blank_like
 
 NAMES = ("x", "y")
 THREADS = 256
@@ -42,16 +35,23 @@ SCALAR = ""
 def kernel_spec(op: str, dtypes: tuple[str, ...], out: str, rank: int, threads: int) -> KernelSpec:
     """The kernel of operation *op* on operands of *dtypes*, SCALAR where one is a number."""
     operation = OPERATIONS[op]
+    operands = tuple(zip(NAMES, dtypes, strict=False))
+    long = _wide((*dtypes, out))
     lines = "\n" in operation.text
     return spec(
         f"plain_{op}",
         "arrays/plain.mako",
         formats.get("float32"),
         {},
+        takes=[
+            *axes.taken(rank),
+            *(vector(n, rank, plain=(d,)) if d != SCALAR else Plain(n, long) for n, d in operands),
+            vector("out", rank, const=False, plain=(out,)),
+        ],
         op=op,
-        operands=tuple((n, d, d == SCALAR) for n, d in zip(NAMES, dtypes, strict=False)),
+        operands=tuple(name for name, dtype in operands if dtype != SCALAR),
         out=out,
-        wide=_wide((*dtypes, out)),
+        wide=long,
         expression=operation.text,
         helper=operation.text if lines else "",
         rank=rank,
@@ -95,18 +95,12 @@ def _launch(op: str, *given: Any) -> None:
     *operands, out = given
     if not out.size:
         return
-    arrays = [o if isinstance(o, Numbers) else None for o in operands]
-    dtypes = tuple([o.dtype if o else SCALAR for o in arrays])
-    sizes, strides, of_out = planned(out.place, tuple([o.place if o else None for o in arrays]))
+    dtypes = tuple([o.dtype if isinstance(o, Numbers) else SCALAR for o in operands])
+    views = axes.walked(out, dict(zip(NAMES, operands, strict=False)))
     threads = base.threads(out.device, THREADS)
-    key = kernel_spec(op, dtypes, out.dtype, len(sizes), threads)
-    kernel = program.kernels(out.device, key)[key.name]
-    args: list[Argument] = [math.prod(sizes), *sizes[1:]]
-    for operand, steps in zip(operands, strides, strict=True):
-        args += base.strided(operand, *steps) if isinstance(operand, Numbers) else operand
-    args += base.strided(out, *of_out)
-    blocks = base.blocks(math.prod(sizes), threads)
-    out.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
+    key = kernel_spec(op, dtypes, out.dtype, views["out"].ndim, threads)
+    grid = (base.blocks(out.size, threads), 1, 1)
+    launch.run(out.queue, (key,), grid, (threads, 1, 1), views)
 
 
 def _compute(op: str, *given: Any) -> None:
@@ -126,17 +120,6 @@ def _wide(dtypes: Sequence[str]) -> str:
     return wide(next((d for d in dtypes if d not in (SCALAR, "bool")), "int64"))
 
 
-@lru_cache(maxsize=4096)
-def planned(
-    out: Place, operands: tuple[Place | None, ...]
-) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...], tuple[int, ...]]:
-    """Lengths of as few axes as are needed, strides of each operand (none: a number) and *out*."""
-    views = [broadcast_strides(p.shape, p.strides, out.shape) for p in operands if p]
-    sizes, strides = axes.collapsed(out.shape, [out.strides, *views])
-    rest = iter(strides[1:])
-    return sizes, tuple(next(rest) if p else () for p in operands), strides[0]
-
-
 def counted(start: int, step: int, count: int, dtype: str, queue: Queue) -> Numbers:
     """start, start + step, start + 2 step ...: so many numbers."""
     out = allocate_numbers(dtype, (count,), queue)
@@ -147,22 +130,11 @@ def counted(start: int, step: int, count: int, dtype: str, queue: Queue) -> Numb
 def fill(out: Numbers, start: int, step: int = 0) -> None:
     """Set dense numbers to start, start + step, start + 2 step ..., modulo their range."""
     long = np.dtype(_wide([out.dtype])).type
-    given = out, (long(start),), (long(step),)
+    given = (long(start),), (long(step),), out.view_as((out.size,))
     kept, key, plan = launch.find((fill,), given)
-    plan = plan or kept.plan(key, given, _launch_fill, _compute_fill)
+    plan = plan or kept.plan(key, given, partial(_launch, "counted"), _compute_fill)
     plan.run(given)
 
 
-def _launch_fill(out: Numbers, start: Any, step: Any) -> None:
-    if not out.size:
-        return
-    threads = base.threads(out.device, THREADS)
-    key = kernel_spec("counted", (SCALAR, SCALAR), out.dtype, 1, threads)
-    kernel = program.kernels(out.device, key)[key.name]
-    flat = out.view_as((out.size,))
-    args: list[Argument] = [out.size, *start, *step, *base.strided(flat, *flat.strides)]
-    out.queue.launch(kernel, (base.blocks(out.size, threads), 1, 1), (threads, 1, 1), args)
-
-
-def _compute_fill(out: Numbers, start: Any, step: Any) -> None:
+def _compute_fill(start: Any, step: Any, out: Numbers) -> None:
     base.on_host(out, lambda: [start[0] + np.arange(out.size, dtype=start[0].dtype) * step[0]])

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp import formats
-from portmp.backends.base import Argument
 from portmp.codegen.elements import wide
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Index
 from portmp.errors import ShapeError
 from portmp.routines import base
 from portmp.routines.reference import Host
-from portmp.runtime import launch, program
+from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, allocate_numbers, blank_like
 
 THREADS = 64
@@ -61,7 +61,10 @@ def kernel_spec(kind: str, source: str, out: str, threads: int) -> KernelSpec:
         "arrays/plain_reduce.mako",
         formats.get("float32"),
         {},
-        source=source,
+        takes=[
+            *(Index("k"), Index("blocks"), Array("x", ("row", "col"), plain=(source,))),
+            Array("out", const=False, plain=(out,), start=False),
+        ],
         out=out,
         wide=long,
         start=KINDS[kind].start.format(**_ENDS[long]),
@@ -94,9 +97,8 @@ def _launch(kind: str, x: Numbers, out: Numbers) -> None:
         blocks = max(base.blocks(x.shape[1], PART), 1)
         target = out if blocks == 1 else allocate_numbers(wide(x.dtype), (rows, blocks), x.queue)
         key = kernel_spec(kind, x.dtype, target.dtype, threads)
-        kernel = program.kernels(x.device, key)[key.name]
-        args: list[Argument] = [x.shape[1], blocks, *base.strided(x, *x.strides), *target.buffers]
-        x.queue.launch(kernel, (rows * blocks, 1, 1), (threads, 1, 1), args)
+        given = {"k": x.shape[1], "blocks": blocks, "x": x, "out": target}
+        launch.run(x.queue, (key,), (rows * blocks, 1, 1), (threads, 1, 1), given)
         x = target
 
 

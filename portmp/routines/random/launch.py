@@ -10,8 +10,9 @@ from functools import cache
 import numpy as np
 
 from portmp import formats
-from portmp.backends.base import Argument, Device, Queue
+from portmp.backends.base import Device, Queue
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Index, Plain
 from portmp.formats import Format
 from portmp.networks import Network, functions
 from portmp.routines import base, order
@@ -20,10 +21,16 @@ from portmp.routines.elementwise.schedule import flat
 from portmp.routines.random import reference
 from portmp.routines.random.layout import BLOCK, Draw, draw
 from portmp.routines.random.stream import Stream
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 
 THREADS = 128
+_WORDS = "upper0", "upper1", "key0", "key1"
+_STREAM = (
+    *(Index("n"), Plain("block", "uint64"), Index("skipped")),
+    *(Plain(word, "uint32") for word in _WORDS),
+)
+"""What kernels are told of a stream, and of where in it they begin."""
 
 
 def roles(one: Draw) -> dict[str, Network]:
@@ -48,6 +55,7 @@ def kernel_spec(kind: str, form: str, threads: int, width: int) -> KernelSpec:
         formats.get(form),
         roles(one),
         width=width,
+        takes=[*_STREAM, Array("out", const=False)],
         threads=threads,
         draw=one,
     )
@@ -75,13 +83,17 @@ def fill(kind: str, stream: Stream, first: int, out: Planes) -> None:
         fill(kind, stream, first, dense)
         elementwise.apply("copy", [dense], out)
         return
-    if out.device.by_reference:
+
+    def by_kernel(out: Planes) -> None:
+        threads, width = shape_of_block(kind, form, out.device)
+        key = kernel_spec(kind, form.name, threads, width)
+        each = one.together * threads * width
+        _launch(key, stream, divmod(first, BLOCK), one.words, each, threads, out)
+
+    def by_reference(out: Planes) -> None:
         base.on_host(out, lambda: reference.values(one, stream, first, n))
-        return
-    threads, width = shape_of_block(kind, form, out.device)
-    key = kernel_spec(kind, form.name, threads, width)
-    each = one.together * threads * width
-    _launch(key, stream, divmod(first, BLOCK), one.words, each, threads, out)
+
+    launch.do((out,), by_kernel, by_reference)
 
 
 def _launch(
@@ -92,18 +104,14 @@ def _launch(
     each: int,
     threads: int,
     out: Planes | Numbers,
-    *numbers: Argument,
+    **numbers: int,
 ) -> None:
     """Launch a kernel whose blocks make *each* elements, the first at this block and word."""
     block, skipped = place[0], place[1] // words
-    args: list[Argument] = [out.size, np.uint64(block), skipped]
-    args += [np.uint32(word) for word in (*stream.upper, *stream.key)]
-    out.queue.launch(
-        program.kernels(out.device, key)[key.name],
-        (base.blocks(skipped + out.size, each), 1, 1),
-        (threads, 1, 1),
-        [*args, *numbers, *out.buffers, out.start],
-    )
+    given = {"n": out.size, "block": block, "skipped": skipped, "out": out, **numbers}
+    given |= zip(_WORDS, (*stream.upper, *stream.key), strict=True)
+    grid = (base.blocks(skipped + out.size, each), 1, 1)
+    launch.run(out.queue, (key,), grid, (threads, 1, 1), given)
 
 
 @cache
@@ -111,7 +119,10 @@ def integers_spec(size: int, raw: bool, threads: int) -> KernelSpec:
     """The kernel of integers of so many bytes, or of the stream's words themselves."""
     name = "random_words" if raw else f"random_integers{8 * size}"
     path, form = "random/integers.mako", formats.get("float32")
-    return spec(name, path, form, {}, size=size, raw=raw, threads=threads)
+    numbers = Plain("low", "uint64"), Plain("span0", "uint32"), Plain("span1", "uint32")
+    out = Array("out", plain=(f"uint{8 * size}",), const=False)
+    takes = [*_STREAM, *(() if raw else numbers), out]
+    return spec(name, path, form, {}, takes=takes, size=size, raw=raw, threads=threads)
 
 
 def fill_integers(stream: Stream, first: int, low: int, span: int, out: Numbers) -> None:
@@ -121,25 +132,33 @@ def fill_integers(stream: Stream, first: int, low: int, span: int, out: Numbers)
     """
     if not out.size:
         return
-    if out.device.by_reference:
+
+    def by_kernel(out: Numbers) -> None:
+        threads = base.threads(out.device, THREADS)
+        parts = {"low": low % 2**64, "span0": span % 2**32, "span1": (span >> 32) % 2**32}
+        key = integers_spec(np.dtype(out.dtype).itemsize, False, threads)
+        _launch(key, stream, divmod(first, BLOCK), BLOCK, threads, threads, out, **parts)
+
+    def by_reference(out: Numbers) -> None:
         base.on_host(out, lambda: reference.integers(stream, first, out.size, low, span, out.dtype))
-        return
-    threads = base.threads(out.device, THREADS)
-    parts = np.uint64(low % 2**64), np.uint32(span % 2**32), np.uint32((span >> 32) % 2**32)
-    key = integers_spec(np.dtype(out.dtype).itemsize, False, threads)
-    _launch(key, stream, divmod(first, BLOCK), BLOCK, threads, threads, out, *parts)
+
+    launch.do((out,), by_kernel, by_reference)
 
 
 def fill_words(stream: Stream, first: int, out: Numbers) -> None:
     """The stream's words from *first* on, in a dense *out* of uint32."""
     if not out.size:
         return
-    if out.device.by_reference:
+
+    def by_kernel(out: Numbers) -> None:
+        threads = base.threads(out.device, THREADS)
+        key = integers_spec(4, True, threads)
+        _launch(key, stream, divmod(first, BLOCK), 1, BLOCK * threads, threads, out)
+
+    def by_reference(out: Numbers) -> None:
         base.on_host(out, lambda: [reference.words(stream, first, out.size).astype(np.uint32)])
-        return
-    threads = base.threads(out.device, THREADS)
-    key = integers_spec(4, True, threads)
-    _launch(key, stream, divmod(first, BLOCK), 1, BLOCK * threads, threads, out)
+
+    launch.do((out,), by_kernel, by_reference)
 
 
 def orders(stream: Stream, first: int, rows: int, n: int, queue: Queue) -> Numbers:

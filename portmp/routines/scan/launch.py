@@ -12,11 +12,11 @@ from functools import cache, partial
 from typing import Any
 
 from portmp import definition, formats
-from portmp.backends.base import Argument
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Index
 from portmp.routines import base
 from portmp.routines.scan import reference
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import Planes, View, allocate, allocate_numbers
 
 THREADS = 64
@@ -28,11 +28,19 @@ def kernel_spec(op: str, elements: str, threads: int) -> KernelSpec:
     """The kernels for *elements* of a format or a plain dtype."""
     plain = elements not in formats.NAMES
     form = formats.get("float32" if plain else elements)
+    held, cells = (elements,) if plain else (), ("row", "col")
+    sizes = Index("k"), Index("chunks")
+    out = Array("out", cells, const=False, plain=held)
+    total = Array("total", const=False, plain=held, start=False, compute=True)
     return spec(
         "scan_chunks",
         "arrays/scan.mako",
         form,
         {} if plain else {"step": form.operator(op)},
+        takes={
+            "scan_chunks": [Index("rows"), *sizes, Array("x", cells, plain=held), out, total],
+            "scan_carry": [Index("n"), *sizes, out, total],
+        },
         dtype=elements if plain else "",
         text=PLAIN[op],
         chunk=definition.SCAN,
@@ -45,35 +53,38 @@ def over_rows(op: str, x: View[Any], out: View[Any]) -> None:
 
     Both of one format that computes, or of one dtype.
     """
-    if not out.size:
-        return
     if isinstance(x, Planes):
         base.computes(x.format, "cumulative sums")
-    if out.device.by_reference:
-        if isinstance(out, Planes):
-            base.on_host(out, partial(reference.over_rows, out.format, op), x)
-        else:
-            base.on_host(out, partial(reference.plain, op, out.elements), x)
+    kept, key, plan = launch.find((over_rows, op), (x, out))
+    plan = plan or kept.plan(key, (x, out), partial(_launch, op), partial(_compute, op))
+    plan.run((x, out))
+
+
+def _compute(op: str, x: View[Any], out: View[Any]) -> None:
+    values = isinstance(out, Planes)
+    by = reference.over_rows if values else reference.plain
+    base.on_host(out, partial(by, *((out.elements, op) if values else (op, out.elements))), x)
+
+
+def _launch(op: str, x: View[Any], out: View[Any]) -> None:
+    if not out.size:
         return
-    rows, n = x.shape
+    (rows, n), queue = x.shape, out.queue
     chunks = base.blocks(n, definition.SCAN)
     threads = base.threads(out.device, THREADS)
-    elements = out.format.name if isinstance(out, Planes) else out.elements
-    key = kernel_spec(op, elements, threads)
-    kernels = program.kernels(out.device, key)
     totals: View[Any]
     if isinstance(out, Planes):
-        totals = allocate(out.format.compute, (rows, chunks), out.queue)
+        unit = (kernel_spec(op, out.format.name, threads),)
+        totals = allocate(out.format.compute, (rows, chunks), queue)
     else:
-        totals = allocate_numbers(out.elements, (rows, chunks), out.queue)
+        unit = (kernel_spec(op, out.elements, threads),)
+        totals = allocate_numbers(out.elements, (rows, chunks), queue)
     block = (threads, 1, 1)
-    args: list[Argument] = [rows, n, chunks, *base.strided(x, *x.strides)]
-    args += [*base.strided(out, *out.strides), *totals.buffers]
-    out.queue.launch(
-        kernels["scan_chunks"], (base.blocks(rows * chunks, threads), 1, 1), block, args
-    )
+    given = {"k": n, "chunks": chunks, "out": out, "total": totals}
+    grid = (base.blocks(rows * chunks, threads), 1, 1)
+    launch.run(queue, unit, grid, block, {**given, "rows": rows, "x": x})
     if chunks == 1:
         return
-    over_rows(op, totals, totals)
-    args = [rows * n, n, chunks, *base.strided(out, *out.strides), *totals.buffers]
-    out.queue.launch(kernels["scan_carry"], (base.blocks(rows * n, threads), 1, 1), block, args)
+    _launch(op, totals, totals)
+    grid = (base.blocks(rows * n, threads), 1, 1)
+    launch.run(queue, unit, grid, block, {**given, "n": rows * n}, "scan_carry")

@@ -14,17 +14,17 @@ from __future__ import annotations
 
 import itertools
 from functools import cache, partial
-
-import numpy as np
+from typing import Any
 
 from portmp import formats, networks
-from portmp.backends.base import Argument, Buffer, Rows
+from portmp.backends.base import Buffer, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Flag, Index, Scratch
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import base, elementwise, engines
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.split2021 import reference
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
 
 FORMAT = "ts2021"
@@ -40,6 +40,17 @@ def kernel_spec(threads: int = ozaki.THREADS) -> KernelSpec:
         "ozaki/split2021.mako",
         formats.get(FORMAT),
         {"add": networks.get("add3_2021")},
+        takes={
+            "split2021_slice": [
+                *(Index("count"), Index("columns"), Flag("above")),
+                Scratch("exponents", "int32", const=True),
+                *(Array("a", const=False, start=False), Scratch("out", "float32")),
+            ],
+            "split2021_add": [
+                *(Index("count"), Flag("first"), Scratch("product", "float32", const=True)),
+                Array("c", const=False, start=False),
+            ],
+        },
         threads=threads,
     )
 
@@ -51,37 +62,40 @@ def gemm(a: Planes, b: Planes, slices: int) -> Planes:
         raise ShapeError(f"split2021: a {a.shape} and b {b.shape} cannot be multiplied")
     if not 1 <= slices <= MOST:
         raise ArgumentError(f"slices: {slices} given, 1 to {MOST} are allowed")
+    out = allocate(a.format, (a.shape[0], b.shape[1]), a.queue)
+    launch.do((a, b, out), partial(_multiply, slices), partial(_on_host, slices))
+    return out
+
+
+def _on_host(slices: int, a: Planes, b: Planes, out: Planes) -> None:
+    base.on_host(out, partial(reference.gemm, a.format, slices=slices), a, b)
+
+
+def _multiply(slices: int, a: Planes, b: Planes, out: Planes) -> None:
     (m, k), n, queue = a.shape, b.shape[1], a.queue
-    if a.device.by_reference:
-        out = allocate(a.format, (m, n), queue)
-        base.on_host(out, partial(reference.gemm, a.format, slices=slices), a, b)
-        return out
     engine = engines.get(a.device, "auto", "float32")
     left, right = split(a, slices), split(b.transposed((1, 0)), slices)
-    product = allocate(formats.get("float32"), (m, n), queue).buffers[0]
-    out = allocate(a.format, (m, n), queue)
+    product = allocate(formats.get("float32"), (m, n), queue)
     threads = base.threads(a.device, ozaki.THREADS)
-    kernel = program.kernels(a.device, kernel_spec(threads))["split2021_add"]
+    unit, grid = (kernel_spec(threads),), (base.blocks(m * n, threads), 1, 1)
     for i, (x, y) in enumerate(itertools.product(left, right)):
-        engine.multiply(queue, "float32", m, n, k, Rows(x, k), Rows(y, k), Rows(product, n))
-        args: list[Argument] = [m * n, np.int32(i == 0), product, *out.buffers]
-        queue.launch(kernel, (base.blocks(m * n, threads), 1, 1), (threads, 1, 1), args)
-    return out
+        sums = Rows(product.buffers[0], n)
+        engine.multiply(queue, "float32", m, n, k, Rows(x, k), Rows(y, k), sums)
+        given = {"count": m * n, "first": i == 0, "product": product, "c": out}
+        launch.run(queue, unit, grid, (threads, 1, 1), given, "split2021_add")
 
 
 def split(view: Planes, slices: int) -> list[Buffer]:
     """The slices of *view* (rows, depth), by its rows, as dense float32 matrices."""
     rows, depth = view.shape
     rest = elementwise.apply("copy", [view], allocate(view.format, view.shape, view.queue))
-    above = reference.bits_above(depth)
     threads = base.threads(view.device, ozaki.THREADS)
-    kernel = program.kernels(view.device, kernel_spec(threads))["split2021_slice"]
-    found = []
+    grid, found = (base.blocks(rows * depth, threads), 1, 1), []
+    given: dict[str, Any] = {"count": rows * depth, "columns": depth, "a": rest}
+    given["above"] = reference.bits_above(depth)
     for _ in range(slices - 1):
-        exponents = ozaki.operand(rest, second=False).exponents
-        out = allocate(formats.get("float32"), view.shape, view.queue).buffers[0]
-        args: list[Argument] = [rows * depth, depth, np.int32(above), exponents, *rest.buffers, out]
-        blocks = base.blocks(rows * depth, threads)
-        view.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
-        found.append(out)
+        given["exponents"] = ozaki.operand(rest, second=False).exponents
+        given["out"] = allocate(formats.get("float32"), view.shape, view.queue)
+        launch.run(view.queue, (kernel_spec(threads),), grid, (threads, 1, 1), given)
+        found += given["out"].buffers
     return [*found, rest.buffers[0]]

@@ -26,13 +26,14 @@ from portmp.bench.roofline import Ceilings
 from portmp.bench.runner import Pool
 from portmp.bench.tables import Row
 from portmp.bench.values import Values
+from portmp.codegen import signature
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.routines import base, elementwise
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.gemm.schedule import GemmSchedule
 from portmp.routines.work import ALPHA, Entry, Walk
-from portmp.runtime import planes, program
+from portmp.runtime import launch, planes
 
 PAPER, PORTMP, LIBRARY = "paper", "portmp", "library"
 ROUTINE_NAMES = ("axpy", "gemv", "gemm")
@@ -241,6 +242,11 @@ def gemv_spec(form: str, threads: int) -> KernelSpec:
         "bench/gemv_by_rows.mako",
         f,
         {role: roles[role] for role in ("accumulate", "finish")},
+        takes=[
+            *(signature.Index(one) for one in "nk"),
+            *(signature.Array(one) for one in "ax"),
+            signature.Array("y", const=False, start=False),
+        ],
         threads=threads,
     )
 
@@ -248,12 +254,11 @@ def gemv_spec(form: str, threads: int) -> KernelSpec:
 def _gemv(a: Array, x: Array, out: Array) -> Callable[[], object]:
     queue = a.planes.queue
     key = gemv_spec(a.format.name, base.threads(queue.device, THREADS))
-    kernel = program.kernels(queue.device, key)[key.name]
     threads = dict(key.values)["threads"]
     k, n = a.shape
-    args = [n, k, *base.strided(a.planes), *base.strided(x.planes), *out.planes.buffers]
+    given = {"n": n, "k": k, "a": a.planes, "x": x.planes, "y": out.planes}
     grid = base.blocks(n, threads), 1, 1
-    return lambda: queue.launch(kernel, grid, (threads, 1, 1), args)
+    return lambda: launch.run(queue, (key,), grid, (threads, 1, 1), given)
 
 
 def _gemm(a: Array, b: Array, out: Array) -> Callable[[], object]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from portmp import formats, nbody, networks
 from portmp.arrays.array import Array
-from portmp.backends.base import Argument, Device, Kernel
+from portmp.backends.base import Argument, Device
 from portmp.bench.experiment import Case
 from portmp.bench.measure import summary
 from portmp.bench.papers.nbody import model
@@ -21,13 +21,14 @@ from portmp.bench.tables import Row
 from portmp.codegen import platform
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.render import RenderedSource
+from portmp.codegen.signature import Flag, Plain, Scratch
 from portmp.compilers import loops
 from portmp.errors import BackendUnavailable
 from portmp.formats import Format
 from portmp.routines import base, ceilings, gravity
 from portmp.routines.gravity.schedule import NbodySchedule
-from portmp.runtime import program
-from portmp.runtime.planes import allocate
+from portmp.runtime import launch, program
+from portmp.runtime.planes import allocate, allocate_numbers
 
 STEPS = 32
 """Operations of a chain that are written out."""
@@ -51,7 +52,12 @@ def chain_spec(form: str, op: str, threads: int) -> KernelSpec:
     if op == "exact" and f.word == "float64":
         tail = "_double"
     roles = {} if op == FMA else {"root": networks.get(f"inverse_root{tail}")}
-    return spec(f"{op}_chain", "bench/root_cycles.mako", f, roles, steps=STEPS, threads=threads)
+    takes = [
+        *(Flag("iterations"), *(Plain(one, f.word) for one in ("start", "scale", "shift"))),
+        *(Scratch("out", f.word), Scratch("cycles", "int64")),
+    ]
+    path = "bench/root_cycles.mako"
+    return spec(f"{op}_chain", path, f, roles, takes=takes, steps=STEPS, threads=threads)
 
 
 def cycles(bench: Bench) -> Iterator[Case]:
@@ -100,34 +106,31 @@ def latency(bench: Bench, form: Format, op: str) -> tuple[float, float | None]:
     device = bench.device
     threads = base.threads(device, device.properties.warp_size) if bench.kind == "gpu" else 1
     key = chain_spec(form.name, op, threads)
-    kernel = program.kernels(device, key)[key.name]
     clocked = bool(platform.get(device.platform).clock)
-    short, long = (_chain(bench, form, kernel, threads, count) for count in ITERATIONS[bench.kind])
+    short, long = (_chain(bench, form, key, threads, count) for count in ITERATIONS[bench.kind])
     more = STEPS * (ITERATIONS[bench.kind][1] - ITERATIONS[bench.kind][0])
     counted = (long[1] - short[1]) / more if clocked else None
     return (long[0] - short[0]) / more, counted
 
 
 def _chain(
-    bench: Bench, form: Format, kernel: Kernel, threads: int, iterations: int
+    bench: Bench, form: Format, key: KernelSpec, threads: int, iterations: int
 ) -> tuple[float, int]:
     """Least seconds and cycles of a chain."""
     device, queue = bench.device, bench.device.queue
-    kind = np.dtype(form.word).type
-    out, counter = device.allocate(8), device.allocate(8)
-    queue.write(counter, np.zeros(1, np.int64))
-    args = [np.int32(iterations), kind(3.0), kind(0.5), kind(1.0), out, counter]
+    counter = allocate_numbers("int64", (1,), queue)
+    counter.write_parts([np.zeros(1, np.int64)])
+    given: dict[str, Any] = {"iterations": iterations, "start": 3.0, "scale": 0.5, "shift": 1.0}
+    given |= {"out": allocate(formats.get(form.word), (1,), queue), "cycles": counter}
 
     def work() -> None:
-        queue.launch(kernel, (1, 1, 1), (threads, 1, 1), args)
+        launch.run(queue, (key,), (1, 1, 1), (threads, 1, 1), given)
 
     least = min(ceilings.times(device, work, bench.runs))
-    found = np.zeros(1, np.int64)
     counts = []
     for _ in range(bench.runs):
         work()
-        queue.read(counter, found)
-        counts.append(int(found[0]))
+        counts.append(int(counter.read_parts()[0][0]))
     return least, min(counts)
 
 

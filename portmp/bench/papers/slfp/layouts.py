@@ -16,7 +16,7 @@ import numpy as np
 from portmp import formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
-from portmp.backends.base import Argument, Buffer, Device
+from portmp.backends.base import Buffer, Device
 from portmp.bench import measure
 from portmp.bench.experiment import Case
 from portmp.bench.papers.slfp.measured import (
@@ -31,11 +31,12 @@ from portmp.bench.papers.slfp.measured import (
 from portmp.bench.runner import Pool
 from portmp.bench.tables import Row
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Index, Scratch, Value
 from portmp.formats import Format, encode
 from portmp.routines import base
 from portmp.routines.work import ALIGNMENT, ALPHA
-from portmp.runtime import program
-from portmp.runtime.planes import Planes
+from portmp.runtime import launch
+from portmp.runtime.planes import Planes, allocate_numbers
 
 Plane = np.ndarray[Any, Any]
 SIZES = {"gpu": 2**26, "cpu": 2**24}
@@ -58,6 +59,10 @@ def kernel_spec(form: str, threads: int) -> KernelSpec:
         "bench/axpy_interleaved.mako",
         f,
         {"operator": f.operator("fma")},
+        takes=[
+            *(Index("n"), Value("a")),
+            *(Scratch("x", f"uint{8 * unit}", const=True), Scratch("y", f"uint{8 * unit}")),
+        ],
         unit=unit,
         threads=threads,
     )
@@ -70,12 +75,12 @@ class Packed:
         self.form, self.n, self.queue = pool.values.form, n, pool.planes.queue
         device = self.queue.device
         block = encode.interleaved(self.form, pool.block)
-        self.x, self.y = (device.allocate(n * self.form.itemsize) for _ in range(2))
-        for buffer, start in ((self.x, starts[0]), (self.y, starts[1])):
-            self._fill(buffer, block, start)
+        size = n * self.form.itemsize
+        self.x, self.y = (allocate_numbers("uint8", (size,), self.queue) for _ in range(2))
+        for memory, start in ((self.x, starts[0]), (self.y, starts[1])):
+            self._fill(memory.buffers[0], block, start)
         self.threads = base.threads(device, THREADS)
-        key = kernel_spec(self.form.name, self.threads)
-        self.kernel = program.kernels(device, key)[key.name]
+        self.key = kernel_spec(self.form.name, self.threads)
 
     def _fill(self, buffer: Buffer, block: Plane, start: int) -> None:
         """The pool's values from *start* on."""
@@ -90,13 +95,13 @@ class Packed:
         """y = factor x + y."""
         words = base.scalar_limbs(self.form, factor, "alpha")
         grid = (base.blocks(self.n, self.threads), 1, 1)
-        args: list[Argument] = [self.n, *words, self.x, self.y]
-        self.queue.launch(self.kernel, grid, (self.threads, 1, 1), args)
+        given = {"n": self.n, "a": words, "x": self.x, "y": self.y}
+        launch.run(self.queue, (self.key,), grid, (self.threads, 1, 1), given)
 
     def read(self, first: int, count: int) -> list[Plane]:
         """Parts of some elements of y."""
         content = np.empty((count, self.form.itemsize), np.uint8)
-        self.queue.read(self.y, content, first * self.form.itemsize)
+        self.queue.read(self.y.buffers[0], content, first * self.form.itemsize)
         return encode.planar(self.form, content)
 
 
