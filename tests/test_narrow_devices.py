@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from conftest import UNOPTIMISED
 from slow import mostly_slow
 
 import portmp as mp
@@ -41,7 +42,7 @@ def narrow(threads: int, kind: str = "cpu") -> ClDevice:
     device = ClDevice(found.index, found.handle)
     device.traits = found.traits
     # Many kernels are tried for their bits alone, which no optimiser changes.
-    device.compiler.build_options += ("-cl-opt-disable",)
+    device.compiler.build_options += UNOPTIMISED
     device.properties = replace(found.properties, max_threads=threads, kind=kind)
     return device
 
