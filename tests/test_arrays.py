@@ -651,7 +651,6 @@ def test_operands_that_do_not_fit_are_refused(device: Device) -> None:
         lambda: mp.dot(x, other),
         lambda: mp.axpy(2, x, other),
         lambda: mp.axpy(0, x, other),
-        lambda: mp.scal(2, x, out=other),
         lambda: mp.gemv(mp.zeros((3, 3), "td", device), x),
     ]
     for call in calls:

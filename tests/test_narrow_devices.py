@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import tiers
+from conftest import UNOPTIMISED
 from slow import mostly_slow
 
 import portmp as mp
@@ -39,7 +40,7 @@ def narrow(threads: int, kind: str = "cpu") -> ClDevice:
     device = ClDevice(found.index, found.handle)
     device.traits = found.traits
     # Many kernels are tried for their bits alone, which no optimiser changes.
-    device.compiler.build_options += ("-cl-opt-disable",)
+    device.compiler.build_options += UNOPTIMISED
     device.properties = replace(found.properties, max_threads=threads, kind=kind)
     return device
 

@@ -298,7 +298,8 @@ def call(name: str, *operands: Any, out: AnyArray | None = None) -> Any:
     kind: Dtype | None = _MEETINGS.get(key)
     if kind is None:
         kind, given = _met_in(name, function, operands)
-        if isinstance(kind, Format) and all(k is kind or k in (int, float) for k in kinds[1:]):
+        known = kind in kinds and all(k is kind or k in (int, float) for k in kinds[1:])
+        if isinstance(kind, Format) and known:
             _MEETINGS[key] = kind
     else:
         for i, one in enumerate(given):

@@ -132,7 +132,7 @@ def solve_directly(
     given = operands.sides_of(matrix, b, name, overwrite_a or overwrite_b)
     sides, vector, batch = given
     if not (overwrite_a or overwrite_b) and matrix.shape[:-2] == batch:
-        left, right = (operands.stacked(each, own=False) for each in (matrix, sides))
+        left, right = (operands.stacked(each, batch, own=False) for each in (matrix, sides))
         x = allocate(right.format, right.shape, right.queue)
         refuse(routine.solved(left, right, x, operands.by(method, x.format, name)), matrix, name)
         return operands.unstacked(x, batch, vector)

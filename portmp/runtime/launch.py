@@ -255,7 +255,10 @@ def find(what: Sequence[Any], operands: Sequence[Given | None]) -> tuple[Plans, 
     ):
         kept = queue.plans = Plans(queue)
     known = tuple(key)
-    return kept, known, kept.get(known)
+    try:
+        return kept, known, kept.get(known)
+    except TypeError:  # an option of a kind that has no plan: it is refused in words
+        return kept, known, None
 
 
 def _planned(

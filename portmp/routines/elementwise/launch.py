@@ -151,6 +151,8 @@ def _is_copied(x: Operand, out: Planes) -> bool:
     """Whether the host has copied the few elements of x to *out*."""
     if not isinstance(x, Planes) or x.elements is not out.elements or x.queue is not out.queue:
         return False
+    if any(n > 1 and not step for n, step in zip(out.shape, out.strides, strict=True)):
+        return False
     if x.shape != out.shape or (x.overlaps(out) and not x.same_view(out)):
         return False
     return copied(x, out)

@@ -321,6 +321,8 @@ def solved(a: Planes, b: Planes, x: Planes, method: Method) -> Integers:
 
     Returns the first columns without a pivot, as ``Factored`` has them, and waits for the device.
     """
+    if not a.size:
+        return np.zeros(a.shape[0], np.int32)
     singular = allocate_numbers("int32", a.shape[:1], a.queue)
     given = a, b, x, singular
     if method is not None or a.shape[-1] > PLANNED:

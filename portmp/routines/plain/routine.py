@@ -29,6 +29,8 @@ class Plain(Routine):
         threads = base.threads(device, launch.THREADS)
         for op, kinds in (("remainder", ("int64", "int64")), ("pow", ("uint64", "uint64"))):
             yield f"integers_{op}", (launch.kernel_spec(op, kinds, kinds[0], 1, threads),)
+        zeros = launch.kernel_spec("counted", (launch.SCALAR,) * 2, "int32", 1, threads)
+        yield "integers_counted", (zeros,)
         some = base.threads(device, reduction.THREADS)
         yield "integers_sum", (reduction.kernel_spec("sum", "int32", "int64", some),)
         every = ("x", "y", "cond")
