@@ -86,15 +86,16 @@ def spec(
     *,
     width: int = 1,
     stored: Mapping[str, formats.Format] | None = None,
-    takes: Sequence[Parameter] = (),
+    takes: Sequence[Parameter] | Mapping[str, Sequence[Parameter]] = (),
     **values: Any,
 ) -> KernelSpec:
     """Build a KernelSpec from networks and keyword parameters.
 
     A storage format is that of all operands; *stored* gives single ones theirs. *takes*: the
-    parameters of the one kernel, which is called as the spec.
+    parameters of the one kernel, which is called as the spec, or of several by their names.
     """
     known = dict(stored or {}) | ({"*": form} if form.coded else {})
+    taken = takes if isinstance(takes, Mapping) else {name: takes} if takes else {}
     return KernelSpec(
         name,
         template,
@@ -103,7 +104,7 @@ def spec(
         tuple((role, net.name) for role, net in roles.items()),
         tuple(values.items()),
         tuple((operand, f.name) for operand, f in known.items()),
-        (Signature(name, tuple(takes)),) if takes else (),
+        tuple(Signature(kernel, tuple(parameters)) for kernel, parameters in taken.items()),
     )
 
 

@@ -212,6 +212,13 @@ def all_on_host(
         outs[0].queue.perform(run, held)
 
 
+def each_on_host(out: Planes, reference: Callable[..., Host], *operands: Operand) -> None:
+    """The same for each matrix of batches, whose leading axes are those of *out*."""
+    for each in np.ndindex(*out.shape[:-2]):
+        mine = [matrix_of(o, each) if isinstance(o, Planes) else o for o in operands]
+        on_host(matrix_of(out, each), reference, *mine)
+
+
 def matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:
     """One matrix of a batch."""
     start = v.start + sum(i * s for i, s in zip(entry, v.strides, strict=False))
