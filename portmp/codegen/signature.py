@@ -66,6 +66,19 @@ class Value(Parameter):
 
 
 @dataclass(frozen=True)
+class Plain(Parameter):
+    """A plain number, of a *kind* by a dtype of NumPy's; of a plan its stand-in in a sequence."""
+
+    kind: str
+
+    def texts(self, w: Writer) -> list[str]:
+        return [f"const {elements.number(w.platform, self.kind)} {self.name}"]
+
+    def arguments(self, value: Any) -> Sequence[Any]:
+        return value if isinstance(value, tuple) else (np.dtype(self.kind).type(value),)
+
+
+@dataclass(frozen=True)
 class Array(Parameter):
     """Planes of values of the format or, with *plain*, of plain numbers of these dtypes.
 

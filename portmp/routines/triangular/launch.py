@@ -59,7 +59,7 @@ COPYING, EACH = 256, 8
 EVERYTHING, ZEROS, INSIDE = 0, 1, 2
 """What such a copy writes: all elements, those beyond the triangle, those of the triangle."""
 SIDES = *(Index(name) for name in ("n", "columns", "tiles")), Flag("unit")
-SYSTEM = matrix("a"), matrix("b", const=False)
+OPERANDS = matrix("a"), matrix("b", const=False)
 """What kernels of systems take."""
 
 
@@ -80,7 +80,7 @@ def kernel_spec(form: str, width: int = 1) -> KernelSpec:
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
     template = "triangular" if width == 1 else "triangular_vectors"
     sizes: dict[str, Any] = {"threads": 1, "tile": TILE, "most": definition.BLOCK}
-    sizes |= {"takes": (*SIDES, *SYSTEM), "width": width}
+    sizes |= {"takes": (*SIDES, *OPERANDS), "width": width}
     return spec("triangular_solve", f"linalg/{template}.mako", f, roles, **sizes)
 
 
@@ -90,7 +90,7 @@ def lanes_spec(form: str, threads: int, lanes: int) -> KernelSpec:
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
     sizes: dict[str, Any] = {"threads": threads, "lanes": lanes, "most": definition.BLOCK}
-    sizes["takes"] = *SIDES, *SYSTEM
+    sizes["takes"] = *SIDES, *OPERANDS
     return spec("triangular_lanes", "linalg/triangular_lanes.mako", f, roles, **sizes)
 
 
@@ -142,7 +142,7 @@ def system_spec(form: str, layout: str, threads: int) -> KernelSpec:
     while sizes["depth"] * kept * f.limbs * np.dtype(f.word).itemsize > MEMORY:
         sizes["depth"] //= 2
     sums: dict[str, Any] = {"slab": definition.SLAB, "period": accumulator.period}
-    takes = *SIDES, Flag("upper"), *SYSTEM
+    takes = *SIDES, Flag("upper"), *OPERANDS
     path = "linalg/triangular_system.mako"
     return spec("triangular_system", path, f, roles, takes=takes, **sizes, **sums)
 
@@ -204,8 +204,8 @@ def _copy_triangle(asked: dict[str, int], a: Planes, out: Planes) -> None:
     apart = 1 if out.device.properties.kind == "gpu" else EACH
     spread = min(threads, 1 << (base.blocks(columns, apart) - 1).bit_length()).bit_length() - 1
     across, down = base.blocks(columns, EACH << spread), base.blocks(lines, threads >> spread)
-    given = {"lines": lines, "columns": columns, "held": a.shape[-2], "spread": spread}
-    given |= {"a": a, "out": out, **asked}
+    given: dict[str, Any] = {"a": a, "out": out, "held": a.shape[-2], **asked}
+    given |= {"lines": lines, "columns": columns, "spread": spread}
     launch.run(out.queue, (key,), (across * down, 1, 1), (threads, 1, 1), given)
 
 
@@ -322,8 +322,8 @@ class OnDevice(Steps[Planes]):
         tiles = base.blocks(columns, LAYOUTS[layout]["tile"])
         if not lower:
             a, b = self.backwards(a, True), self.backwards(b, False)
-        given = {"n": n, "columns": columns, "tiles": tiles, "unit": unit, "upper": not lower}
-        given |= {"a": a, "b": b}
+        given: dict[str, Any] = {"n": n, "columns": columns, "tiles": tiles}
+        given |= {"unit": unit, "upper": not lower, "a": a, "b": b}
         launch.run(b.queue, (key,), (batch * tiles, 1, 1), (threads, 1, 1), given)
 
     def solve_block(self, a: Planes, b: Planes, unit: bool) -> None:
