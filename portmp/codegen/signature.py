@@ -55,6 +55,16 @@ class Flag(Parameter):
         return (np.int32(value),)
 
 
+class Value(Parameter):
+    """A number of the format, by the words of its limbs."""
+
+    def texts(self, w: Writer) -> list[str]:
+        return [w.scalars(self.name)]
+
+    def arguments(self, value: Any) -> Sequence[Any]:
+        return tuple(value)
+
+
 @dataclass(frozen=True)
 class Plain(Parameter):
     """A plain number, of a *kind* by a dtype of NumPy's; of a plan its stand-in in a sequence."""
@@ -66,16 +76,6 @@ class Plain(Parameter):
 
     def arguments(self, value: Any) -> Sequence[Any]:
         return value if isinstance(value, tuple) else (np.dtype(self.kind).type(value),)
-
-
-class Value(Parameter):
-    """A number of the format, by the words of its limbs."""
-
-    def texts(self, w: Writer) -> list[str]:
-        return [w.scalars(self.name)]
-
-    def arguments(self, value: Any) -> Sequence[Any]:
-        return tuple(value)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ctypes import c_float
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError, s
 from portmp.formats import Format, convert
 from portmp.runtime.planes import Host, Numbers, Planes, View, allocate, allocate_numbers
 
+T = TypeVar("T")
 Scalar = int | float | str | Fraction
 ScalarLimbs = tuple[np.generic, ...]
 Operand = View[Any] | ScalarLimbs | None
@@ -230,6 +231,26 @@ def all_on_host(
     if any(out.size for out in outs):
         held = [b for o in (*outs, *operands) if isinstance(o, View) for b in o.buffers]
         outs[0].queue.perform(run, held)
+
+
+def each_on_host(out: Planes, reference: Callable[..., Host], *operands: Operand) -> None:
+    """The same for each matrix of batches, whose leading axes are those of *out*."""
+    for each in np.ndindex(*out.shape[:-2]):
+        mine = [matrix_of(o, each) if isinstance(o, Planes) else o for o in operands]
+        on_host(matrix_of(out, each), reference, *mine)
+
+
+def each_changed(out: Planes, reference: Callable[[Host], tuple[Host, T]]) -> list[T]:
+    """Overwrite each matrix of batches by the reference; what it says beside, of each."""
+    said: list[T] = []
+
+    def changed(planes: Host) -> Host:
+        made, more = reference(planes)
+        said.append(more)
+        return made
+
+    each_on_host(out, changed, out)
+    return said
 
 
 def matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:

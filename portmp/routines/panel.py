@@ -1,22 +1,23 @@
 """Panels of few columns whose steps take all blocks of threads: launches, many or one.
 
 A panel's kernel does steps ``first_step`` to ``end_step`` - 1, between which all of its blocks must
-wait for each other. Its arguments: rows, width, these two, blocks of a matrix, its own, and the
-counter of a barrier.
+wait for each other. It takes rows, width, these two, blocks of a matrix, its own, and the counter
+of a barrier.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from portmp.backends.base import Argument, Device, Kernel, Queue
+from portmp.backends.base import Device, Queue
 from portmp.codegen.kernel_spec import KernelSpec
+from portmp.codegen.signature import Flag, Index, Parameter, Scratch
 from portmp.formats import Format
 from portmp.routines import plain
-from portmp.runtime import program
+from portmp.runtime import launch, program
 from portmp.runtime.planes import allocate_numbers
 
 ALONE = {1: 4096, 2: 2048, 3: 1024, 4: 1024}
@@ -45,6 +46,12 @@ class Shape(NamedTuple):
         return -(-height // self.rows) * self.blocks
 
 
+def taken(*own: Parameter) -> tuple[Parameter, ...]:
+    """What a panel's kernel takes: its *own* beside what all take."""
+    steps = (Flag(name) for name in ("width", "first_step", "end_step"))
+    return Index("m"), *steps, Index("blocks"), *own, Scratch("arrived", "int32")
+
+
 Spec = Callable[[Shape, bool, bool], KernelSpec]
 """The kernel of a shape, of many blocks or of one, whose blocks wait or do not."""
 
@@ -57,28 +64,18 @@ class Panels:
         self.arrived = allocate_numbers("int32", (1,), queue)
         plain.fill(self.arrived, 0)
 
-    def run(self, batch: int, height: int, width: int, own: Sequence[Argument]) -> None:
+    def run(self, batch: int, height: int, width: int, own: Mapping[str, Any]) -> None:
         """Do all steps, 0 to *width*, of panels of a stack of matrices."""
         many = height > self.one.rows
         together = self._together(batch, height) if many else None
         shape = together or (self.many[0] if many else self.one)
         every = 1 if many and together is None else width + 1
-        kernel = self._kernel(shape, many, together is not None)
+        unit = (self.spec(shape, many, together is not None),)
         blocks = shape.count(height)
+        given = {"m": height, "width": width, "blocks": blocks, "arrived": self.arrived, **own}
         for step in range(0, width + 1, every):
-            numbers: list[Argument] = [
-                height,
-                np.int32(width),
-                np.int32(step),
-                np.int32(step + every),
-                blocks,
-            ]
-            self.queue.launch(
-                kernel,
-                (batch * blocks, 1, 1),
-                (shape.threads, 1, 1),
-                [*numbers, *own, *self.arrived.buffers],
-            )
+            given |= {"first_step": step, "end_step": step + every}
+            launch.run(self.queue, unit, (batch * blocks, 1, 1), (shape.threads, 1, 1), given)
 
     def _together(self, batch: int, height: int) -> Shape | None:
         """The first shape whose blocks can all be there at once, and so wait for each other."""
@@ -86,11 +83,9 @@ class Panels:
         if not device.blocks_wait:
             return None
         for shape in self.many:
-            there = device.together(self._kernel(shape, True, True), shape.threads)
+            key = self.spec(shape, True, True)
+            kernel = program.kernels(device, key)[key.name]
+            there = device.together(kernel, shape.threads)
             if batch * shape.count(height) <= there:
                 return shape
         return None
-
-    def _kernel(self, shape: Shape, many: bool, together: bool) -> Kernel:
-        key = self.spec(shape, many, together)
-        return program.kernels(self.queue.device, key)[key.name]

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp import definition
-from portmp.backends.base import Argument, Device
+from portmp.backends.base import Device
+from portmp.codegen.signature import Flag, Parameter, matrix
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines import base
@@ -132,6 +133,11 @@ def values(form: Format, shape: Shape) -> dict[str, Any]:
     return {**shape._asdict(), **sums(form)}
 
 
-def operand(v: Planes) -> list[Argument]:
-    """Kernel arguments of matrices, and whether a column's elements are the nearer ones."""
-    return [*base.batched(v), np.int32(abs(v.strides[-2]) < abs(v.strides[-1]))]
+def taken(name: str, const: bool = True) -> tuple[Parameter, ...]:
+    """What a kernel takes of matrices: beside them whether a column's elements are nearer."""
+    return matrix(name, const=const), Flag(f"{name}_turned")
+
+
+def given(name: str, v: Planes) -> dict[str, Any]:
+    """What such a kernel is given."""
+    return {name: v, f"{name}_turned": abs(v.strides[-2]) < abs(v.strides[-1])}

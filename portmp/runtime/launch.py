@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from portmp.schedules import database
 MOST = 4096
 """Plans that a queue keeps."""
 
+T = TypeVar("T")
 Number = np.generic
 Given = View[Any] | Sequence[Number]
 """An operand of a call: a view of memory, or the limbs of a number."""
@@ -155,7 +156,8 @@ class Direct(Plan):
 class Plans(dict[Any, Plan]):
     """The plans of a queue, as long as its device and the databases of schedules stay as they are.
 
-    By what a call is told, and by where its operands lie. A plan that is found was checked.
+    By what a call is told, by where its operands lie, and which of them share memory: all that
+    checks depend on, so that a plan that is found was checked.
     """
 
     def __init__(self, queue: Queue) -> None:
@@ -207,15 +209,13 @@ def run(
     queue.launch(loaded, grid, block, signature.arguments(given))
 
 
-def do(
-    operands: Sequence[Given], launches: Callable[..., None], reference: Callable[..., None]
-) -> None:
+def do(operands: Sequence[Given], launches: Callable[..., T], reference: Callable[..., T]) -> T:
     """What is not worth a plan: *launches* or, on a device that runs no kernels, the *reference*.
 
-    Both are called with the operands.
+    Both are called with the operands, and what they return is returned.
     """
     queue = next(one.queue for one in operands if isinstance(one, View))
-    (reference if queue.device.by_reference else launches)(*operands)
+    return (reference if queue.device.by_reference else launches)(*operands)
 
 
 def _varies(number: Sequence[Number]) -> bool:

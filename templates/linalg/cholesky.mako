@@ -1,6 +1,5 @@
 ## A block's Cholesky factor by one thread for each matrix, for devices whose threads take turns at barriers.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
     p, long = w.platform, w.platform.index
     fma, div, neg, sqrt = (w.function(networks[role]) for role in ("fma", "div", "neg", "sqrt"))
@@ -13,10 +12,7 @@
 </%def>
 ${arithmetic(w, [networks["sqrt"], networks["div"], networks["neg"], networks["fma"]])}
 /* the lower triangle of n rows; failed: the first order whose pivot is not positive */
-${p.kernel.format(1)} cholesky(
-    const ${long} n, const int origin,
-${matrix(w, "a", const=False)}\
-    ${p.pointer.format("int")}failed)
+${p.kernel.format(1)} ${head()}
 {
 % for k in w.limbs:
     ${p.shared} ${w.word} held${k}[${most * (most + 1) // 2}];

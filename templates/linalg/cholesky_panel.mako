@@ -1,7 +1,6 @@
 ## Columns of Cholesky's factor, as many as a block has: the block on the diagonal, by a team of
 ## threads in each block of threads, and rows below it, ${lanes} threads a row with its elements in registers.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
     p, long = w.platform, w.platform.index
     fma, div, neg, sqrt = (w.function(networks[role]) for role in ("fma", "div", "neg", "sqrt"))
@@ -28,12 +27,7 @@
 </%def>
 ${arithmetic(w, [networks["sqrt"], networks["div"], networks["neg"], networks["fma"]])}
 /* out: the factor of a, n rows; b: rows below it, in place; failed: the first order whose pivot is not positive */
-${p.kernel.format(threads)} ${name}(
-    const ${long} n, const ${long} below, const ${long} tiles, const int origin,
-${matrix(w, "a")}\
-${matrix(w, "b", const=False)}\
-${matrix(w, "out", const=False)}\
-    ${p.pointer.format("int")}failed)
+${p.kernel.format(threads)} ${head()}
 {
 % for k in w.limbs:
     ${p.shared} ${w.word} held${k}[${size_of}], roots${k}[${most}], known${k}[${2 * rows}];

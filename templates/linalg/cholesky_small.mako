@@ -6,7 +6,6 @@
 ## With two *panels* a launch factors whole matrices of so many: out first becomes a's lower triangle;
 ## the first panel's rows below are unknowns of a triangular system, whose products the others lose.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace name="small" file="/linalg/small.mako"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%namespace name="right" file="/linalg/blocks.mako"/>
@@ -34,11 +33,7 @@ ${arithmetic(w, list(networks.values()))}
 ${leading_chain(w, slab)}\
 % endif
 /* the lower triangles of ${size} rows at most, zeros above; failed: the first order whose pivot is not positive */
-${p.kernel_of(threads, resident)} ${name}(
-    const ${long} batch, const int ${"all" if panels > 1 else "n"}, const int ${"start" if panels > 1 else "origin"},
-${matrix(w, "a")} const int a_turned,
-${matrix(w, "out", const=False)} const int out_turned,
-    ${p.pointer.format("int")}failed)
+${p.kernel_of(threads, resident)} ${head()}
 {
 ${small.shape(w, threads, rows, columns, parts)}\
 % for k in w.limbs:

@@ -1,17 +1,12 @@
 ## Corrections of approximate eigenvectors, element by element.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
     p, long = w.platform, w.platform.index
     f = {role: w.function(net) for role, net in networks.items()}
 %>
 ${arithmetic(w, list(networks.values()))}
 /* of x: s = x^T a x, r = 1 - x^T x; out: what x is to be multiplied by, less 1 */
-${p.kernel.format(threads)} correction(
-    const ${long} n, const ${w.scalar} apart,
-${matrix(w, "s")}\
-${matrix(w, "r")}\
-    ${w.planes("out", const=False)})
+${p.kernel.format(threads)} ${head()}
 {
     const ${long} e = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     const ${long} i = e / n, j = e % n;

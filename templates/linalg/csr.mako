@@ -14,12 +14,6 @@
     sparse = w.element("a", "a_start + i")
     dense = w.element("x", "x_at + (" + long + ")columns[i] * x_row")
 %>
-<%def name="output()">
-    ${w.planes("c", const=True)}, const ${long} c_start, const ${long} c_row, const ${long} c_col,
-    ${w.planes("out", const=False)}, const ${long} out_start, const ${long} out_row, const ${long} out_col,
-    ${w.scalars("alpha")}, ${w.scalars("beta")},
-    const int alpha_is_one, const int beta_kind)\
-</%def>
 <%def name="ended()">
         const ${long} c_at = c_start + row * c_row + column * c_col;
 ${scaled(w, networks, "z", w.element("c", "c_at"), " " * 8)}
@@ -56,16 +50,7 @@ ${pad}}
         }
 </%def>
 <%def name="multiplied(name, partial)">
-${p.kernel.format(threads)} ${name}(
-    const ${long} chunks, const ${long} width, const ${long} some,
-    ${w.planes("a", const=True)}, const ${long} a_start,
-    ${p.const_pointer.format("int")}columns, ${p.const_pointer.format(long)}starts,
-    ${w.planes("x", const=True)}, const ${long} x_start, const ${long} x_row, const ${long} x_col,
-% if partial:
-    ${w.planes("out", const=False, compute=True)})
-% else:
-${output()}
-% endif
+${p.kernel.format(threads)} ${head(name)}
 {
     const int thread = (int)${p.axis(p.local_id, 0)};
 % if alone:
@@ -145,10 +130,7 @@ ${multiplied("csr_rows", False)}
 /* chunks of longer rows */
 ${multiplied("csr_chunks", True)}
 /* the chunks of each row in order */
-${p.kernel.format(threads)} csr_add(
-    const ${long} rows, const ${long} width, ${p.const_pointer.format(long)}firsts,
-    ${w.planes("partial", const=True, compute=True)},
-${output()}
+${p.kernel.format(threads)} ${head("csr_add")}
 {
     const ${long} at = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (at >= rows)

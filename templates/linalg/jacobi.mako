@@ -4,7 +4,6 @@
 ## rows: each index meets each other one once in a sweep. Only the lower triangle is read; in the end the
 ## other one is its copy.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
     p, long = w.platform, w.platform.index
     # One thread waits for nobody, and compilers of CPUs take long over barriers.
@@ -47,12 +46,7 @@ ${put(name, second, "z", pad)}\
 <%def name="inside(i, j)">a_start + entry * a_batch + (${i} > ${j} ? ${i} * a_row + ${j} * a_col : ${j} * a_row + ${i} * a_col)</%def>
 ${arithmetic(w, list(networks.values()))}
 /* v: what turns a (vectors are its columns, moved on by shift); sweeps_made: with a turn at least */
-${p.kernel.format(threads)} jacobi(
-    const ${long} size, const int sweeps, const int vectors, const int shift,
-    const ${w.scalar} tolerance, const ${w.scalar} least, const ${w.scalar} edge,
-${matrix(w, "a", const=False)}\
-${matrix(w, "v", const=False)}\
-    ${p.pointer.format("int")}sweeps_made)
+${p.kernel.format(threads)} ${head()}
 {
 % for k in w.limbs:
     ${p.shared} ${w.word} sine${k}[${most // 2}];

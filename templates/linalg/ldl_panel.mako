@@ -5,12 +5,10 @@
 ## before it take away, which v holds (columns of L times D). So only two columns of the rest are
 ## touched in a step, whichever rows are swapped.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%namespace name="beside" file="/linalg/blocks.mako"/>
 <%
     p, long = w.platform, w.platform.index
-    integers = p.pointer.format("int")
     # One thread waits for nobody, and compilers of CPUs take long over barriers in branches.
     barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
     f = {role: w.function(net) for role, net in networks.items()}
@@ -86,11 +84,7 @@ ${leading_chain(w, slab)}\
 % endif
 /* columns first to end - 1 of a, whose lower triangle counts; places: which row came to row i;
    kinds: 0 alone, 1 and 2 the first and second of a pair; ends: the column to go on with */
-${p.kernel.format(threads)} ${name}(
-    const ${long} n,${"" if whole else " const int first, const int end,"}
-${matrix(w, "a", const=False)}\
-${matrix(w, "v", const=False)}\
-    ${integers}places, ${integers}kinds${"" if whole else f", {integers}ends"})
+${p.kernel.format(threads)} ${head()}
 {
 % if threads > 1:
     ${p.shared} ${w.scalar} best_value[${threads}];

@@ -7,7 +7,6 @@
 ## blocks have a barrier, within one. One block takes all steps in one launch. Where elements stay in
 ## registers each block shows the row that may become the pivot's.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace file="/linalg/panel.mako" import="ended"/>
 <%
     p, long = w.platform, w.platform.index
@@ -158,13 +157,7 @@ ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
 % if threads > 1 and warp > 1:
 ${exchanges(w)}\
 % endif
-${p.kernel.format(threads)} lu_panel(
-    const ${long} m, const int width, const int first_step, const int end_step,
-    const ${long} blocks, const int origin, const int pivot_count,
-${matrix(w, "w", const=False)}\
-    ${w.planes("tops", const=False)}, ${p.pointer.format(w.scalar)}candidates, ${integers}candidate_places, ${integers}candidate_rows,
-    ${integers}places, const ${long} slot, ${integers}firsts, ${integers}chosen, ${integers}pivots, ${integers}singular,
-    ${integers}arrived)
+${p.kernel.format(threads)} ${head()}
 {
 % if threads > 1:
     ${p.shared} ${w.scalar} best_value[${threads}];

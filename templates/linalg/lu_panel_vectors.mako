@@ -5,7 +5,6 @@
 ## the one that is worked on is computed with the others and not stored.
 ## w: Writer of vectors, v: scalar Writer
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic, anywhere"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
     p, long, lanes = w.platform, w.platform.index, w.width
     groups, integers = most // lanes, p.pointer.format("int")
@@ -19,13 +18,7 @@ for (int lane = ${first}; lane < ${lanes} && ${start} + lane < width; ++lane) {
 </%def>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
 ${anywhere(w)}
-${p.kernel.format(1)} lu_panel(
-    const ${long} m, const int width, const int first_step, const int end_step,
-    const ${long} blocks, const int origin, const int pivot_count,
-${matrix(v, "w", const=False)}\
-    ${v.planes("tops", const=False)}, ${p.pointer.format(v.scalar)}candidates, ${integers}candidate_places, ${integers}candidate_rows,
-    ${integers}places, const ${long} slot, ${integers}firsts, ${integers}chosen, ${integers}pivots, ${integers}singular,
-    ${integers}arrived)
+${p.kernel.format(1)} ${head()}
 {
     ${p.shared} int spots[${rows}];
     /* the column that is worked on, and by what rows lose of the pivot's */

@@ -10,14 +10,12 @@
 ## reach the other columns, and the first one's products those on the right.
 <%! from portmp.definition import halvings %>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace name="small" file="/linalg/small.mako"/>
 <%namespace name="right" file="/linalg/blocks.mako"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%namespace file="/kernels/lanes.mako" import="exchanges"/>
 <%
     p, long = w.platform, w.platform.index
-    integers = p.pointer.format("int")
     fma, div, neg = (w.function(networks[role]) for role in ("fma", "div", "neg"))
     each = rows * parts
     matrices = threads // each
@@ -185,16 +183,7 @@ ${exchanges(w)}\
 ${leading_chain(w, slab)}\
 % endif
 /* of matrices of ${rows} rows and ${rows if panels > 1 else columns} columns at most; pivots: from *origin* on, of pivot_count a matrix */
-${p.kernel_of(threads, resident)} ${name}(
-% if panels > 1:
-    const ${long} batch, const int m, const int n, const int count, const int start,
-% else:
-    const ${long} batch, const int m, const int width, const int steps, const int origin,
-% endif
-    const int pivot_count, const ${long} slot, const int place_count, const int order_count,
-${matrix(w, "a")} const int a_turned,
-${matrix(w, "out", const=False)} const int out_turned,
-    ${integers}pivots, ${integers}singular, ${integers}places, ${integers}order)
+${p.kernel_of(threads, resident)} ${head()}
 {
 ${small.shape(w, threads, rows, columns, parts)}\
 % if not exchange:

@@ -1,5 +1,4 @@
 ## The swaps of panels, those of a panel at once, in a tile of columns a block of threads.
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%
     p, long = w.platform, w.platform.index
@@ -11,10 +10,7 @@
 ${arithmetic(w, [])}
 /* rows chosen[i] of a panel go to its row i, and a row i that was not chosen to places[i], for i below
    ${most}; the first panel is *slot* stacks of matrices behind the start of both */
-${p.kernel.format(threads)} lu_swap(
-    const int steps, const ${long} columns, const ${long} tiles, const ${long} batch, const ${long} slot,
-${matrix(w, "w", const=False)}\
-    ${integers}places, ${integers}chosen)
+${p.kernel.format(threads)} ${head()}
 {
     const int thread = (int)${p.axis(p.local_id, 0)};
     const ${long} group = ${p.axis(p.group_id, 0)}, entry = group / tiles;

@@ -1,6 +1,5 @@
 ## How far symmetric matrices are from diagonal ones, row by row.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
     p, long = w.platform, w.platform.index
     # One thread waits for nobody, and compilers of CPUs take long over barriers.
@@ -8,10 +7,7 @@
 %>
 ${arithmetic(w, [])}
 /* of each row left of the diagonal: how many leading limbs Jacobi's method would turn away, and the largest */
-${p.kernel.format(threads)} off_diagonal(
-    const ${long} n, const ${w.scalar} tolerance, const ${w.scalar} least, const ${w.scalar} edge,
-${matrix(w, "a")}\
-    ${p.pointer.format("int")}counts, ${p.pointer.format(w.scalar)}largest)
+${p.kernel.format(threads)} ${head()}
 {
 % if threads > 1:
     ${p.shared} int count_of[${threads}];

@@ -9,7 +9,6 @@
 ## the triangle of the compact form.
 <%! from portmp.definition import halvings %>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace file="/linalg/panel.mako" import="ended"/>
 <%
     p, long = w.platform, w.platform.index
@@ -78,13 +77,7 @@ ${kept("lane", "e", "z", " " * 16)}
         return f["add"] + f"({', '.join(parts)})"
 %>
 ${arithmetic(w, list(networks.values()))}
-${p.kernel.format(threads)} qr_panel(
-    const ${long} m, const int width, const int first_step, const int end_step, const ${long} blocks,
-${matrix(w, "a", const=False)}\
-${matrix(w, "t", const=False)}\
-    const ${w.word} negligible,
-    ${w.planes("sums", const=False, compute=True)}, ${w.planes("saved", const=False, compute=True)},
-    ${p.pointer.format("int")}arrived)
+${p.kernel.format(threads)} ${head()}
 {
 % for k in w.limbs:
     ${p.shared} ${w.word} lane${k}[${lanes * most}];

@@ -5,7 +5,6 @@
 ## w: Writer of vectors, v: scalar Writer
 <%! from portmp.definition import halvings %>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic, anywhere"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
     p, long, size = w.platform, w.platform.index, w.width
     groups = most // size
@@ -51,13 +50,7 @@ ${pad}    ${values}[e] = ${f["add"]}(${values}[e], ${values}[e + ${distance * gr
 </%def>
 ${arithmetic(w, list(networks.values()))}
 ${anywhere(w)}
-${p.kernel.format(1)} qr_panel(
-    const ${long} m, const int width, const int first_step, const int end_step, const ${long} blocks,
-${matrix(v, "a", const=False)}\
-${matrix(v, "t", const=False)}\
-    const ${v.word} negligible,
-    ${v.planes("sums", const=False, compute=True)}, ${v.planes("saved", const=False, compute=True)},
-    ${p.pointer.format("int")}arrived)
+${p.kernel.format(1)} ${head()}
 {
     /* the column that is worked on, and by what rows lose of its row */
 % for k in w.limbs:

@@ -7,7 +7,6 @@
 ## multiplied by its factor of Q, in tiles.
 <%! from portmp.definition import halvings %>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace name="small" file="/linalg/small.mako"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%namespace name="right" file="/linalg/blocks.mako"/>
@@ -60,15 +59,7 @@ ${leading_chain(w, slab)}\
 % endif
 /* of matrices of ${columns} rows and ${columns if panels > 1 else rows} columns at most: R, below it the vectors; their triangles t, and where
    asked for the *vectors* as a unit trapezoid */
-${p.kernel_of(threads, resident)} ${name}(
-    const ${long} batch, const int ${"high" if panels > 1 else "m"}, const int ${"wide" if panels > 1 else "n"},
-${matrix(w, "a", const=False)} const int a_turned,
-${matrix(w, "t", const=False)}\
-${matrix(w, "v", const=False)} const int vectors,
-% if panels > 1:
-${matrix(w, "share", const=False)}\
-% endif
-    const ${w.word} negligible)
+${p.kernel_of(threads, resident)} ${head()}
 {
 ${small.shape(w, threads, rows, columns, parts)}\
 % for k in w.limbs:

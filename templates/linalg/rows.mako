@@ -1,13 +1,9 @@
 ## Matrices with their rows in another order.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <% p, long = w.platform, w.platform.index %>
 ${arithmetic(w, [])}
 /* row i of an entry of out, which is dense, is row order[i] of a's */
-${p.kernel.format(threads)} rows(
-    const ${long} count, const ${long} m, const ${long} n,
-${matrix(w, "a")}\
-    ${p.const_pointer.format("int")}order, ${w.planes("out", const=False)})
+${p.kernel.format(threads)} ${head()}
 {
     const ${long} e = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     const ${long} j = e % n, entry = e / n / m;

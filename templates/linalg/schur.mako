@@ -3,10 +3,8 @@
 ## A launch takes a number of steps: each looks where the active block begins, splits off one or two
 ## eigenvalues, or sweeps once through the block with two shifts. What is still to do is in memory.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
     p, long = w.platform, w.platform.index
-    integers = p.pointer.format("int")
     # One thread waits for nobody, and compilers of CPUs take long over barriers in branches.
     barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
     f = {role: w.function(net) for role, net in networks.items()}
@@ -57,12 +55,7 @@ ${put(name, two, "b", " " * 20)}\
 ${arithmetic(w, list(networks.values()))}
 /* whole: all of h, and z, become Schur's form, else only the active block does; state: for each
    matrix the last row that is active, or -1, and how often it was swept for that */
-${p.kernel.format(threads)} schur(
-    const ${long} n, const int steps, const int whole,
-${matrix(w, "h", const=False)}\
-${matrix(w, "z", const=False)}\
-${matrix(w, "values", const=False)}\
-    ${integers}state)
+${p.kernel.format(threads)} ${head()}
 {
     /* a column that is reflected, the root with its sign and what it divides, then its quotients */
 % for k in w.limbs:

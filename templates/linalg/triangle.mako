@@ -1,16 +1,11 @@
 ## Copies of matrices with zeros beyond a triangle, or, in place, these zeros alone, or the triangle alone.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <% p, long = w.platform, w.platform.index %>
 ${arithmetic(w, [])}
 /* out: as many rows in all matrices, rows and columns of one as they say; a has so many rows; a diagonal
    that begins in a row; written: 0 everything, 1 zeros beyond the triangle alone, 2 the triangle alone; a
    block has threads / 2^spread rows, a thread ${each} of their columns */
-${p.kernel.format(threads)} triangle(
-    const ${long} lines, const ${long} rows, const ${long} columns, const ${long} held,
-    const ${long} begin, const int lower, const int unit, const int written, const int spread,
-${matrix(w, "a")}\
-${matrix(w, "out", const=False, end=")")}
+${p.kernel.format(threads)} ${head()}
 {
     const int mine = (int)${p.axis(p.local_id, 0)}, width = 1 << spread;
 ## Divisions of 64 bits would take longer than the copy.

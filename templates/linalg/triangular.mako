@@ -1,6 +1,5 @@
 ## A block of unknowns of triangular systems for a tile of right-hand sides: for CPUs.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <% p, long = w.platform, w.platform.index %>
 <%def name="put(name, index, value)">
 % for k in w.limbs:
@@ -9,10 +8,7 @@
 </%def>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
 /* a x = b, a lower triangular with n rows, x in b's place; unknowns in ascending order */
-${p.kernel.format(1)} triangular_solve(
-    const ${long} n, const ${long} columns, const ${long} tiles, const int unit,
-${matrix(w, "a")}\
-${matrix(w, "b", const=False, end=")")}\
+${p.kernel.format(1)} ${head()}
 {
     const int size = (int)n;
     const ${long} group = ${p.axis(p.group_id, 0)};

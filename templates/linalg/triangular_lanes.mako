@@ -1,7 +1,6 @@
 ## A block of unknowns of triangular systems: ${lanes} threads of a warp have a right-hand side in
 ## registers, each every ${lanes}th row.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
     from itertools import product
 
@@ -20,10 +19,7 @@
 <% there = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
 /* a x = b, a lower triangular with n rows, x in b's place; unknowns in ascending order */
-${p.kernel.format(threads)} triangular_lanes(
-    const ${long} n, const ${long} columns, const ${long} tiles, const int unit,
-${matrix(w, "a")}\
-${matrix(w, "b", const=False, end=")")}\
+${p.kernel.format(threads)} ${head()}
 {
 % for k in w.limbs:
     ${p.shared} ${w.word} left${k}[${most * (most + 1) // 2}];

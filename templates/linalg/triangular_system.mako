@@ -2,7 +2,6 @@
 ## products between them, in the order that halving gives.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%
     p, long = w.platform, w.platform.index
@@ -55,10 +54,7 @@ ${arithmetic(w, list(networks.values()))}
 ${leading_chain(w, slab)}
 /* a x = b, a lower triangular with n rows, x in b's place; unknowns in ascending order. With upper,
    a is an upper one turned round: its first block of rows is the one that may be smaller */
-${p.kernel_of(threads, resident)} triangular_system(
-    const ${long} n, const ${long} columns, const ${long} tiles, const int unit, const int upper,
-${matrix(w, "a")}\
-${matrix(w, "b", const=False, end=")")}\
+${p.kernel_of(threads, resident)} ${head()}
 {
 % for memory, count in held.items():
 % for k in w.limbs:

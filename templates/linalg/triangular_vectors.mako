@@ -1,7 +1,6 @@
 ## A block of unknowns of triangular systems for a tile of right-hand sides, in vectors of these: for CPUs.
 ## w: Writer of vectors, v: scalar Writer
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic, anywhere"/>
-<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
     p, long, groups = w.platform, w.platform.index, tile // w.width
     fma, div, neg = (w.function(networks[role]) for role in ("fma", "div", "neg"))
@@ -10,10 +9,7 @@
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
 ${anywhere(w)}
 /* a x = b, a lower triangular with n rows, x in b's place; unknowns in ascending order */
-${p.kernel.format(1)} triangular_solve(
-    const ${long} n, const ${long} columns, const ${long} tiles, const int unit,
-${matrix(v, "a")}\
-${matrix(v, "b", const=False, end=")")}\
+${p.kernel.format(1)} ${head()}
 {
     const ${long} group = ${p.axis(p.group_id, 0)};
     const ${long} first = group % tiles * ${tile}, entry = group / tiles;

@@ -10,22 +10,22 @@ n^3 operations.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from portmp import definition, formats
-from portmp.backends.base import Argument, Device
+from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Flag, Index, Scratch, matrix
 from portmp.formats import Format
-from portmp.routines import base, moves, small
+from portmp.routines import base, moves, plain, small
 from portmp.routines.cholesky import reference
 from portmp.routines.cholesky.steps import CholeskySteps
-from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import OnDevice, copied_triangle, threads_of
 from portmp.routines.triangular.steps import Method
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 
 MANY = 64
@@ -37,6 +37,7 @@ ROWS = {32: 2, 64: 2, 128: 1}
 many threads each has fewer registers."""
 MOST_ROWS = {4: 64}
 """The most rows by limbs, where that is less."""
+FAILED = Scratch("failed", "int32")
 
 
 def panel_rows(form: Format, device: Device | None) -> list[int]:
@@ -53,7 +54,8 @@ def kernel_spec(form: str) -> KernelSpec:
     """A block's factor, by one thread."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
-    return spec("cholesky", "linalg/cholesky.mako", f, roles, most=definition.BLOCK)
+    takes = Index("n"), Flag("origin"), matrix("a", const=False), FAILED
+    return spec("cholesky", "linalg/cholesky.mako", f, roles, takes=takes, most=definition.BLOCK)
 
 
 @cache
@@ -62,6 +64,10 @@ def panel_spec(form: str, rows: int) -> KernelSpec:
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
     sizes: dict[str, Any] = {"team": TEAM, "lanes": LANES, "rows": rows, "at_once": ROWS[rows]}
+    sizes["takes"] = (
+        *(*(Index(name) for name in ("n", "below", "tiles")), Flag("origin"), matrix("a")),
+        *(matrix("b", const=False), matrix("out", const=False), FAILED),
+    )
     most = definition.BLOCK
     return spec("cholesky_panel", "linalg/cholesky_panel.mako", f, roles, most=most, **sizes)
 
@@ -73,7 +79,16 @@ def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     roles = small.roles(f, ("sqrt", "div", "neg", "fma"), shape)
     name = "cholesky_small" if shape.panels == 1 else "cholesky_panels"
     values = small.values(f, shape)
+    values["takes"] = (
+        *(Index("batch"), *(Flag(name) for name in _counts(shape)), *small.taken("a")),
+        *(*small.taken("out", const=False), FAILED),
+    )
     return spec(name, "linalg/cholesky_small.mako", f, roles, **values)
+
+
+def _counts(shape: small.Shape) -> tuple[str, ...]:
+    """What rows and the first column are called there."""
+    return ("n", "origin") if shape.panels == 1 else ("all", "start")
 
 
 def small_shape(form: Format, device: Device | None, n: int) -> small.Shape | None:
@@ -86,10 +101,10 @@ def small_shape(form: Format, device: Device | None, n: int) -> small.Shape | No
 
 
 class _OnDevice(OnDevice, CholeskySteps[Planes]):
-    def __init__(self, a: Planes, method: Method) -> None:
+    def __init__(self, a: Planes, method: Method, failed: Numbers) -> None:
         super().__init__(a.format, method)
-        self.failed = allocate_numbers("int32", (a.shape[0],), a.queue)
-        self.failed.write_parts([np.zeros(a.shape[0], np.int32)])
+        self.failed = failed
+        plain.fill(failed, 0)
         self.small = small.shape_of(a.format, a.device, definition.BLOCK, definition.BLOCK)
         if a.shape[0] < MANY:
             self.small = None
@@ -101,13 +116,9 @@ class _OnDevice(OnDevice, CholeskySteps[Planes]):
         if self.small:
             _small(self.small, a, a, origin, self.failed)
             return
-        key = kernel_spec(self.form.name)
-        a.queue.launch(
-            program.kernels(a.device, key)[key.name],
-            (a.shape[0], 1, 1),
-            (1, 1, 1),
-            [a.shape[1], np.int32(origin), *base.batched(a), *self.failed.buffers],
-        )
+        unit = (kernel_spec(self.form.name),)
+        given = {"n": a.shape[1], "origin": origin, "a": a, "failed": self.failed}
+        launch.run(a.queue, unit, (a.shape[0], 1, 1), (1, 1, 1), given)
 
     def panel(self, corner: Planes, below: Planes, origin: int) -> None:
         """In one launch where the device can.
@@ -122,20 +133,12 @@ class _OnDevice(OnDevice, CholeskySteps[Planes]):
         units = corner.device.properties.compute_units
         rows = next((r for r in self.rows if wide <= r * units), self.rows[-1])
         tiles = max(1, base.blocks(below.shape[1], rows))
-        key = panel_spec(self.form.name, rows)
+        unit = (panel_spec(self.form.name, rows),)
         out = self.part(self.corners, slice(origin, origin + n), slice(0, n))
-        corner.queue.launch(
-            program.kernels(corner.device, key)[key.name],
-            (batch * tiles, 1, 1),
-            (TEAM + LANES * rows, 1, 1),
-            [
-                *(n, below.shape[1], tiles, np.int32(origin)),
-                *base.batched(corner),
-                *base.batched(below),
-                *base.batched(out),
-                *self.failed.buffers,
-            ],
-        )
+        given: dict[str, Any] = {"n": n, "below": below.shape[1], "tiles": tiles}
+        given |= {"a": corner, "b": below, "out": out, "origin": origin, "failed": self.failed}
+        block = (TEAM + LANES * rows, 1, 1)
+        launch.run(corner.queue, unit, (batch * tiles, 1, 1), block, given)
 
     def factor(self, a: Planes) -> None:
         super().factor(a)
@@ -172,40 +175,29 @@ def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
 
     With *overwrite* in a's memory. Waits for the device.
     """
-    failed = np.zeros(a.shape[0], np.int32)
     if not a.size:
-        return Factored(a, failed)
+        return Factored(a, np.zeros(a.shape[0], np.int32))
+    failed = allocate_numbers("int32", (a.shape[0],), a.queue)
     shape = small_shape(a.format, a.device, a.shape[1])
     if shape:
         out = a if overwrite else allocate(a.format, a.shape, a.queue)
-        orders = allocate_numbers("int32", (a.shape[0],), a.queue)
-        _small(shape, a, out, 0, orders)
-        return Factored(out, orders.read_parts()[0])
+        _small(shape, a, out, 0, failed)
+        return Factored(out, failed.read_parts()[0])
     w = a if overwrite else copied_triangle(a, lower=True, unit=False)
-    if w.device.by_reference:
-        for each in range(w.shape[0]):
-
-            def factored(planes: Host, each: int = each) -> Host:
-                found, failed[each] = reference.factor(w.format, planes, method)
-                return found
-
-            mine = base.matrix_of(w, (each,))
-            base.on_host(mine, factored, mine)
-        return Factored(copied_triangle(w, lower=True, unit=False, out=w), failed)
-    steps = _OnDevice(w, method)
-    steps.factor(w)
+    made = partial(reference.factor, w.format, method=method)
+    launch.do(
+        (w, failed),
+        lambda w, failed: _OnDevice(w, method, failed).factor(w),
+        lambda w, failed: failed.fill([np.array(base.each_changed(w, made))]),
+    )
     lower = copied_triangle(w, lower=True, unit=False, out=w)
-    return Factored(lower, steps.failed.read_parts()[0])
+    return Factored(lower, failed.read_parts()[0])
 
 
 def _small(shape: small.Shape, a: Planes, out: Planes, origin: int, failed: Numbers) -> None:
     """A block of few rows: out becomes the factors of a, which may be out itself."""
     batch, n, _ = a.shape
-    key = small_spec(a.format.name, shape)
-    numbers: list[Argument] = [batch, np.int32(n), np.int32(origin)]
-    out.queue.launch(
-        program.kernels(out.device, key)[key.name],
-        (shape.blocks(batch), 1, 1),
-        (shape.threads, 1, 1),
-        [*numbers, *small.operand(a), *small.operand(out), *failed.buffers],
-    )
+    unit = (small_spec(a.format.name, shape),)
+    given: dict[str, Any] = dict(zip(_counts(shape), (n, origin), strict=True))
+    given |= {"batch": batch, "failed": failed} | small.given("a", a) | small.given("out", out)
+    launch.run(out.queue, unit, (shape.blocks(batch), 1, 1), (shape.threads, 1, 1), given)

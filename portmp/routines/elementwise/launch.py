@@ -96,15 +96,12 @@ def apply(
     if plan is None:
         first, shape = _checked(op, operands, names)
         target = base.output(out, first, shape)
+        arrays = {n: o for n, o in zip(names, operands, strict=False) if isinstance(o, Planes)}
+        base.refuse_shift(target, **arrays)
         call = _Call(op, first.format, schedule)
         plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
     if out is None:
         out = plan.makes.made(plan.queue)
-    else:
-        memory = out.buffers[0]
-        for name, operand in zip(names, operands, strict=False):
-            if isinstance(operand, Planes) and operand.buffers[0] is memory:
-                base.refuse_shift(out, **{name: operand})
     plan.run((*operands, out))
     return out
 

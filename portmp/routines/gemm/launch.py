@@ -130,9 +130,8 @@ def gemm(
     if base.is_number(beta, 0):
         c = None
     kept, key, plan = launch.find((gemm, accuracy, schedule), (a, b, alpha, beta, c, out))
-    if plan is None or out is not None:
-        addend, target = operands(a, b, c, out, beta)
     if plan is None:
+        addend, target = operands(a, b, c, out, beta)
         check_class(schedule, GemmSchedule, PanelSchedule)
         call = _Call(accuracy, schedule, target.shape)
         given = (a, b, alpha, beta, addend, target)

@@ -14,7 +14,7 @@ one that turns nothing.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,19 +22,26 @@ import numpy as np
 from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Flag, Index, Parameter, Plain, Scratch, matrix
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.jacobi import reference
 from portmp.routines.jacobi.rule import Rule
 from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import threads_of
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate, allocate_numbers
 
 THREADS = 256
 FEW = 64
 """Threads for matrices of at most ``SMALL`` rows, and of a block that measures a row."""
 SMALL = 16
+LIMITS = "tolerance", "least", "edge"
+"""What kernels are told of a rule."""
+
+
+def _limits(f: Format) -> list[Parameter]:
+    return [Plain(name, f.word) for name in LIMITS]
 
 
 @cache
@@ -43,13 +50,20 @@ def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("add", "sub", "mul", "div", "sqrt", "neg", "fma")}
     sizes: dict[str, Any] = {"threads": threads, "most": definition.ROTATED}
+    sizes["takes"] = (
+        *(Index("size"), *(Flag(name) for name in ("sweeps", "vectors", "shift")), *_limits(f)),
+        *(matrix("a", const=False), matrix("v", const=False), Scratch("sweeps_made", "int32")),
+    )
     return spec("jacobi", "linalg/jacobi.mako", f, roles, **sizes)
 
 
 @cache
 def measure_spec(form: str, threads: int = FEW) -> KernelSpec:
     """How far matrices are from diagonal ones."""
-    return spec("off_diagonal", "linalg/off_diagonal.mako", formats.get(form), {}, threads=threads)
+    f = formats.get(form)
+    found = Scratch("counts", "int32"), Scratch("largest", f.word)
+    takes = Index("n"), *_limits(f), matrix("a"), *found
+    return spec("off_diagonal", "linalg/off_diagonal.mako", f, {}, takes=takes, threads=threads)
 
 
 def unit(form: Format, device: Device | None, m: int) -> tuple[KernelSpec, ...]:
@@ -88,7 +102,8 @@ def turned(
     made = np.zeros(batch, np.int32)
     if not a.size:
         return made
-    if a.device.by_reference:
+
+    def by_reference(a: Planes) -> np.ndarray[Any, Any]:
         for each in range(batch):
 
             def found(planes: Host, each: int = each) -> list[Host]:
@@ -100,28 +115,22 @@ def turned(
             outs = [mine] if v is None else [mine, base.matrix_of(v, (each,))]
             base.all_on_host(outs, found, mine)
         return made
-    count = allocate_numbers("int32", (batch,), a.queue)
-    (key,) = unit(a.format, a.device, m)
-    threads = dict(key.values)["threads"]
-    word = np.dtype(a.format.word).type
-    a.queue.launch(
-        program.kernels(a.device, key)[key.name],
-        (batch, 1, 1),
-        (threads, 1, 1),
-        [
-            m,
-            np.int32(sweeps),
-            np.int32(v is not None),
-            np.int32(shift),
-            word(rule.tolerance),
-            word(rule.least),
-            word(rule.edge),
-            *base.batched(a),
-            *base.batched(a if v is None else v),
-            *count.buffers,
-        ],
-    )
-    return count.read_parts()[0] if counted else made
+
+    def by_kernels(a: Planes) -> np.ndarray[Any, Any]:
+        count = allocate_numbers("int32", (batch,), a.queue)
+        given = {"size": m, "sweeps": sweeps, "vectors": v is not None, "shift": shift, "a": a}
+        given |= {"v": a if v is None else v, "sweeps_made": count}
+        _run(unit(a.format, a.device, m), batch, rule, given)
+        return count.read_parts()[0] if counted else made
+
+    return launch.do((a,), by_kernels, by_reference)
+
+
+def _run(unit: tuple[KernelSpec, ...], blocks: int, rule: Rule, given: dict[str, Any]) -> None:
+    """Launch a kernel that goes by a rule."""
+    limits = {name: getattr(rule, name) for name in LIMITS}
+    block = (dict(unit[0].values)["threads"], 1, 1)
+    launch.run(given["a"].queue, unit, (blocks, 1, 1), block, given | limits)
 
 
 class Measured(NamedTuple):
@@ -140,31 +149,21 @@ def measured(a: Planes, rule: Rule) -> Measured:
     batch, n, _ = a.shape
     if not a.size:
         return Measured(np.zeros(batch, int), np.zeros(batch), np.zeros((batch, n), int))
-    if a.device.by_reference:
-        rows = [
-            reference.measured(a.format, base.matrix_of(a, (each,)).decoded(), rule)
-            for each in range(batch)
-        ]
-        counts, largest = (np.array(part) for part in zip(*rows, strict=True))
-    else:
-        (key,) = measure_unit(a.format, a.device)
-        threads = dict(key.values)["threads"]
-        number = allocate_numbers("int32", (batch, n), a.queue)
-        sizes = allocate(formats.get(a.format.word), (batch, n), a.queue)
-        word = np.dtype(a.format.word).type
-        a.queue.launch(
-            program.kernels(a.device, key)[key.name],
-            (batch * n, 1, 1),
-            (threads, 1, 1),
-            [
-                n,
-                word(rule.tolerance),
-                word(rule.least),
-                word(rule.edge),
-                *base.batched(a),
-                *number.buffers,
-                *sizes.buffers,
-            ],
-        )
-        counts, largest = number.read_parts()[0], sizes.read_parts()[0]
+    counts, largest = launch.do((a,), partial(_measure, rule), partial(_measure_on_host, rule))
     return Measured(counts.sum(axis=1), largest.max(axis=1).astype(np.float64), counts)
+
+
+def _measure(rule: Rule, a: Planes) -> tuple[Any, Any]:
+    """Of each row how many elements there are, and the largest."""
+    rows = a.shape[:2]
+    number = allocate_numbers("int32", rows, a.queue)
+    sizes = allocate(formats.get(a.format.word), rows, a.queue)
+    given = {"n": rows[1], "a": a, "counts": number, "largest": sizes}
+    _run(measure_unit(a.format, a.device), rows[0] * rows[1], rule, given)
+    return number.read_parts()[0], sizes.read_parts()[0]
+
+
+def _measure_on_host(rule: Rule, a: Planes) -> tuple[Any, Any]:
+    every = (base.matrix_of(a, (each,)).decoded() for each in range(a.shape[0]))
+    counts, largest = zip(*(reference.measured(a.format, one, rule) for one in every), strict=True)
+    return np.array(counts), np.array(largest)

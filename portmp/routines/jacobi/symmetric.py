@@ -37,6 +37,7 @@ import numpy as np
 from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Index, Plain, matrix
 from portmp.formats import Format
 from portmp.progress import doing
 from portmp.routines import base, elementwise, reduce
@@ -45,7 +46,7 @@ from portmp.routines.jacobi.launch import measured, turned
 from portmp.routines.jacobi.rule import Rule
 from portmp.routines.lu.launch import ordered
 from portmp.routines.triangular.steps import Method
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
 
 THREADS = 128
@@ -70,7 +71,9 @@ def correction_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """Corrections of vectors."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("sub", "mul", "div", "fma")}
-    return spec("correction", "linalg/correction.mako", f, roles, threads=threads)
+    operands = matrix("s"), matrix("r"), Array("out", start=False, const=False)
+    takes = Index("n"), Plain("apart", f.word), *operands
+    return spec("correction", "linalg/correction.mako", f, roles, takes=takes, threads=threads)
 
 
 def correction_unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
@@ -256,21 +259,14 @@ def distance(r: Planes) -> float:
 def correction(s: Planes, r: Planes, apart: float) -> Planes:
     """e of the definition by s and r (n, n)."""
     out = allocate(s.format, s.shape, s.queue)
-    if s.device.by_reference:
-        base.on_host(out, partial(reference.correction, s.format, apart=apart), s, r)
-        return out
-    (key,) = correction_unit(s.format, s.device)
-    threads = dict(key.values)["threads"]
-    s.queue.launch(
-        program.kernels(s.device, key)[key.name],
-        (base.blocks(out.size, threads), 1, 1),
-        (threads, 1, 1),
-        [
-            s.shape[0],
-            np.dtype(s.format.word).type(apart),
-            *base.batched(s),
-            *base.batched(r),
-            *out.buffers,
-        ],
-    )
+    made = partial(reference.correction, s.format, apart=apart)
+
+    def by_kernels(s: Planes, r: Planes, out: Planes) -> None:
+        unit = correction_unit(s.format, s.device)
+        threads = dict(unit[0].values)["threads"]
+        given = {"n": s.shape[0], "apart": apart, "s": s, "r": r, "out": out}
+        grid = (base.blocks(out.size, threads), 1, 1)
+        launch.run(s.queue, unit, grid, (threads, 1, 1), given)
+
+    launch.do((s, r, out), by_kernels, lambda s, r, out: base.on_host(out, made, s, r))
     return out

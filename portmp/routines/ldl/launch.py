@@ -22,15 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp import definition, formats
-from portmp.backends.base import Argument
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Flag, Index, Scratch, matrix
 from portmp.routines import base, small
 from portmp.routines.ldl import reference
 from portmp.routines.ldl.steps import LdlSteps
 from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import OnDevice, threads_of
-from portmp.runtime import program
-from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
+from portmp.runtime import launch
+from portmp.runtime.planes import Planes, allocate, allocate_numbers
 
 THREADS = 256
 FEW = 2 * definition.BLOCK
@@ -45,6 +45,11 @@ def kernel_spec(form: str, threads: int = THREADS, whole: bool = False) -> Kerne
     roles = small.products(f) if whole else operators
     sizes: dict[str, Any] = {"threads": threads, "most": definition.BLOCK, "whole": whole}
     sizes |= {"alpha": definition.PIVOT, **small.sums(f)}
+    sizes["takes"] = (
+        *(Index("n"), *(Flag(name) for name in (() if whole else ("first", "end")))),
+        *(matrix("a", const=False), matrix("v", const=False)),
+        *(Scratch(n, "int32") for n in ("places", "kinds", *(() if whole else ("ends",)))),
+    )
     name = "ldl_small" if whole else "ldl_panel"
     return spec(name, "linalg/ldl_panel.mako", f, roles, **sizes)
 
@@ -73,28 +78,15 @@ class _OnDevice(OnDevice, LdlSteps[Planes]):
         if a.shape[1] > FEW:
             super().factor(a, v)
             return
-        self._launch(True, a, v, [], [self.order, self.kinds])
+        self._launch(True, a, v)
 
-    def _launch(
-        self, whole: bool, a: Planes, v: Planes, columns: list[Argument], said: list[Numbers]
-    ) -> None:
-        key = kernel_spec(self.form.name, self.threads, whole)
-        a.queue.launch(
-            program.kernels(a.device, key)[key.name],
-            (a.shape[0], 1, 1),
-            (self.threads, 1, 1),
-            [
-                a.shape[1],
-                *columns,
-                *base.batched(a),
-                *base.batched(v),
-                *(b for numbers in said for b in numbers.buffers),
-            ],
-        )
+    def _launch(self, whole: bool, a: Planes, v: Planes, **more: Any) -> None:
+        unit = (kernel_spec(self.form.name, self.threads, whole),)
+        given = {"n": a.shape[1], "a": a, "v": v, "places": self.order, "kinds": self.kinds}
+        launch.run(a.queue, unit, (a.shape[0], 1, 1), (self.threads, 1, 1), given | more)
 
     def panel(self, a: Planes, v: Planes, first: int, end: int) -> int:
-        said = [self.order, self.kinds, self.ends]
-        self._launch(False, a, v, [np.int32(first), np.int32(end)], said)
+        self._launch(False, a, v, first=first, end=end, ends=self.ends)
         # The last panel takes all columns: only of others the end must be asked for.
         return end if end == a.shape[1] else int(self.ends.read_parts()[0][0])
 
@@ -105,20 +97,24 @@ def factor(a: Planes) -> Factored:
     The upper triangles hold anything afterwards. Matrices of more than FEW rows go one by one: how
     many columns a panel has depends on the matrix.
     """
+    return launch.do((a,), _factor, _factor_on_host)
+
+
+def _factor_on_host(a: Planes) -> Factored:
+    def factored(planes: Host) -> tuple[Host, reference.Factors]:
+        found = reference.factor(a.format, planes)
+        return found.factors, found
+
+    every = base.each_changed(a, factored)
+    said = np.array([(one.order, one.kinds) for one in every], np.int32)
+    order, kinds = np.moveaxis(said.reshape(a.shape[0], 2, a.shape[1]), 1, 0)
+    return Factored(order, kinds)
+
+
+def _factor(a: Planes) -> Factored:
     batch, n, _ = a.shape
-    order, kinds = np.tile(np.arange(n, dtype=np.int32), (batch, 1)), np.zeros((batch, n), np.int32)
+    order, kinds = np.zeros((2, batch, n), np.int32)
     if not a.size:
-        return Factored(order, kinds)
-    if a.device.by_reference:
-        for each in range(batch):
-
-            def factored(planes: Host, each: int = each) -> Host:
-                found = reference.factor(a.format, planes)
-                order[each], kinds[each] = found.order, found.kinds
-                return found.factors
-
-            mine = base.matrix_of(a, (each,))
-            base.on_host(mine, factored, mine)
         return Factored(order, kinds)
     together = batch if n <= FEW else 1
     for first in range(0, batch, together):

@@ -18,8 +18,9 @@ import numpy as np
 from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Flag, Index, Parameter, Scratch, matrix
 from portmp.formats import Format
-from portmp.routines import base, elementwise, plain, small
+from portmp.routines import base, elementwise, panel, plain, small
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
 from portmp.routines.panel import Panels, Shape, rows_alone
@@ -27,7 +28,7 @@ from portmp.routines.reference import Host
 from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular.launch import COPYING, OnDevice, threads_of, width_for
 from portmp.routines.triangular.steps import Method
-from portmp.runtime import launch, program
+from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, allocate_together
 
 PARTS = 4
@@ -41,6 +42,19 @@ TILE = 16
 """Columns of a block of threads that swaps rows."""
 
 
+def _panel(f: Format) -> tuple[Parameter, ...]:
+    """What a panel's kernel takes."""
+    return panel.taken(
+        *(Flag(name) for name in ("origin", "pivot_count")),
+        matrix("w", const=False),
+        Array("tops", start=False, const=False),
+        Scratch("candidates", f.word),
+        *(Scratch(name, "int32") for name in ("candidate_places", "candidate_rows", "places")),
+        Index("slot"),
+        *(Scratch(name, "int32") for name in ("firsts", "chosen", "pivots", "singular")),
+    )
+
+
 @cache
 def panel_spec(
     form: str, threads: int = THREADS, rows: int = ROWS["gpu"][0], together: bool = False
@@ -49,7 +63,7 @@ def panel_spec(
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
     sizes: dict[str, Any] = {"threads": threads, "rows": rows, "most": definition.BLOCK}
-    sizes |= {"registers": REGISTERS, "together": together}
+    sizes |= {"registers": REGISTERS, "together": together, "takes": _panel(f)}
     return spec("lu_panel", "linalg/lu_panel.mako", f, roles, **sizes)
 
 
@@ -58,7 +72,7 @@ def alone_spec(form: str, width: int, rows: int) -> KernelSpec:
     """Whole panels in vectors of *width* columns, a thread each: for CPUs."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
-    sizes: dict[str, Any] = {"rows": rows, "most": definition.BLOCK}
+    sizes: dict[str, Any] = {"rows": rows, "most": definition.BLOCK, "takes": _panel(f)}
     return spec("lu_panel", "linalg/lu_panel_vectors.mako", f, roles, width=width, **sizes)
 
 
@@ -76,7 +90,19 @@ def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     f = formats.get(form)
     roles = small.roles(f, ("div", "neg", "fma"), shape)
     name = "lu_small" if shape.panels == 1 else "lu_panels"
-    return spec(name, "linalg/lu_small.mako", f, roles, **small.values(f, shape))
+    takes = (
+        Index("batch"),
+        *(Flag(name) for name in (*_counts(shape), "pivot_count")),
+        *(Index("slot"), Flag("place_count"), Flag("order_count")),
+        *(*small.taken("a"), *small.taken("out", const=False)),
+        *(Scratch(name, "int32") for name in _Found._fields),
+    )
+    return spec(name, "linalg/lu_small.mako", f, roles, takes=takes, **small.values(f, shape))
+
+
+def _counts(shape: small.Shape) -> tuple[str, ...]:
+    """What rows, columns, steps and the first column of these are called."""
+    return ("m", "width", "steps", "origin") if shape.panels == 1 else ("m", "n", "count", "start")
 
 
 def small_shape(form: Format, device: Device | None, rows: int, columns: int) -> small.Shape | None:
@@ -94,14 +120,24 @@ def small_shape(form: Format, device: Device | None, rows: int, columns: int) ->
 @cache
 def rows_spec(form: str, threads: int = COPYING) -> KernelSpec:
     """Rows in another order."""
-    return spec("rows", "linalg/rows.mako", formats.get(form), {}, threads=threads)
+    takes = (
+        *(Index(name) for name in ("count", "m", "n")),
+        *(matrix("a"), Scratch("order", "int32", const=True)),
+        Array("out", start=False, const=False),
+    )
+    return spec("rows", "linalg/rows.mako", formats.get(form), {}, takes=takes, threads=threads)
 
 
 @cache
 def swap_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """A panel's swaps in all columns."""
     sizes: dict[str, Any] = {"threads": threads, "tile": TILE, "most": definition.BLOCK}
-    return spec("lu_swap", "linalg/lu_swap.mako", formats.get(form), {}, **sizes)
+    takes = (
+        *(Flag("steps"), *(Index(name) for name in ("columns", "tiles", "batch", "slot"))),
+        matrix("w", const=False),
+        *(Scratch(name, "int32", const=True) for name in ("places", "chosen")),
+    )
+    return spec("lu_swap", "linalg/lu_swap.mako", formats.get(form), {}, takes=takes, **sizes)
 
 
 def threads_for(device: Device | None) -> int:
@@ -181,22 +217,17 @@ def _found(
 def _few_rows(shape: small.Shape, a: Planes, out: Planes, first: int, found: _Found) -> None:
     """What has few rows: out becomes the factors of a, which may be out itself."""
     batch, m, width = a.shape
-    key = small_spec(out.format.name, shape)
-    slot, counts = first // definition.BLOCK * batch, [v.shape[-1] for v in found[2:]]
-    out.queue.launch(
-        program.kernels(out.device, key)[key.name],
-        (shape.blocks(batch), 1, 1),
-        (shape.threads, 1, 1),
-        [
-            batch,
-            *map(np.int32, (m, width, min(m, width), first, found.pivots.shape[-1])),
-            slot,
-            *map(np.int32, counts),
-            *small.operand(a),
-            *small.operand(out),
-            *(numbers.buffers[0] for numbers in found),
-        ],
+    unit = (small_spec(out.format.name, shape),)
+    given: dict[str, Any] = dict(
+        zip(_counts(shape), (m, width, min(m, width), first), strict=True),
+        batch=batch,
+        slot=first // definition.BLOCK * batch,
+        pivot_count=found.pivots.shape[-1],
+        place_count=found.places.shape[-1],
+        order_count=found.order.shape[-1],
     )
+    given |= small.given("a", a) | small.given("out", out) | found._asdict()
+    launch.run(out.queue, unit, (shape.blocks(batch), 1, 1), (shape.threads, 1, 1), given)
 
 
 class _OnDevice(OnDevice, LuSteps[Planes]):
@@ -224,10 +255,14 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
         one = Shape(dict(single.values)["rows"], 1) if single else shapes[0]
         self.panels = Panels(w.queue, stepped, one, shapes)
         most = base.blocks(m, rows[0])
-        self.candidates = allocate(formats.get(w.format.word), (2 * batch * most,), w.queue)
-        self.tops = allocate(w.format, (2 * batch * most, definition.BLOCK), w.queue)
         counts = [(batch * m,), *[(2 * batch * most,)] * 2]
-        self.places, *self.where = allocate_together("int32", counts, w.queue)
+        names = "places", "candidate_places", "candidate_rows"
+        memory = zip(names, allocate_together("int32", counts, w.queue), strict=True)
+        self.memory: dict[str, Any] = dict(memory)
+        self.memory["candidates"] = allocate(formats.get(w.format.word), counts[1], w.queue)
+        self.memory["tops"] = allocate(w.format, (*counts[1], definition.BLOCK), w.queue)
+        self.memory |= {"firsts": self.found.places, "chosen": self.found.order}
+        self.memory |= {"pivots": self.found.pivots, "singular": self.found.singular}
 
     def panel(self, w: Planes, first: int, end: int, columns: slice) -> None:
         m = w.shape[1]
@@ -238,21 +273,8 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
             self.swap(w, first, end, slice(columns.start, first))
             self.swap(w, first, end, slice(end, columns.stop))
             return
-        own = [
-            np.int32(first),
-            np.int32(self.count),
-            *base.batched(mine),
-            *self.tops.buffers,
-            *self.candidates.buffers,
-            *(b for numbers in self.where for b in numbers.buffers),
-            *self.places.buffers,
-            self._slot(first),
-            *self.found.places.buffers,
-            *self.found.order.buffers,
-            *self.found.pivots.buffers,
-            *self.found.singular.buffers,
-        ]
-        self.panels.run(self.batch, m - first, end - first, own)
+        own = {"origin": first, "pivot_count": self.count, "w": mine, "slot": self._slot(first)}
+        self.panels.run(self.batch, m - first, end - first, own | self.memory)
         self.swap(w, first, end, columns)
 
     def _slot(self, first: int) -> int:
@@ -265,21 +287,11 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
             return
         swap = swap_spec(self.form.name, self.threads)
         tiles = base.blocks(count, TILE)
-        w.queue.launch(
-            program.kernels(w.device, swap)[swap.name],
-            (self.batch * tiles, 1, 1),
-            (self.threads, 1, 1),
-            [
-                np.int32(end - first),
-                count,
-                tiles,
-                self.batch,
-                self._slot(first),
-                *base.batched(self.part(w, slice(first, w.shape[1]), columns)),
-                *self.found.places.buffers,
-                *self.found.order.buffers,
-            ],
-        )
+        given: dict[str, Any] = {"steps": end - first, "columns": count, "tiles": tiles}
+        given |= {"batch": self.batch, "slot": self._slot(first)}
+        given["w"] = self.part(w, slice(first, w.shape[1]), columns)
+        given |= {"places": self.found.places, "chosen": self.found.order}
+        launch.run(w.queue, (swap,), (self.batch * tiles, 1, 1), (self.threads, 1, 1), given)
 
 
 def factor(a: Planes, w: Planes, method: Method) -> Factored:
@@ -295,21 +307,23 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
         return Factored(kept.pivots, kept.singular, kept.order.view_as((batch, m)))
     if a is not w:
         elementwise.apply("copy", [a], w)
-    if w.device.by_reference:
-        pivots, singular = np.zeros((batch, count), np.int32), np.zeros(batch, np.int32)
-        for each in range(batch):
+    return launch.do((w,), partial(_factor, method), partial(_factor_on_host, method))
 
-            def factored(planes: Host, each: int = each) -> Host:
-                found = reference.factor(w.format, planes, method)
-                pivots[each], singular[each] = found.pivots, found.singular
-                return found.factors
 
-            mine = base.matrix_of(w, (each,))
-            base.on_host(mine, factored, mine)
-        return Factored(pivots, singular)
+def _factor(method: Method, w: Planes) -> Factored:
     steps = _OnDevice(w, method)
     steps.factor(w)
     return Factored(steps.found.pivots, steps.found.singular)
+
+
+def _factor_on_host(method: Method, w: Planes) -> Factored:
+    def factored(planes: Host) -> tuple[Host, reference.Factors]:
+        found = reference.factor(w.format, planes, method)
+        return found.factors, found
+
+    every = base.each_changed(w, factored)
+    pivots, singular = ([getattr(one, said) for one in every] for said in ("pivots", "singular"))
+    return Factored(np.array(pivots, np.int32), np.array(singular, np.int32))
 
 
 PLANNED = 512
@@ -326,8 +340,7 @@ def solved(a: Planes, b: Planes, x: Planes, method: Method) -> Integers:
     singular = allocate_numbers("int32", a.shape[:1], a.queue)
     given = a, b, x, singular
     if method is not None or a.shape[-1] > PLANNED:
-        call = _solve_on_host if a.device.by_reference else _solve
-        call(method, *given)
+        launch.do(given, partial(_solve, method), partial(_solve_on_host, method))
     else:
         kept, key, plan = launch.find((solved,), given)
         if plan is None:
@@ -375,25 +388,20 @@ def ordered(b: Planes, order: Numbers | np.ndarray[Any, Any], out: Planes | None
     out = allocate(b.format, b.shape, b.queue) if out is None else out
     if not out.size:
         return out
-    if b.device.by_reference:
-        for each, rows in enumerate(_read(order) if isinstance(order, Numbers) else order):
-
-            def taken(planes: Host, rows: np.ndarray[Any, Any] = rows) -> Host:
-                return [p[rows] for p in planes]
-
-            base.on_host(base.matrix_of(out, (each,)), taken, base.matrix_of(b, (each,)))
-        return out
-    if isinstance(order, Numbers):
-        where = order
-    else:
-        where = allocate_numbers("int32", order.shape, b.queue)
-        where.write_parts([order.astype(np.int32)])
-    threads = base.threads(b.device, COPYING)
-    key = rows_spec(b.format.name, threads)
-    b.queue.launch(
-        program.kernels(b.device, key)[key.name],
-        (base.blocks(out.size, threads), 1, 1),
-        (threads, 1, 1),
-        [out.size, *b.shape[1:], *base.batched(b), *where.buffers, *out.buffers],
-    )
+    launch.do((b, out), partial(_order, order), partial(_order_on_host, order))
     return out
+
+
+def _order(order: Numbers | np.ndarray[Any, Any], b: Planes, out: Planes) -> None:
+    if not isinstance(order, Numbers):
+        host, order = order, allocate_numbers("int32", order.shape, b.queue)
+        order.write_parts([host.astype(np.int32)])
+    threads = base.threads(b.device, COPYING)
+    unit, grid = (rows_spec(b.format.name, threads),), (base.blocks(out.size, threads), 1, 1)
+    given = {"count": out.size, "m": b.shape[1], "n": b.shape[2], "a": b, "order": order}
+    launch.run(b.queue, unit, grid, (threads, 1, 1), given | {"out": out})
+
+
+def _order_on_host(order: Numbers | np.ndarray[Any, Any], b: Planes, out: Planes) -> None:
+    rows = _read(order)[..., None]
+    base.on_host(out, lambda planes: [np.take_along_axis(p, rows, 1) for p in planes], b)

@@ -80,13 +80,11 @@ def apply(op: str, operands: Sequence[Operand], dtype: str, out: Numbers | None 
         shape = axes.common_shape(op, list(arrays.values()))
         result = "bool" if OPERATIONS[op].boolean else dtype
         target = base.output_numbers(out, result, shape, first.queue)
+        base.refuse_shift(target, **arrays)
         by = partial(_launch, op), partial(_compute, op)
         plan = kept.plan(key, (*given, target), *by, blank_like(target))
     if out is None:
         out = plan.makes.made(plan.queue)
-    else:
-        arrays = {n: o for n, o in zip(NAMES, given, strict=False) if isinstance(o, Numbers)}
-        base.refuse_shift(out, **arrays)
     plan.run((*given, out))
     return out
 

@@ -21,25 +21,24 @@ likewise. 2 n^2 (m - n/3) operations.
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from portmp import definition, formats
-from portmp.backends.base import Argument, Device
+from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Flag, Index, Parameter, Plain, matrix
 from portmp.formats import Format
 from portmp.networks import Network
-from portmp.routines import base, moves, small
+from portmp.routines import base, moves, panel, small
 from portmp.routines.panel import Panels, Shape, rows_alone
 from portmp.routines.qr import reference
 from portmp.routines.qr.steps import QrSteps, Reflectors, Vectors, cuts
 from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import OnDevice, threads_of, width_for
 from portmp.routines.triangular.steps import Method
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
 
 THREADS = 256
@@ -60,6 +59,13 @@ def _roles(f: Format) -> dict[str, Network]:
     return roles | {op: f.operator(op) for op in ("add", "sub", "mul", "div", "sqrt", "neg", "fma")}
 
 
+def _panel(f: Format) -> tuple[Parameter, ...]:
+    """What a panel's kernel takes."""
+    memory = (Array(n, start=False, const=False, compute=True) for n in ("sums", "saved"))
+    operands = (matrix(name, const=False) for name in ("a", "t"))
+    return panel.taken(*operands, Plain("negligible", f.word), *memory)
+
+
 @cache
 def panel_spec(form: str, shape: Shape, many: bool = True, together: bool = False) -> KernelSpec:
     """Steps of a panel, of *many* blocks or one; *together*: which wait for each other."""
@@ -72,6 +78,7 @@ def panel_spec(form: str, shape: Shape, many: bool = True, together: bool = Fals
         "most": definition.BLOCK,
         "many": many,
         "together": together,
+        "takes": _panel(f),
     }
     return spec("qr_panel", "linalg/qr_panel.mako", f, _roles(f), **sizes)
 
@@ -81,7 +88,7 @@ def alone_spec(form: str, width: int, rows: int) -> KernelSpec:
     """Whole panels in vectors of *width* columns, a thread each: for CPUs."""
     f = formats.get(form)
     sizes: dict[str, Any] = {"rows": rows, "most": definition.BLOCK}
-    sizes |= {"lanes": definition.ROW_LANES, "chunk": definition.ROWS}
+    sizes |= {"lanes": definition.ROW_LANES, "chunk": definition.ROWS, "takes": _panel(f)}
     path = "linalg/qr_panel_vectors.mako"
     return spec("qr_panel", path, f, _roles(f), width=width, **sizes)
 
@@ -114,6 +121,12 @@ def small_shape(form: Format, device: Device | None, rows: int, columns: int) ->
 def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     """Panels of few rows whole, of many matrices; or these whole, which have a few panels."""
     f = formats.get(form)
+    takes = (
+        *(Index("batch"), *(Flag(name) for name in _counts(shape)), *small.taken("a", const=False)),
+        *(matrix("t", const=False), matrix("v", const=False), Flag("vectors")),
+        *([matrix("share", const=False)] if shape.panels > 1 else []),
+        Plain("negligible", f.word),
+    )
     return spec(
         "qr_small" if shape.panels == 1 else "qr_panels",
         "linalg/qr_small.mako",
@@ -121,7 +134,13 @@ def small_spec(form: str, shape: small.Shape) -> KernelSpec:
         _roles(f) | small.roles(f, (), shape),
         **small.values(f, shape),
         lanes=definition.ROW_LANES,
+        takes=takes,
     )
+
+
+def _counts(shape: small.Shape) -> tuple[str, str]:
+    """What rows and columns are called there."""
+    return ("m", "n") if shape.panels == 1 else ("high", "wide")
 
 
 def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
@@ -181,35 +200,20 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         blocks = max(shape.count(m) for shape in self.panels.many)
         sums = allocate(self.form.compute, (2 * batch * blocks, definition.BLOCK), a.queue)
         saved = allocate(self.form.compute, (2 * batch, definition.BLOCK), a.queue)
-        own = [*base.batched(a), *base.batched(t), self._least, *sums.buffers, *saved.buffers]
+        own = {"a": a, "t": t, "negligible": self.negligible, "sums": sums, "saved": saved}
         self.panels.run(batch, m, width, own)
-
-    @property
-    def _least(self) -> Argument:
-        least: np.generic[Any] = np.dtype(self.form.word).type(self.negligible)
-        return least
 
     def _few_rows(self, shape: small.Shape, a: Planes, t: Planes, v: Planes | None) -> None:
         """What has few rows; its vectors become v, where that is given."""
-        key = small_spec(self.form.name, shape)
-        shares = []
+        unit = (small_spec(self.form.name, shape),)
+        given: dict[str, Any] = dict(zip(_counts(shape), a.shape[1:], strict=True))
+        given |= {"batch": self.batch, **small.given("a", self.turned(a)), "t": t}
+        given |= {"v": a if v is None else v, "vectors": v is not None}
         if shape.panels > 1:  # of a factor of Q in columns on the right
-            shares = base.batched(self.empty(definition.BLOCK, definition.BLOCK, a))
-        a.queue.launch(
-            program.kernels(a.device, key)[key.name],
-            (shape.blocks(self.batch), 1, 1),
-            (shape.threads, 1, 1),
-            [
-                self.batch,
-                *map(np.int32, a.shape[1:]),
-                *small.operand(self.turned(a)),
-                *base.batched(t),
-                *base.batched(a if v is None else v),
-                np.int32(v is not None),
-                *shares,
-                self._least,
-            ],
-        )
+            given["share"] = self.empty(definition.BLOCK, definition.BLOCK, a)
+        given["negligible"] = self.negligible
+        grid = (shape.blocks(self.batch), 1, 1)
+        launch.run(a.queue, unit, grid, (shape.threads, 1, 1), given)
 
     def factor(self, a: Planes) -> list[Reflectors[Planes]]:
         """In one launch where a has few rows and columns."""
@@ -247,32 +251,28 @@ def factor(a: Planes, method: Method, negligible: float = 0.0) -> Factored:
     """
     if not a.size:
         return Factored([], [])
-    if a.device.by_reference:
-        found: list[list[Reflectors[Host]]] = []
-        for each in range(a.shape[0]):
-
-            def factored(planes: Host) -> Host:
-                packed, reflectors = reference.factor(a.format, planes, method, negligible)
-                found.append(reflectors)
-                return packed
-
-            mine = base.matrix_of(a, (each,))
-            base.on_host(mine, factored, mine)
-        return Factored([], found)
-    return Factored(_OnDevice(a, method, negligible).factor(a), [])
+    made = partial(reference.factor, a.format, method=method, negligible=negligible)
+    return launch.do(
+        (a,),
+        lambda a: Factored(_OnDevice(a, method, negligible).factor(a), []),
+        lambda a: Factored([], base.each_changed(a, made)),
+    )
 
 
 def applied(factors: Factored, c: Planes, *, transposed: bool, method: Method) -> None:
     """Overwrite c (batch, m, r) by q c, or q^T c."""
     if not c.size:
         return
-    if c.device.by_reference:
+
+    def by_reference(c: Planes) -> None:
         for each, mine in enumerate(factors.on_host):
-
-            def product(planes: Host, mine: list[Reflectors[Host]] = mine) -> Host:
-                return reference.applied(c.format, mine, planes, transposed, method)
-
+            product = partial(
+                reference.applied, c.format, mine, transposed=transposed, method=method
+            )
             block = base.matrix_of(c, (each,))
             base.on_host(block, product, block)
-        return
-    _OnDevice(c, method).apply_all(factors.on_device, c, transposed)
+
+    def by_kernels(c: Planes) -> None:
+        _OnDevice(c, method).apply_all(factors.on_device, c, transposed)
+
+    launch.do((c,), by_kernels, by_reference)

@@ -134,9 +134,8 @@ def gemv(
     if base.is_number(beta, 0):
         y = None
     kept, key, plan = launch.find((gemv, accuracy, schedule), (a, x, alpha, beta, y, out))
-    if plan is None or out is not None:
-        addend, target = operands(a, x, beta, y, out)
     if plan is None:
+        addend, target = operands(a, x, beta, y, out)
         check_class(schedule, ReduceSchedule, SweepSchedule)
         product = _Product(accuracy, schedule)
         given = (a, x, alpha, beta, addend, target)
@@ -306,13 +305,11 @@ def dot(
                 f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given"
             )
         check_class(schedule, ReduceSchedule, SweepSchedule)
-        target = base.output(out, x, ())
+        target = base.output(out, x, (), x=x, y=y)
         by = _Dot(_Product(accuracy, schedule))
         plan = kept.plan(key, (x, y, target), by.launch, by.compute, blank_like(target))
     if out is None:
         out = plan.makes.made(plan.queue)
-    else:
-        base.refuse_overlap(out, x=x, y=y)
     plan.run((x, y, out))
     return out
 

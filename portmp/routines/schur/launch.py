@@ -30,19 +30,20 @@ negative. About 10 n^3 operations, 25 n^3 with Schur's form.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from portmp import formats
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Flag, Index, Scratch, matrix
 from portmp.progress import doing
 from portmp.routines import base
 from portmp.routines.reference import Host
 from portmp.routines.schur import reference
 from portmp.routines.triangular.launch import threads_of
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate, allocate_numbers
 
 THREADS = 128
@@ -63,6 +64,11 @@ def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
         "patience": reference.PATIENCE,
         "raising": reference.RAISING[f.word],
     }
+    sizes["takes"] = (
+        *(Index("n"), Flag("steps"), Flag("whole")),
+        *(matrix(name, const=False) for name in ("h", "z", "values")),
+        Scratch("state", "int32"),
+    )
     return spec("schur", "linalg/schur.mako", f, roles, **sizes)
 
 
@@ -88,32 +94,27 @@ def iterate(h: Planes, z: Planes | None) -> tuple[Planes, Unfinished | None]:
     values = allocate(h.format, (batch, n, 2), h.queue)
     if not h.size:
         return values, None
-    if h.device.by_reference:
-        return values, _by_reference(h, z, values)
+    return values, launch.do((h, values), partial(_by_kernels, z), partial(_by_reference, z))
+
+
+def _by_kernels(z: Planes | None, h: Planes, values: Planes) -> Unfinished | None:
+    batch, n, _ = h.shape
     state = allocate_numbers("int32", (batch, 2), h.queue)
     left = np.tile(np.array([n - 1, 0], np.int32), (batch, 1))
     state.write_parts([left])
     threads = threads_of(h.device, THREADS)
-    key = kernel_spec(h.format.name, threads)
-    kernel = program.kernels(h.device, key)[key.name]
-    args = [
-        n,
-        np.int32(max(4, WORK // n)),
-        np.int32(z is not None),
-        *base.batched(h),
-        *base.batched(h if z is None else z),
-        *base.batched(values),
-        *state.buffers,
-    ]
+    unit = (kernel_spec(h.format.name, threads),)
+    given = {"n": n, "steps": max(4, WORK // n), "whole": z is not None, "h": h}
+    given |= {"z": h if z is None else z, "values": values, "state": state}
     while (left[:, 0] >= 0).any():
-        h.queue.launch(kernel, (batch, 1, 1), (threads, 1, 1), args)
+        launch.run(h.queue, unit, (batch, 1, 1), (threads, 1, 1), given)
         left = state.read_parts()[0].reshape(batch, 2)
         doing(f"{int((left[:, 0] + 1).sum())} eigenvalues left")
         stuck = (left[:, 0] >= 0) & (left[:, 1] >= reference.MOST)
         if stuck.any():
             entry = int(np.flatnonzero(stuck)[0])
-            return values, _unfinished(h, entry, int(left[entry, 0]) + 1)
-    return values, None
+            return _unfinished(h, entry, int(left[entry, 0]) + 1)
+    return None
 
 
 def _unfinished(h: Planes, entry: int, left: int) -> Unfinished:
@@ -123,7 +124,7 @@ def _unfinished(h: Planes, entry: int, left: int) -> Unfinished:
     return Unfinished(entry, left, float(abs(element[0])))
 
 
-def _by_reference(h: Planes, z: Planes | None, values: Planes) -> Unfinished | None:
+def _by_reference(z: Planes | None, h: Planes, values: Planes) -> Unfinished | None:
     unfinished: list[Unfinished] = []
     for each in range(h.shape[0]):
 

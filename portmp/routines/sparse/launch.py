@@ -18,20 +18,40 @@ from typing import Any
 import numpy as np
 
 from portmp import definition, formats
-from portmp.backends.base import Argument, Device
+from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Flag, Index, Scratch, Value
 from portmp.errors import ShapeError
-from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.reduce.roles import steps
 from portmp.routines.sparse import reference
-from portmp.runtime import program
-from portmp.runtime.planes import Host, Numbers, Planes, allocate, allocate_numbers
+from portmp.runtime import launch
+from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, blank_like
 
 THREADS = 128
 """Work-items of a block: teams of one for each lane."""
 ALONE = 32
 """The same where a work-item has all lanes of a row, as on CPUs."""
+MATRIX = "row", "col"
+"""Strides of what is no batch; a vector is a matrix of one column."""
+FACTORS = (
+    *(Index(name) for name in ("chunks", "width", "some")),
+    *(Array("a"), Scratch("columns", "int32", const=True), Scratch("starts", "int64", const=True)),
+    Array("x", MATRIX),
+)
+ENDING = (
+    *(Array("c", MATRIX), Array("out", MATRIX, const=False), Value("alpha"), Value("beta")),
+    *(Flag("alpha_is_one"), Flag("beta_kind")),
+)
+TAKES = {
+    "csr_rows": (*FACTORS, *ENDING),
+    "csr_chunks": (*FACTORS, Array("out", start=False, const=False, compute=True)),
+    "csr_add": (
+        *(Index("rows"), Index("width"), Scratch("firsts", "int64", const=True)),
+        *(Array("partial", start=False, compute=True), *ENDING),
+    ),
+}
+"""What the kernels take."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +112,7 @@ def kernel_spec(
         "linalg/csr.mako",
         f,
         roles,
+        takes=TAKES,
         stored={"a": formats.get(matrix)} if matrix != form else None,
         lanes=definition.SPARSE_LANES,
         period=accumulator.period,
@@ -125,6 +146,25 @@ def times(
 
     The stored elements may be in a storage format of x's. *alone* chooses the kernel, for tests.
     """
+    if base.is_number(beta, 0):
+        y = None
+    more = () if a.chunks is None or a.first is None else (a.chunks, a.first)
+    factors = a.values, a.columns, a.starts, x, alpha, beta
+    kept, key, plan = launch.find((times, a.shape, alone), (*factors, y, out, *more))
+    if plan is None:
+        addend, target = _operands(a, x, beta, y, out)
+        given = (*factors, addend, target, *more)
+        plan = kept.plan(key, given, partial(_launch, alone), _compute, blank_like(target))
+    if out is None:
+        out = plan.makes.made(plan.queue)
+    plan.run((*factors, out if y is None else y, out, *more))
+    return out
+
+
+def _operands(
+    a: Rows, x: Planes, beta: base.ScalarLimbs, y: Planes | None, out: Planes | None
+) -> tuple[Planes, Planes]:
+    """The addend (where there is none, the output) and the output, once all fit."""
     form = x.format
     base.computes(form, "x")
     base.same(form, x=x, **({} if a.values.format.arithmetic is form else {"a": a.values}))
@@ -135,76 +175,76 @@ def times(
     target = base.output(out, x, shape, a=a.values, x=x)
     if y is None and not base.is_number(beta, 0):
         raise ShapeError("beta is not 0 but y is missing")
-    addend = target if y is None or base.is_number(beta, 0) else y
-    if addend is not target:
-        base.same(form, x=x, y=addend)
-        if addend.shape != shape:
-            raise ShapeError(f"y: shape {addend.shape} given, {shape} needed")
-        base.refuse_shift(target, y=addend)
-    if not target.size:
-        return target
-    if target.device.by_reference:
-        given = None if base.is_number(beta, 0) else addend
-        product = partial(_on_host, a.values.format.arithmetic, alpha, beta)
-        base.on_host(target, product, a.values, a.columns, a.starts, x, given)
-        return target
-    _launch(a, x, alpha, beta, addend, target, alone)
-    return target
+    if y is None:
+        return target, target
+    base.same(form, x=x, y=y)
+    if y.shape != shape:
+        raise ShapeError(f"y: shape {y.shape} given, {shape} needed")
+    base.refuse_shift(target, y=y)
+    return y, target
 
 
-def _on_host(
-    form: Format,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    values: Host,
-    columns: Host,
-    starts: Host,
-    x: Host,
-    y: Host | None,
-) -> Host:
-    return reference.times(form, values, columns[0], starts[0], x, alpha, beta, y)
-
-
-def _launch(
-    a: Rows,
+def _compute(
+    values: Planes,
+    columns: Numbers,
+    starts: Numbers,
     x: Planes,
     alpha: base.ScalarLimbs,
     beta: base.ScalarLimbs,
     y: Planes,
     out: Planes,
-    alone: bool | None,
+    *_: Numbers,
 ) -> None:
+    def product(values: Any, columns: Any, starts: Any, x: Any, y: Any) -> Any:
+        form = out.format
+        return reference.times(form, values, columns[0], starts[0], x, alpha, beta, y)
+
+    base.on_host(out, product, values, columns, starts, x, None if base.is_number(beta, 0) else y)
+
+
+def _launch(
+    alone: bool | None,
+    values: Planes,
+    columns: Numbers,
+    starts: Numbers,
+    x: Planes,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    y: Planes,
+    out: Planes,
+    chunks: Numbers | None = None,
+    firsts: Numbers | None = None,
+) -> None:
+    if not out.size:
+        return
     device, queue = out.device, out.queue
     width = x.shape[1] if x.ndim == 2 else 1
     alone = by_itself(device) if alone is None else alone
     threads = threads_of(device, alone)
-    names = x.format.name, a.values.format.name
+    names = x.format.name, values.format.name
     # Only a team has neighbours that read the same elements.
-    key = kernel_spec(*names, threads, alone, width > 1 and not alone)
-    kernels = program.kernels(device, key)
+    unit = (kernel_spec(*names, threads, alone, width > 1 and not alone),)
     each = threads if alone else threads // definition.SPARSE_LANES
     zero = base.is_number(alpha, 0)
+    if out.ndim == 1:
+        x, y, out = (base.column_of(v) for v in (x, y, out))
 
-    def launch(name: str, starts: Numbers, rest: list[Argument]) -> None:
+    def multiply(name: str, starts: Numbers, rest: dict[str, Any]) -> None:
         count = (starts.shape[0] - 1) * width
-        args: list[Argument] = [count, width, 0 if zero else 1, *base.strided(a.values)]
-        args += [*a.columns.buffers, *starts.buffers, *base.strided(x, *_steps(x)), *rest]
-        queue.launch(kernels[name], (base.blocks(count, each), 1, 1), (threads, 1, 1), args)
+        given = {"chunks": count, "width": width, "some": not zero, "a": values, "x": x, **rest}
+        given |= {"columns": columns, "starts": starts}
+        grid = (base.blocks(count, each), 1, 1)
+        launch.run(queue, unit, grid, (threads, 1, 1), given, name)
 
     kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
-    end: list[Argument] = [*base.strided(y, *_steps(y)), *base.strided(out, *_steps(out))]
-    end += [*alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(kind)]
-    if a.chunks is None or a.first is None or zero:
-        launch("csr_rows", a.starts, end)
+    end = {"c": y, "out": out, "alpha": alpha, "beta": beta, "beta_kind": kind}
+    end["alpha_is_one"] = base.is_number(alpha, 1)
+    if chunks is None or zero:
+        multiply("csr_rows", starts, end)
         return
-    work = allocate(x.format.compute, (a.chunks.shape[0] - 1, width), queue)
-    launch("csr_chunks", a.chunks, list(work.buffers))
-    count = a.shape[0] * width
-    args: list[Argument] = [count, width, *a.first.buffers, *work.buffers, *end]
-    blocks = (base.blocks(count, threads), 1, 1)
-    queue.launch(kernels["csr_add"], blocks, (threads, 1, 1), args)
-
-
-def _steps(v: Planes) -> tuple[int, int]:
-    """The strides of rows and columns; a vector is one column."""
-    return (v.strides[0], v.strides[1]) if v.ndim == 2 else (v.strides[0], 0)
+    work = allocate(x.format.compute, (chunks.shape[0] - 1, width), queue)
+    multiply("csr_chunks", chunks, {"out": work})
+    count = out.shape[0] * width
+    given = {"rows": count, "width": width, "firsts": firsts, "partial": work, **end}
+    grid = (base.blocks(count, threads), 1, 1)
+    launch.run(queue, unit, grid, (threads, 1, 1), given, "csr_add")

@@ -20,13 +20,14 @@ import numpy as np
 from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Flag, Index, matrix
 from portmp.formats import Format
 from portmp.routines import base, gemm, moves
 from portmp.routines.ozaki import choose
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.triangular import reference
 from portmp.routines.triangular.steps import Method, Run, Steps, factors
-from portmp.runtime import program
+from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
 from portmp.schedules.base import widths
 
@@ -57,6 +58,9 @@ COPYING, EACH = 256, 8
 """Threads of a block that copies triangles, and elements of each."""
 EVERYTHING, ZEROS, INSIDE = 0, 1, 2
 """What such a copy writes: all elements, those beyond the triangle, those of the triangle."""
+SIDES = *(Index(name) for name in ("n", "columns", "tiles")), Flag("unit")
+OPERANDS = matrix("a"), matrix("b", const=False)
+"""What kernels of systems take."""
 
 
 def threads_of(device: Device | None, usual: int) -> int:
@@ -76,7 +80,8 @@ def kernel_spec(form: str, width: int = 1) -> KernelSpec:
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
     template = "triangular" if width == 1 else "triangular_vectors"
     sizes: dict[str, Any] = {"threads": 1, "tile": TILE, "most": definition.BLOCK}
-    return spec("triangular_solve", f"linalg/{template}.mako", f, roles, width=width, **sizes)
+    sizes |= {"takes": (*SIDES, *OPERANDS), "width": width}
+    return spec("triangular_solve", f"linalg/{template}.mako", f, roles, **sizes)
 
 
 @cache
@@ -85,6 +90,7 @@ def lanes_spec(form: str, threads: int, lanes: int) -> KernelSpec:
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
     sizes: dict[str, Any] = {"threads": threads, "lanes": lanes, "most": definition.BLOCK}
+    sizes["takes"] = *SIDES, *OPERANDS
     return spec("triangular_lanes", "linalg/triangular_lanes.mako", f, roles, **sizes)
 
 
@@ -136,8 +142,9 @@ def system_spec(form: str, layout: str, threads: int) -> KernelSpec:
     while sizes["depth"] * kept * f.limbs * np.dtype(f.word).itemsize > MEMORY:
         sizes["depth"] //= 2
     sums: dict[str, Any] = {"slab": definition.SLAB, "period": accumulator.period}
+    takes = *SIDES, Flag("upper"), *OPERANDS
     path = "linalg/triangular_system.mako"
-    return spec("triangular_system", path, f, roles, **sizes, **sums)
+    return spec("triangular_system", path, f, roles, takes=takes, **sizes, **sums)
 
 
 def whole(device: Device | None) -> bool:
@@ -149,7 +156,10 @@ def whole(device: Device | None) -> bool:
 def copy_spec(form: str, threads: int = COPYING) -> KernelSpec:
     """Copies of triangles with zeros beyond the diagonal."""
     sizes: dict[str, Any] = {"threads": threads, "each": EACH}
-    return spec("triangle", "linalg/triangle.mako", formats.get(form), {}, **sizes)
+    counts = (Index(name) for name in ("lines", "rows", "columns", "held", "begin"))
+    flags = (Flag(name) for name in ("lower", "unit", "written", "spread"))
+    takes = *counts, *flags, matrix("a"), matrix("out", const=False)
+    return spec("triangle", "linalg/triangle.mako", formats.get(form), {}, takes=takes, **sizes)
 
 
 def copied_triangle(
@@ -173,12 +183,19 @@ def copied_triangle(
         out = allocate(a.format, (*a.shape[:-2], rows, a.shape[-1]), a.queue)
     if not out.size:
         return out
-    if out.device.by_reference:
+    made = partial(reference.triangle, lower=lower, unit=unit, rows=rows, first=first)
+
+    def by_reference(a: Planes, out: Planes) -> None:
         assert not inside
-        made = partial(reference.triangle, lower=lower, unit=unit, rows=rows, first=first)
-        for each in np.ndindex(*a.shape[:-2]):
-            base.on_host(base.matrix_of(out, each), made, base.matrix_of(a, each))
-        return out
+        base.each_on_host(out, made, a)
+
+    written = INSIDE if inside else ZEROS if out is a else EVERYTHING
+    asked = {"rows": rows, "begin": first, "lower": lower, "unit": unit, "written": written}
+    launch.do((a, out), partial(_copy_triangle, asked), by_reference)
+    return out
+
+
+def _copy_triangle(asked: dict[str, int], a: Planes, out: Planes) -> None:
     threads = base.threads(out.device, COPYING)
     key = copy_spec(a.format.name, threads)
     columns = out.shape[-1]
@@ -187,15 +204,9 @@ def copied_triangle(
     apart = 1 if out.device.properties.kind == "gpu" else EACH
     spread = min(threads, 1 << (base.blocks(columns, apart) - 1).bit_length()).bit_length() - 1
     across, down = base.blocks(columns, EACH << spread), base.blocks(lines, threads >> spread)
-    written = INSIDE if inside else ZEROS if out is a else EVERYTHING
-    flags = [np.int32(one) for one in (lower, unit, written, spread)]
-    out.queue.launch(
-        program.kernels(out.device, key)[key.name],
-        (across * down, 1, 1),
-        (threads, 1, 1),
-        [lines, rows, columns, a.shape[-2], first, *flags, *base.batched(a), *base.batched(out)],
-    )
-    return out
+    given: dict[str, Any] = {"a": a, "out": out, "held": a.shape[-2], **asked}
+    given |= {"lines": lines, "columns": columns, "spread": spread}
+    launch.run(out.queue, (key,), (across * down, 1, 1), (threads, 1, 1), given)
 
 
 class OnDevice(Steps[Planes]):
@@ -311,16 +322,9 @@ class OnDevice(Steps[Planes]):
         tiles = base.blocks(columns, LAYOUTS[layout]["tile"])
         if not lower:
             a, b = self.backwards(a, True), self.backwards(b, False)
-        b.queue.launch(
-            program.kernels(b.device, key)[key.name],
-            (batch * tiles, 1, 1),
-            (threads, 1, 1),
-            [
-                *(n, columns, tiles, np.int32(unit), np.int32(not lower)),
-                *base.batched(a),
-                *base.batched(b),
-            ],
-        )
+        given: dict[str, Any] = {"n": n, "columns": columns, "tiles": tiles}
+        given |= {"unit": unit, "upper": not lower, "a": a, "b": b}
+        launch.run(b.queue, (key,), (batch * tiles, 1, 1), (threads, 1, 1), given)
 
     def solve_block(self, a: Planes, b: Planes, unit: bool) -> None:
         threads = threads_of(b.device, THREADS)
@@ -332,12 +336,8 @@ class OnDevice(Steps[Planes]):
             lanes = min(lanes_for(batch * columns), threads)
             key = lanes_spec(self.form.name, threads, lanes)
             tiles = base.blocks(columns, threads // lanes)
-        b.queue.launch(
-            program.kernels(b.device, key)[key.name],
-            (batch * tiles, 1, 1),
-            (threads, 1, 1),
-            [n, columns, tiles, np.int32(unit), *base.batched(a), *base.batched(b)],
-        )
+        given = {"n": n, "columns": columns, "tiles": tiles, "unit": unit, "a": a, "b": b}
+        launch.run(b.queue, (key,), (batch * tiles, 1, 1), (threads, 1, 1), given)
 
     def copied(self, x: Planes) -> Planes:
         return moves.copied(x)
@@ -353,13 +353,13 @@ def solve(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> N
     """Overwrite b (batch, n, r) by the x of a x = b for triangular a (batch, n, n)."""
     if not b.size:
         return
-    if b.device.by_reference:
-        solved = partial(reference.solve, b.format, lower=lower, unit=unit, method=method)
-        for each in np.ndindex(b.shape[0]):
-            mine = base.matrix_of(b, each)
-            base.on_host(mine, solved, base.matrix_of(a, each), mine)
-        return
-    OnDevice(b.format, method).solve(a, b, lower=lower, unit=unit)
+    how: dict[str, Any] = {"lower": lower, "unit": unit}
+    solved = partial(reference.solve, b.format, method=method, **how)
+    launch.do(
+        (a, b),
+        partial(OnDevice(b.format, method).solve, **how),
+        lambda a, b: base.each_on_host(b, solved, a, b),
+    )
 
 
 def times(
@@ -369,14 +369,13 @@ def times(
     out = b if overwrite else allocate(b.format, b.shape, b.queue)
     if not out.size:
         return out
-    if b.device.by_reference:
-        made = partial(reference.times, b.format, lower=lower, unit=unit, method=method)
-        for each in np.ndindex(b.shape[0]):
-            factors_of = (base.matrix_of(v, each) for v in (a, b))
-            base.on_host(base.matrix_of(out, each), made, *factors_of)
-        return out
-    steps = OnDevice(b.format, method)
-    steps.times(steps.triangle(a, lower, unit), b, None if overwrite else out, lower=lower)
+    made = partial(reference.times, b.format, lower=lower, unit=unit, method=method)
+
+    def by_kernels(a: Planes, b: Planes, out: Planes) -> None:
+        steps = OnDevice(b.format, method)
+        steps.times(steps.triangle(a, lower, unit), b, None if overwrite else out, lower=lower)
+
+    launch.do((a, b, out), by_kernels, lambda a, b, out: base.each_on_host(out, made, a, b))
     return out
 
 
@@ -398,12 +397,11 @@ def square(
         return
     if base.is_number(alpha, 0):
         a = a.view((*a.shape[:-1], 0), a.strides, a.start)  # as in gemm, a is not read
-    if c.device.by_reference:
-        made = partial(reference.square, c.format, lower=lower, method=method)
-        for each in np.ndindex(c.shape[0]):
-            mine = base.matrix_of(c, each)
-            base.on_host(mine, made, base.matrix_of(a, each), mine, alpha, beta)
-        return
-    steps = OnDevice(c.format, method)
-    steps.factors["given"] = alpha, beta
-    (steps.square_alone if alone else steps.square)(a, c, "given", lower)
+    made = partial(reference.square, c.format, lower=lower, method=method)
+
+    def by_kernels(a: Planes, c: Planes) -> None:
+        steps = OnDevice(c.format, method)
+        steps.factors["given"] = alpha, beta
+        (steps.square_alone if alone else steps.square)(a, c, "given", lower)
+
+    launch.do((a, c), by_kernels, lambda a, c: base.each_on_host(c, made, a, c, alpha, beta))
