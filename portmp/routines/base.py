@@ -212,6 +212,11 @@ def all_on_host(
         outs[0].queue.perform(run, held)
 
 
+def hosted(reference: Callable[..., Host]) -> Callable[..., None]:
+    """What fills the last of its operands by a *reference* of the others."""
+    return lambda *operands: on_host(operands[-1], reference, *operands[:-1])
+
+
 def matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:
     """One matrix of a batch."""
     start = v.start + sum(i * s for i, s in zip(entry, v.strides, strict=False))
