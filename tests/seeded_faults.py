@@ -401,8 +401,8 @@ FAULTS = (
     Fault(
         "gemm: operands in the other order",
         "portmp/arrays/blas.py",
-        '_swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)',
-        '_swapped(operand(a, "a"), trans_b), _swapped(operand(b, "b"), trans_a)',
+        "_swapped(left) if trans_a else left, _swapped(right) if trans_b else right",
+        "_swapped(left) if trans_b else left, _swapped(right) if trans_a else right",
         "test_blas.py",
         "gemm_of_views and dd",
     ),

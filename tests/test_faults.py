@@ -115,7 +115,7 @@ def test_the_host_survives_a_fork() -> None:
 
 
 def test_a_process_that_used_no_driver_may_fork(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backends, "_drivers", {"started": False, "lost": False})
+    monkeypatch.setattr(backends, "drivers", {"started": False, "lost": False})
     backends._forked()
     backends.check_process(finding.listed()[0])
 

@@ -253,6 +253,11 @@ def each_changed(out: Planes, reference: Callable[[Host], tuple[Host, T]]) -> li
     return said
 
 
+def hosted(reference: Callable[..., Host]) -> Callable[..., None]:
+    """What fills the last of its operands by a *reference* of the others."""
+    return lambda *operands: on_host(operands[-1], reference, *operands[:-1])
+
+
 def matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:
     """One matrix of a batch."""
     start = v.start + sum(i * s for i, s in zip(entry, v.strides, strict=False))

@@ -79,7 +79,7 @@ def cannot(what: str) -> ArgumentError:
     return ArgumentError(f"--standalone: {what}: no program of kernels alone does that")
 
 
-@dataclass
+@dataclass(eq=False)
 class CaptureQueue(Queue):
     """Notes copies and launches."""
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from portmp import formats
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.codegen.signature import vector
+from portmp.codegen.signature import Parameter, vector
 from portmp.formats import Format
 from portmp.routines import axes, base, elementwise, moves, plain
 from portmp.routines.conversions import reference
@@ -81,16 +81,15 @@ def between_spec(source: str, target: str, rank: int, threads: int) -> KernelSpe
     """The kernel that rounds values of one format to another; it computes in the longer words."""
     both = {"x": formats.get(source), "out": formats.get(target)}
     word = max(form.word for form in both.values())
-    return spec(
-        "between",
-        "arrays/between.mako",
-        formats.get(word),
-        {},
-        stored=both,
-        takes=[*axes.taken(rank), vector("x", rank), vector("out", rank, const=False)],
-        rank=rank,
-        threads=threads,
-    )
+    path, f, takes = "arrays/between.mako", formats.get(word), _taken(rank)
+    return spec("between", path, f, {}, stored=both, takes=takes, rank=rank, threads=threads)
+
+
+def _taken(rank: int, source: str = "", target: str = "") -> list[Parameter]:
+    """What a kernel takes: values or, of a dtype, plain numbers."""
+    x, out = ((dtype,) if dtype else () for dtype in (source, target))
+    ends = vector("x", rank, plain=x), vector("out", rank, plain=out, const=False)
+    return [*axes.taken(rank), *ends]
 
 
 @cache
@@ -99,11 +98,7 @@ def kernel_spec(template: str, form: str, rank: int, threads: int, **values: Any
     f = formats.get(form)
     roles = {"copy": f.operator("copy")}
     path = f"arrays/{template}.mako"
-    x, out = ((values[n],) if n in values else () for n in ("source", "target"))
-    takes = [
-        *(*axes.taken(rank), vector("x", rank, plain=x)),
-        vector("out", rank, const=False, plain=out),
-    ]
+    takes = _taken(rank, values.get("source", ""), values.get("target", ""))
     return spec(template, path, f, roles, takes=takes, rank=rank, threads=threads, **values)
 
 
@@ -123,8 +118,5 @@ def _run(
             grid = (base.blocks(out.size, threads), 1, 1)
             launch.run(out.queue, (key,), grid, (threads, 1, 1), given)
 
-        def by_reference(x: View[Any], out: View[Any]) -> None:
-            base.on_host(out, on_host, x)
-
-        plan = kept.plan(key, (x, out), by_kernel, by_reference)
+        plan = kept.plan(key, (x, out), by_kernel, base.hosted(on_host))
     plan.run((x, out))

@@ -239,25 +239,19 @@ def _fill(
     result: Planes | None = None,
 ) -> None:
     """*out*: the sums, or words, how far *result* is from them."""
-
-    def by_reference(*terms: Any) -> None:
-        if b is None:
-            base.on_host(out, partial(reference.over_rows, a.format), a, result)
-        else:
-            base.on_host(out, partial(reference.gemm, a.format), *terms)
-
-    terms: Any = a, b, beta if c else None, c, alpha, result
-    launch.do(terms, partial(_launch, out), by_reference)
+    by = reference.gemm if b else lambda form, a, *terms: reference.over_rows(form, a, terms[-1])
+    terms: Any = a, b, beta if c else None, c, alpha, result, out
+    launch.do(terms, _launch, base.hosted(partial(by, a.format)))
 
 
 def _launch(
-    out: Planes,
     a: Planes,
     b: Planes | None,
     beta: base.ScalarLimbs | None,
     c: Planes | None,
     alpha: base.ScalarLimbs | None,
     result: Planes | None,
+    out: Planes,
 ) -> None:
     device, queue, form = out.device, out.queue, a.format
     threads = base.threads(device, THREADS)

@@ -74,12 +74,8 @@ def _found(
     """Indices of this shape, by *launches* or, where no kernels run, by a reference."""
     kept, key, plan = launch.find(what, given)
     if plan is None:
-
-        def by_reference(*views: View[Any]) -> None:
-            base.on_host(views[-1], by, *views[:-1])
-
         out = allocate_numbers("int64", shape, given[0].queue)
-        plan = kept.plan(key, (*given, out), launches, by_reference, blank_like(out))
+        plan = kept.plan(key, (*given, out), launches, base.hosted(by), blank_like(out))
     found: Numbers = plan.makes.made(plan.queue)
     plan.run((*given, found))
     return found

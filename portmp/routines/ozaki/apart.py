@@ -152,9 +152,7 @@ def product(result: Planes, a: Planes, b: Planes, computed: Computed) -> Planes 
     def by_kernels(z: Planes, a: Planes, b: Planes, out: Planes) -> None:
         _Apart(z, a, b, out, found, way).run()
 
-    def by_reference(z: Planes, a: Planes, b: Planes, out: Planes) -> None:
-        base.on_host(out, partial(on_host, form, found), z, a, b)
-
+    by_reference = base.hosted(partial(on_host, form, found))
     batch = result.shape[:-2]
     views = [result, *(v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b)), out]
     for each in np.ndindex(*batch):
@@ -190,21 +188,13 @@ class _Apart:
         found = allocate(scheme.sums, (scheme.planes(k) * plane,), queue)
         sums = found.buffers[0]
         scheme.multiply(self.way.engine, queue, ozaki.padded(height), across, k, first, then, sums)
-        given = {
-            "m": height,
-            "n": width,
-            "stride": plane,
-            "row_stride": across,
-            "products": found,
-            "results": self.z.cut(scheme.results, i, height, j, width),
-            "a_exponents": self.left.exponents,
-            "a_first": i,
-            "b_exponents": self.right.exponents,
-            "b_first": j,
-            "z": ozaki.part_of(self.z.view, rows, columns),
-            "out": ozaki.part_of(self.out, rows, columns),
-            **{one: getattr(self.limits, one) for one in _LIMITS},
-        }
+        given = {one: getattr(self.limits, one) for one in _LIMITS}
+        given |= {"m": height, "n": width, "stride": plane, "row_stride": across}
+        given |= {"products": found, "results": self.z.cut(scheme.results, i, height, j, width)}
+        given |= {"a_exponents": self.left.exponents, "a_first": i}
+        given |= {"b_exponents": self.right.exponents, "b_first": j}
+        given["z"] = ozaki.part_of(self.z.view, rows, columns)
+        given["out"] = ozaki.part_of(self.out, rows, columns)
         grid = (base.blocks(height * base.blocks(width, scheme.rebuilt), self.threads), 1, 1)
         launch.run(queue, (self.key,), grid, (self.threads, 1, 1), given)
 

@@ -241,15 +241,10 @@ class Operand:
         key = scheme.cut_spec(v.format, self.second, tiled, threads)
         tiles = rows_padded * depth_padded // (TILE * TILE)
         blocks = tiles if tiled else base.blocks(tiles * TILE * TILE // 4, threads)
-        given: dict[str, Any] = {
-            "rows": rows,
-            "depth": depth,
-            "rows_padded": rows_padded,
-            "depth_padded": depth_padded,
-            "a": part_of(v, slice(first, first + rows), slice(start, start + depth)),
-            "exponents": self.exponents.view((rows,), (1,), first),
-            "out": out,
-        }
+        given: dict[str, Any] = {"rows": rows, "depth": depth, "out": out}
+        given |= {"rows_padded": rows_padded, "depth_padded": depth_padded}
+        given["a"] = part_of(v, slice(first, first + rows), slice(start, start + depth))
+        given["exponents"] = self.exponents.view((rows,), (1,), first)
         if self.others is not None:
             given["others"] = self.others.view((depth,), (1,), start)
         launch.run(v.queue, (key,), (blocks, 1, 1), (threads, 1, 1), given)
@@ -342,24 +337,18 @@ def update(
     way: Way,
 ) -> None:
     """The same of matrices that fit each other, over one step at least. Nothing is checked."""
-
-    def by_reference(a: Planes, b: Planes, c: Planes, out: Planes) -> None:
-        on_host = partial(reference.product, a.format, way.scheme.integers)
-        base.on_host(out, on_host, a, b, alpha, beta, c)
-
-    by_kernels = partial(_update, alpha=alpha, beta=beta, way=way)
-    launch.do((a, b, c, out), by_kernels, by_reference)
+    by_host = base.hosted(partial(reference.product, a.format, way.scheme.integers))
+    launch.do((a, b, alpha, beta, c, out), partial(_update, way), by_host)
 
 
 def _update(
+    way: Way,
     a: Planes,
     b: Planes,
-    c: Planes,
-    out: Planes,
-    *,
     alpha: base.ScalarLimbs,
     beta: base.ScalarLimbs,
-    way: Way,
+    c: Planes,
+    out: Planes,
 ) -> None:
     if abs(out.strides[0]) < abs(out.strides[1]):
         # Neighbours of a row of C are written at once: of a view by columns the transposed product
@@ -479,23 +468,13 @@ class _Product:
         found = allocate(scheme.sums, (scheme.planes(k) * plane,), queue)
         sums = found.buffers[0]
         scheme.multiply(self.engine, queue, padded(height), padded(width), k, first, then, sums)
-        given = {
-            "m": height,
-            "n": width,
-            "k": k,
-            "row_stride": padded(width),
-            "products": found,
-            "a_exponents": self.left.exponents,
-            "a_first": i,
-            "b_exponents": self.right.exponents,
-            "b_first": j,
-            "a": part_of(a, rows, slice(0, k)),
-            "b": part_of(b, columns, slice(0, k)).transposed((1, 0)),
-            "c": part_of(self.c, rows, columns),
-            "out": part_of(self.out, rows, columns),
-            **scheme.layout(k, plane),
-            **self.end,
-        }
+        given = {"m": height, "n": width, "k": k, "row_stride": padded(width), "products": found}
+        given |= {"a_exponents": self.left.exponents, "a_first": i}
+        given |= {"b_exponents": self.right.exponents, "b_first": j}
+        given["a"] = part_of(a, rows, slice(0, k))
+        given["b"] = part_of(b, columns, slice(0, k)).transposed((1, 0))
+        given |= {"c": part_of(self.c, rows, columns), "out": part_of(self.out, rows, columns)}
+        given |= scheme.layout(k, plane) | self.end
         items = height * base.blocks(width, scheme.rebuilt)
         grid = (base.blocks(items, self.threads), 1, 1)
         launch.run(queue, (self.key,), grid, (self.threads, 1, 1), given)

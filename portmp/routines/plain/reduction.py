@@ -82,8 +82,8 @@ def over_rows(kind: str, x: Numbers, dtype: str) -> Numbers:
         if kind in ("max", "min") and not n:
             raise ShapeError(f"{kind}: an empty array has none")
         target = allocate_numbers(dtype, (rows,), x.queue)
-        by_kernels, by_host = (partial(f, kind) for f in (_launch, _compute))
-        plan = kept.plan(key, (x, target), by_kernels, by_host, blank_like(target))
+        by_host = base.hosted(partial(_reference, kind, wide(x.dtype), dtype))
+        plan = kept.plan(key, (x, target), partial(_launch, kind), by_host, blank_like(target))
     out: Numbers = plan.makes.made(plan.queue)
     plan.run((x, out))
     return out
@@ -100,10 +100,6 @@ def _launch(kind: str, x: Numbers, out: Numbers) -> None:
         given = {"k": x.shape[1], "blocks": blocks, "x": x, "out": target}
         launch.run(x.queue, (key,), (rows * blocks, 1, 1), (threads, 1, 1), given)
         x = target
-
-
-def _compute(kind: str, x: Numbers, out: Numbers) -> None:
-    base.on_host(out, partial(_reference, kind, wide(x.dtype), out.dtype), x)
 
 
 def _reference(kind: str, long: str, dtype: str, x: Host) -> Host:

@@ -22,7 +22,7 @@ from portmp.routines.random import reference
 from portmp.routines.random.layout import BLOCK, Draw, draw
 from portmp.routines.random.stream import Stream
 from portmp.runtime import launch
-from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Host, Numbers, Planes, allocate, allocate_numbers
 
 THREADS = 128
 _WORDS = "upper0", "upper1", "key0", "key1"
@@ -90,10 +90,7 @@ def fill(kind: str, stream: Stream, first: int, out: Planes) -> None:
         each = one.together * threads * width
         _launch(key, stream, divmod(first, BLOCK), one.words, each, threads, out)
 
-    def by_reference(out: Planes) -> None:
-        base.on_host(out, lambda: reference.values(one, stream, first, n))
-
-    launch.do((out,), by_kernel, by_reference)
+    launch.do((out,), by_kernel, base.hosted(lambda: reference.values(one, stream, first, n)))
 
 
 def _launch(
@@ -139,10 +136,8 @@ def fill_integers(stream: Stream, first: int, low: int, span: int, out: Numbers)
         key = integers_spec(np.dtype(out.dtype).itemsize, False, threads)
         _launch(key, stream, divmod(first, BLOCK), BLOCK, threads, threads, out, **parts)
 
-    def by_reference(out: Numbers) -> None:
-        base.on_host(out, lambda: reference.integers(stream, first, out.size, low, span, out.dtype))
-
-    launch.do((out,), by_kernel, by_reference)
+    terms = stream, first, out.size, low, span, out.dtype
+    launch.do((out,), by_kernel, base.hosted(lambda: reference.integers(*terms)))
 
 
 def fill_words(stream: Stream, first: int, out: Numbers) -> None:
@@ -155,10 +150,10 @@ def fill_words(stream: Stream, first: int, out: Numbers) -> None:
         key = integers_spec(4, True, threads)
         _launch(key, stream, divmod(first, BLOCK), 1, BLOCK * threads, threads, out)
 
-    def by_reference(out: Numbers) -> None:
-        base.on_host(out, lambda: [reference.words(stream, first, out.size).astype(np.uint32)])
+    def by_reference() -> Host:
+        return [reference.words(stream, first, out.size).astype(np.uint32)]
 
-    launch.do((out,), by_kernel, by_reference)
+    launch.do((out,), by_kernel, base.hosted(by_reference))
 
 
 def orders(stream: Stream, first: int, rows: int, n: int, queue: Queue) -> Numbers:

@@ -56,14 +56,12 @@ def over_rows(op: str, x: View[Any], out: View[Any]) -> None:
     if isinstance(x, Planes):
         base.computes(x.format, "cumulative sums")
     kept, key, plan = launch.find((over_rows, op), (x, out))
-    plan = plan or kept.plan(key, (x, out), partial(_launch, op), partial(_compute, op))
+    if plan is None:
+        by = partial(reference.plain, op, out.elements)
+        if isinstance(out, Planes):
+            by = partial(reference.over_rows, out.format, op)
+        plan = kept.plan(key, (x, out), partial(_launch, op), base.hosted(by))
     plan.run((x, out))
-
-
-def _compute(op: str, x: View[Any], out: View[Any]) -> None:
-    values = isinstance(out, Planes)
-    by = reference.over_rows if values else reference.plain
-    base.on_host(out, partial(by, *((out.elements, op) if values else (op, out.elements))), x)
 
 
 def _launch(op: str, x: View[Any], out: View[Any]) -> None:

@@ -63,12 +63,9 @@ def gemm(a: Planes, b: Planes, slices: int) -> Planes:
     if not 1 <= slices <= MOST:
         raise ArgumentError(f"slices: {slices} given, 1 to {MOST} are allowed")
     out = allocate(a.format, (a.shape[0], b.shape[1]), a.queue)
-    launch.do((a, b, out), partial(_multiply, slices), partial(_on_host, slices))
+    by_host = base.hosted(partial(reference.gemm, a.format, slices=slices))
+    launch.do((a, b, out), partial(_multiply, slices), by_host)
     return out
-
-
-def _on_host(slices: int, a: Planes, b: Planes, out: Planes) -> None:
-    base.on_host(out, partial(reference.gemm, a.format, slices=slices), a, b)
 
 
 def _multiply(slices: int, a: Planes, b: Planes, out: Planes) -> None:
