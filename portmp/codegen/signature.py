@@ -148,6 +148,9 @@ class Scratch(Parameter):
         return list(value.buffers)
 
 
+_INTEGERS = {n: np.int32(n) for n in range(-1, 129)}
+
+
 @dataclass(frozen=True)
 class Signature:
     """A kernel's name and parameters."""
@@ -170,4 +173,18 @@ class Signature:
     def arguments(self, given: Mapping[str, Any]) -> list[Any]:
         """The arguments of a launch, by the parameters' names."""
         assert len(given) == len(self.parameters), (self.kernel, list(given))
-        return [a for one in self.parameters for a in one.arguments(given[one.name])]
+        found: list[Any] = []
+        for one in self.parameters:
+            value = given[one.name]
+            # Most of them, without a call: factorisations launch thousands of kernels.
+            if type(one) is Index and type(value) is int:
+                found.append(value)
+            elif type(one) is Array and one.strides is MATRIX and one.start and not one.plain:
+                steps = value.strides
+                found += value.buffers
+                found += (value.start, *steps[-2:], steps[0] if len(steps) == 3 else 0)
+            elif type(one) is Flag and value in _INTEGERS:
+                found.append(_INTEGERS[value])
+            else:
+                found += one.arguments(value)
+        return found

@@ -209,6 +209,21 @@ def run(
     queue.launch(loaded, grid, block, signature.arguments(given))
 
 
+def repeat(
+    what: Sequence[Any],
+    operands: Sequence[Given],
+    launches: Callable[..., None],
+    reference: Callable[..., None],
+) -> None:
+    """Do what *launches* does, by its plan: that of the last such call, or a new one.
+
+    Operands were checked. *what* as in ``find``, the functions as in ``Plans.plan``.
+    """
+    kept, key, plan = find(what, operands)
+    plan = plan or kept.plan(key, operands, launches, reference)
+    plan.run(operands)
+
+
 def do(operands: Sequence[Given], launches: Callable[..., T], reference: Callable[..., T]) -> T:
     """What is not worth a plan: *launches* or, on a device that runs no kernels, the *reference*.
 

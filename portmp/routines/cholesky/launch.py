@@ -23,7 +23,7 @@ from portmp.formats import Format
 from portmp.routines import base, moves, plain, small
 from portmp.routines.cholesky import reference
 from portmp.routines.cholesky.steps import CholeskySteps
-from portmp.routines.triangular.launch import OnDevice, copied_triangle, threads_of
+from portmp.routines.triangular.launch import PLANNED, OnDevice, copied_triangle, threads_of
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
@@ -185,11 +185,17 @@ def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
         return Factored(out, failed.read_parts()[0])
     w = a if overwrite else copied_triangle(a, lower=True, unit=False)
     made = partial(reference.factor, w.format, method=method)
-    launch.do(
-        (w, failed),
-        lambda w, failed: _OnDevice(w, method, failed).factor(w),
-        lambda w, failed: failed.fill([np.array(base.each_changed(w, made))]),
-    )
+
+    def by_kernels(w: Planes, failed: Numbers) -> None:
+        _OnDevice(w, method, failed).factor(w)
+
+    def by_reference(w: Planes, failed: Numbers) -> None:
+        failed.fill([np.array(base.each_changed(w, made))])
+
+    if method is None and a.shape[1] <= PLANNED:
+        launch.repeat((factor,), (w, failed), by_kernels, by_reference)
+    else:
+        launch.do((w, failed), by_kernels, by_reference)
     lower = copied_triangle(w, lower=True, unit=False, out=w)
     return Factored(lower, failed.read_parts()[0])
 

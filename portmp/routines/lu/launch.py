@@ -26,7 +26,7 @@ from portmp.routines.lu.steps import LuSteps
 from portmp.routines.panel import Panels, Shape, rows_alone
 from portmp.routines.reference import Host
 from portmp.routines.triangular import launch as triangular
-from portmp.routines.triangular.launch import COPYING, OnDevice, threads_of, width_for
+from portmp.routines.triangular.launch import COPYING, PLANNED, OnDevice, threads_of, width_for
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, allocate_together
@@ -231,7 +231,9 @@ def _few_rows(shape: small.Shape, a: Planes, out: Planes, first: int, found: _Fo
 
 
 class _OnDevice(OnDevice, LuSteps[Planes]):
-    def __init__(self, w: Planes, method: Method, singular: Numbers | None = None) -> None:
+    def __init__(
+        self, w: Planes, method: Method, singular: Numbers, pivots: Numbers | None = None
+    ) -> None:
         super().__init__(w.format, method)
         batch, m, n = w.shape
         self.count = min(m, n)
@@ -239,6 +241,8 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
         self.batch = batch
         panels = base.blocks(self.count, definition.BLOCK)
         self.found = _found(w, panels, definition.BLOCK, definition.BLOCK, singular)
+        if pivots is not None:
+            self.found = self.found._replace(pivots=pivots)
         if small.shape_of(w.format, w.device, m, min(self.count, definition.BLOCK)):
             return  # panels of few rows need nothing else
         plain.fill(self.found.singular, 0)
@@ -307,27 +311,32 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
         return Factored(kept.pivots, kept.singular, kept.order.view_as((batch, m)))
     if a is not w:
         elementwise.apply("copy", [a], w)
-    return launch.do((w,), partial(_factor, method), partial(_factor_on_host, method))
+    pivots, singular = allocate_together("int32", [(batch, count), (batch,)], w.queue)
+    _repeat(factor, method, (w, pivots, singular), _factor, _factor_on_host)
+    return Factored(pivots, singular)
 
 
-def _factor(method: Method, w: Planes) -> Factored:
-    steps = _OnDevice(w, method)
-    steps.factor(w)
-    return Factored(steps.found.pivots, steps.found.singular)
+def _repeat(what: Any, method: Method, given: Any, by_kernels: Any, on_host: Any) -> None:
+    """Do it by a plan where that is worth one; products by integers read from the device."""
+    by = partial(by_kernels, method), partial(on_host, method)
+    if method is None and max(given[0].shape[1:]) <= PLANNED:
+        launch.repeat((what,), given, *by)
+    else:
+        launch.do(given, *by)
 
 
-def _factor_on_host(method: Method, w: Planes) -> Factored:
+def _factor(method: Method, w: Planes, pivots: Numbers, singular: Numbers) -> None:
+    _OnDevice(w, method, singular, pivots).factor(w)
+
+
+def _factor_on_host(method: Method, w: Planes, pivots: Numbers, singular: Numbers) -> None:
     def factored(planes: Host) -> tuple[Host, reference.Factors]:
         found = reference.factor(w.format, planes, method)
         return found.factors, found
 
     every = base.each_changed(w, factored)
-    pivots, singular = ([getattr(one, said) for one in every] for said in ("pivots", "singular"))
-    return Factored(np.array(pivots, np.int32), np.array(singular, np.int32))
-
-
-PLANNED = 512
-"""Unknowns of systems whose launches are planned; those of more take longer than to be issued."""
+    pivots.fill([np.array([one.pivots for one in every], np.int32)])
+    singular.fill([np.array([one.singular for one in every], np.int32)])
 
 
 def solved(a: Planes, b: Planes, x: Planes, method: Method) -> Integers:
@@ -338,15 +347,7 @@ def solved(a: Planes, b: Planes, x: Planes, method: Method) -> Integers:
     if not a.size:
         return np.zeros(a.shape[0], np.int32)
     singular = allocate_numbers("int32", a.shape[:1], a.queue)
-    given = a, b, x, singular
-    if method is not None or a.shape[-1] > PLANNED:
-        launch.do(given, partial(_solve, method), partial(_solve_on_host, method))
-    else:
-        kept, key, plan = launch.find((solved,), given)
-        if plan is None:
-            by_reference = partial(_solve_on_host, method)
-            plan = kept.plan(key, given, partial(_solve, method), by_reference)
-        plan.run(given)
+    _repeat(solved, method, (a, b, x, singular), _solve, _solve_on_host)
     return singular.read_parts()[0]
 
 

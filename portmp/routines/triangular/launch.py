@@ -54,6 +54,9 @@ SYSTEM = 256
 """Unknowns that GPUs find in one launch, with the products between their blocks: direct ones ..."""
 ALONE = 1024
 """... but for so many right-hand sides in the narrow layout: there GEMM's are faster."""
+PLANNED = 4096
+"""Rows of matrices whose factorisations are planned; launches of larger ones take longer than to be
+issued, and begin sooner without a plan."""
 COPYING, EACH = 256, 8
 """Threads of a block that copies triangles, and elements of each."""
 EVERYTHING, ZEROS, INSIDE = 0, 1, 2
