@@ -15,7 +15,7 @@ import numpy as np
 from portmp.backends.base import Argument, Device, Kernel, Queue
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.formats import Format
-from portmp.routines import plain
+from portmp.routines.plain import launch as plain
 from portmp.runtime import program
 from portmp.runtime.planes import allocate_numbers
 

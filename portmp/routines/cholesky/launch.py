@@ -19,9 +19,10 @@ from portmp import definition, formats
 from portmp.backends.base import Argument, Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
-from portmp.routines import base, moves, small
+from portmp.routines import base, small
 from portmp.routines.cholesky import reference
 from portmp.routines.cholesky.steps import CholeskySteps
+from portmp.routines.moves import launch as moves
 from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import OnDevice, copied_triangle, threads_of
 from portmp.routines.triangular.steps import Method

@@ -19,10 +19,12 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
-from portmp.routines import base, elementwise, plain, small
+from portmp.routines import base, small
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
 from portmp.routines.panel import Panels, Shape, rows_alone
+from portmp.routines.plain import launch as plain
 from portmp.routines.reference import Host
 from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular.launch import COPYING, OnDevice, threads_of, width_for

@@ -32,7 +32,8 @@ from portmp.backends.base import Argument, Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.networks import Network
-from portmp.routines import base, moves, small
+from portmp.routines import base, small
+from portmp.routines.moves import launch as moves
 from portmp.routines.panel import Panels, Shape, rows_alone
 from portmp.routines.qr import reference
 from portmp.routines.qr.steps import QrSteps, Reflectors, Vectors, cuts
