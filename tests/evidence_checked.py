@@ -15,7 +15,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from portmp.porting import checks, entries
+from porting import checks, entries
 
 RECORD = Path(__file__).with_name("data") / "evidence.json"
 

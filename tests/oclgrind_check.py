@@ -24,9 +24,10 @@ from portmp.codegen.platform import Traits
 from portmp.discovery import finding
 from portmp.formats import Format, inputs
 from portmp.networks.operators import ARITY
-from portmp.routines import base, elementwise
+from portmp.routines import base
 from portmp.routines.case import ALPHA, BETA, Case
 from portmp.routines.cholesky import reference as cholesky_reference
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise import reference as elementwise_reference
 from portmp.routines.elementwise.cases import signs
 from portmp.routines.gemm import reference as gemm_reference

@@ -14,7 +14,8 @@ from portmp.backends.base import Device, recording, replay
 from portmp.discovery import finding, probe
 from portmp.discovery.verdict import Verdict
 from portmp.errors import DeviceError
-from portmp.routines import elementwise, reduce
+from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.reduce import launch as reduce
 
 
 @pytest.mark.with_host

@@ -24,7 +24,7 @@ from portmp.bench.papers.ts2021.experiments import Bench
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import convert
 from portmp.progress import Progress
-from portmp.routines import split2021
+from portmp.routines.split2021 import launch as split2021
 from portmp.runtime import planes
 
 FORM = formats.get(split2021.FORMAT)

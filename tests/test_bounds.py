@@ -9,13 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import proofs
 import pytest
 from hunting import FOUND, Hunt, limit, preys, stated
 from patterns import Prover, Python, Word, Z, half_ulp, ordered, sum_lemmas, word_lemmas
 from slow import slow
 
 from portmp import definition, networks
-from portmp.networks import bounds
 from portmp.networks.language import define
 
 LIMBS = (2, 3, 4)
@@ -85,14 +85,14 @@ def test_a_lost_term_is_counted() -> None:
         source="-",
         bound="-",
     )
-    found = bounds.products("dropping2", (2, 2), 1, 24, 2)
+    found = proofs.products("dropping2", (2, 2), 1, 24, 2)
     assert 1 <= found.bound < Fraction(3, 2) + Fraction(1, 2**20)
     del networks.NETWORKS["dropping2"]
 
 
 # --- what they prove -------------------------------------------------------------------------
 
-proofs = pytest.mark.skipif(Z is None, reason="z3-solver is not installed")
+needs_z3 = pytest.mark.skipif(Z is None, reason="z3-solver is not installed")
 PROVED = ("add2", "add3", "mul2", "mul3", "add2_word", "add3_word", "add4_word")
 SLOW_PROOFS = ("add4", "mul4")
 
@@ -109,7 +109,7 @@ def operands(prover: Prover, name: str) -> list[Any]:
     return found
 
 
-@proofs
+@needs_z3
 @pytest.mark.parametrize(
     "name", [*PROVED, *(pytest.param(n, marks=slow("minutes of z3")) for n in SLOW_PROOFS)]
 )
@@ -126,7 +126,7 @@ def test_sums_are_in_order_normalised_and_bounded(name: str) -> None:
         assert lost is not None and lost <= stated(name)
 
 
-@proofs
+@needs_z3
 @pytest.mark.parametrize("precision", [24, 53])
 @pytest.mark.parametrize("name", ["finish2", "finish3", "finish4", "finish3_fast", "finish4_fast"])
 def test_sums_end_normalised(name: str, precision: int) -> None:
@@ -152,7 +152,7 @@ def test_products_keep_their_bounds(p: int) -> None:
         ("mul3", (3, 3), 2),
         ("mul3_word", (3, 1), 4),
     ):
-        found = bounds.products(name, shape, shape[0], p, cuts, ordered=True)
+        found = proofs.products(name, shape, shape[0], p, cuts, ordered=True)
         assert float(found.bound) <= stated(name) * (1 + 2.0**-20), name
 
 
@@ -161,7 +161,7 @@ def test_products_keep_their_bounds(p: int) -> None:
 def test_longer_products_keep_their_bounds(p: int) -> None:
     """The same with four limbs."""
     for name, shape, cuts in (("mul4", (4, 4), 3), ("mul4_word", (4, 1), 4)):
-        found = bounds.products(name, shape, 4, p, cuts, ordered=True)
+        found = proofs.products(name, shape, 4, p, cuts, ordered=True)
         assert float(found.bound) <= stated(name), name
 
 
@@ -174,7 +174,7 @@ def test_products_in_sums_lose_no_more(name: str) -> None:
     """The part of ``slab`` that comes from each product alone."""
     n = int(name[0])
     words = networks.get(f"accumulate{name}").result.words
-    found = bounds.products(f"accumulate{name}", (n, n), n, 24, 4, state=words)
+    found = proofs.products(f"accumulate{name}", (n, n), n, 24, 4, state=words)
     assert found.doubtful == 0
     assert found.bound <= LOCAL[name]
 
@@ -186,7 +186,7 @@ def test_sums_of_products_keep_their_bounds(name: str, p: int) -> None:
     n, fast = int(name[0]), name.endswith("fast")
     period = definition.FAST_PERIOD if fast else definition.PERIOD
     sums = fast or n == 2
-    found = bounds.slab(name, n, p, period, definition.SLAB, Fraction(LOCAL[name]), sums=sums)
+    found = proofs.slab(name, n, p, period, definition.SLAB, Fraction(LOCAL[name]), sums=sums)
     text = networks.get(f"accumulate{name}").bound
     numbers = re.findall(r"([\d.]+)u\^\d (sum|T)", text.split("(proved")[0])
     for number, what in numbers:

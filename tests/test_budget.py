@@ -16,7 +16,7 @@ from portmp.errors import InputError, OutOfMemory
 from portmp.nbody import memory, particles, simulate, system
 from portmp.nbody.course import Course
 from portmp.nbody.memory import Kept, Start
-from portmp.routines import gravity as routine
+from portmp.routines.gravity import launch as routine
 
 COUNT = 20_000
 FORMS = [formats.get("float64"), formats.get("dd")]

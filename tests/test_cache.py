@@ -50,7 +50,7 @@ import sys
 from portmp import formats
 from portmp.backends.opencl import runtime
 from portmp.formats import inputs
-from portmp.routines import elementwise
+from portmp.routines.elementwise import launch as elementwise
 from portmp.runtime import planes
 from portmp.verify import cases
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import proofs
 import pytest
 from hunting import Hunt, Prey
 from slow import mostly_slow, slow
@@ -19,7 +20,7 @@ from portmp import definition, formats, networks
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import convert, inputs
-from portmp.networks import bounded, bounds, evaluator, ieee, language
+from portmp.networks import bounded, evaluator, ieee, language
 from portmp.routines.reference import Host
 
 OPTIMISED = False
@@ -273,7 +274,7 @@ def covers(how: bounded.Sum, key: tuple[int, str, str], left_out: Any) -> None:
     periods, state = definition.SLAB // definition.PERIOD, Fraction(0)
     sums = set() if fast else plain_sums(f"accumulate{n}", how.left)
     if sums:
-        lost = bounds.left(f"{n}{fast}", n, bounded.PRECISION[word], definition.PERIOD, sums)
+        lost = proofs.left(f"{n}{fast}", n, bounded.PRECISION[word], definition.PERIOD, sums)
         state = lost.products + periods * lost.before
         if how.settled:
             assert how.settled >= lost.sums

@@ -34,10 +34,13 @@ from portmp.errors import (
 from portmp.formats import inputs
 from portmp.nbody.system import System
 from portmp.networks.gravity import ROOTS
-from portmp.routines import base, compilation_units, elementwise, engines, reduce, split2021
-from portmp.routines import gemm as gemm_routine
+from portmp.routines import base, compilation_units, engines
+from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.gemm import launch as gemm_routine
 from portmp.routines.gemm.schedule import GemmSchedule
 from portmp.routines.ozaki import Ozaki1, Ozaki2, choose
+from portmp.routines.reduce import launch as reduce
+from portmp.routines.split2021 import launch as split2021
 from portmp.runtime import program
 from portmp.runtime.planes import upload
 from portmp.verify import cases, command

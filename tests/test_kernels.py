@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import words_page
 from slow import mostly_slow
 from tiers import check, interpreted
 
@@ -30,7 +31,7 @@ from portmp.errors import (
     RenderError,
     ShapeError,
 )
-from portmp.kernels import names, reference, signature
+from portmp.kernels import names, signature
 from portmp.kernels.vocabulary import WORDS
 from portmp.kernels.words.arithmetic import FUNCTIONS, OPERATORS
 from portmp.kernels.words.warps import WARPS, WHOLE
@@ -823,11 +824,11 @@ def test_the_tutorial(device: Device, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_the_reference() -> None:
     """docs/words.md is what the platforms' tables say; its tests exist."""
-    assert reference.words() == set(WORDS)
+    assert words_page.words() == set(WORDS)
     written = (GALLERY.parent / "words.md").read_text(encoding="utf-8")
-    assert written == reference.page(), "python -m portmp.kernels.reference > docs/words.md"
+    assert written == words_page.page(), "python tests/words_page.py > docs/words.md"
     tests = "".join(one.read_text() for one in Path(__file__).parent.glob("test_kernel*.py"))
-    named = {one.test for words in reference.SECTIONS.values() for one in words.values()}
+    named = {one.test for words in words_page.SECTIONS.values() for one in words.values()}
     assert not [name for name in named if f"def {name}(" not in tests]
 
 

@@ -18,10 +18,14 @@ from portmp.codegen import platform
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.codegen.platform import OPENCL, Platform, Traits
 from portmp.formats import inputs
-from portmp.routines import compilation_units, elementwise, gemm, gravity, reduce
+from portmp.routines import compilation_units
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise.schedule import FlatSchedule
+from portmp.routines.gemm import launch as gemm
 from portmp.routines.gemm.schedule import GemmSchedule
+from portmp.routines.gravity import launch as gravity
 from portmp.routines.gravity.schedule import NbodySchedule
+from portmp.routines.reduce import launch as reduce
 from portmp.routines.reduce.schedule import ReduceSchedule
 from portmp.runtime import planes
 from portmp.schedules import database

@@ -23,10 +23,13 @@ from portmp.backends.opencl.runtime import ClDevice, ClQueue
 from portmp.discovery import probe
 from portmp.errors import DeviceError, LaunchError
 from portmp.formats import inputs
-from portmp.routines import base, compilation_units, engines, gemm, gravity, split2021
+from portmp.routines import base, compilation_units, engines
+from portmp.routines.gemm import launch as gemm
 from portmp.routines.gemm.schedule import GemmSchedule
+from portmp.routines.gravity import launch as gravity
 from portmp.routines.ozaki import Ozaki1, Ozaki2
 from portmp.routines.reference import Host
+from portmp.routines.split2021 import launch as split2021
 from portmp.routines.triangular.launch import copy_spec
 from portmp.runtime import planes, program
 from portmp.schedules import database

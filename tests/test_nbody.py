@@ -19,8 +19,7 @@ from portmp.errors import ArgumentError, FormatError, InputError, OutOfMemory, S
 from portmp.formats import convert, inputs
 from portmp.nbody import particles as particles_of
 from portmp.networks import evaluator, ieee
-from portmp.routines import gravity
-from portmp.routines.gravity import launch as gravity_launch
+from portmp.routines.gravity import launch as gravity
 from portmp.routines.gravity import reference as gravity_reference
 from portmp.routines.gravity import schedule as gravity_schedule
 from portmp.routines.gravity.schedule import NbodySchedule
@@ -317,12 +316,12 @@ def test_parts_without_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -
         raise OutOfMemory("full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(gravity_launch, "SPARED", 10**9)
-        patch.setattr(gravity_launch, "MOST_PARTS", 4 * 1200)
+        patch.setattr(gravity, "SPARED", 10**9)
+        patch.setattr(gravity, "MOST_PARTS", 4 * 1200)
         assert bits(nbody.acceleration(position, mass, eps=EPS, schedule=schedule)) == wanted
     bodies = gravity.packed(position.planes, mass.planes)
     out = mp.zeros((1200, 3), "dd", device)
-    monkeypatch.setattr(gravity_launch, "allocate", full)
+    monkeypatch.setattr(gravity, "allocate", full)
     targets = bodies.view((1200, 3), (4, 1), bodies.start)
     eps2 = nbody.squared(EPS, bodies.format)
     gravity.gravity_sum(targets, bodies, eps2, out.planes, None, 0, schedule=schedule)
@@ -355,7 +354,7 @@ def test_when_slabs_go_to_blocks_of_their_own(monkeypatch: pytest.MonkeyPatch) -
 
     def spread(s: NbodySchedule, form: str, targets: int, device: Any) -> NbodySchedule:
         slabs = -(-targets // 1024)
-        found: NbodySchedule = gravity_launch._spread(s, formats.get(form), device, targets, slabs)
+        found: NbodySchedule = gravity._spread(s, formats.get(form), device, targets, slabs)
         return found
 
     gpu, narrow = Gpu(), NbodySchedule(32, 3, 256, 16)

@@ -22,7 +22,7 @@ from portmp.compilers import amd_code, loops
 from portmp.compilers.select import compiler_for
 from portmp.porting import hipify, report, sources
 from portmp.porting.traps.base import HIP
-from portmp.routines import gravity
+from portmp.routines.gravity import launch as gravity
 from portmp.routines.gravity.schedule import NbodySchedule
 
 FOLDER = Path(__file__).resolve().parent / "data/nbody"

@@ -13,13 +13,13 @@ import evidence_checked
 import pytest
 import seeded_faults
 import tiers
+from porting import checks, entries, evidence, pages
+from porting.checks import FAILS, HOLDS, UNCHECKED, Result
+from porting.entries import Entry, EntryError
 from slow import slow
 
 import portmp as mp
-from portmp.errors import BackendUnavailable, CompileError, EntryError
-from portmp.porting import checks, entries, evidence, pages
-from portmp.porting.checks import FAILS, HOLDS, UNCHECKED, Result
-from portmp.porting.entries import Entry
+from portmp.errors import BackendUnavailable, CompileError
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs/porting"
@@ -340,12 +340,12 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
 
 
 def test_pages_are_made_of_the_entries() -> None:
-    """python -m portmp.porting.pages docs/porting writes them."""
+    """ci/porting pages docs/porting writes them."""
     found = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
     expected = pages.pages()
     assert set(found) == set(expected)
     stale = [name for name, text in expected.items() if found[name] != text]
-    assert not stale, "python -m portmp.porting.pages docs/porting"
+    assert not stale, "ci/porting pages docs/porting"
     assert json.loads(pages.MESSAGES.read_text()) == pages.messages()
 
 

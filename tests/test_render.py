@@ -39,26 +39,21 @@ from portmp.errors import CompileError, FormatError, RenderError
 from portmp.networks import network
 from portmp.networks.bounded import SPANS
 from portmp.networks.operators import ARITY
-from portmp.routines import (
-    ceilings,
-    cholesky,
-    compilation_units,
-    elementwise,
-    engines,
-    gemm,
-    lu,
-    qr,
-    reduce,
-    spans,
-    split2021,
-    triangular,
-)
+from portmp.routines import ceilings, compilation_units, engines, spans
+from portmp.routines.cholesky import launch as cholesky
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise.schedule import FlatSchedule
+from portmp.routines.gemm import launch as gemm
 from portmp.routines.gemm.schedule import PanelSchedule
+from portmp.routines.lu import launch as lu
 from portmp.routines.ozaki import residues, systems
 from portmp.routines.panel import Shape
+from portmp.routines.qr import launch as qr
 from portmp.routines.qr.launch import THREADS, shapes
+from portmp.routines.reduce import launch as reduce
 from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
+from portmp.routines.split2021 import launch as split2021
+from portmp.routines.triangular import launch as triangular
 from portmp.runtime import program
 from portmp.verify import programs
 

@@ -16,13 +16,13 @@ from portmp.backends.base import Device
 from portmp.codegen import platform
 from portmp.errors import ArgumentError
 from portmp.formats import convert, inputs
-from portmp.routines import elementwise, reduce
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise import schedule as elementwise_schedule
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.gemm import launch as gemm_launch
 from portmp.routines.gemm import schedule as gemm_schedule
 from portmp.routines.gemm.schedule import GemmCall, GemmSchedule, PanelSchedule
-from portmp.routines.reduce import launch as reduce_launch
+from portmp.routines.reduce import launch as reduce
 from portmp.routines.reduce import schedule as reduce_schedule
 from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
 from portmp.schedules import database
@@ -147,10 +147,10 @@ def test_few_tiles_get_finer() -> None:
     assert two == GemmSchedule(16, 8, 2, 2, 32, vector=2, pad=2)
     assert gemm_launch._spread(dd, coarse, 8, 8, 1, 132) == GemmSchedule(16, 8, 1, 1, 8)
     rows = ReduceSchedule(16, 8, 1, call=ACROSS)
-    assert reduce_launch._spread(rows, 2**14, 2, 132) == rows
-    assert reduce_launch._spread(rows, 2**13, 1, 132).rows == 2
-    assert reduce_launch._spread(rows, 100, 1, 132).rows == 1
-    assert reduce_launch._spread(SweepSchedule(8), 1, 1, 64).rows == 8
+    assert reduce._spread(rows, 2**14, 2, 132) == rows
+    assert reduce._spread(rows, 2**13, 1, 132).rows == 2
+    assert reduce._spread(rows, 100, 1, 132).rows == 1
+    assert reduce._spread(SweepSchedule(8), 1, 1, 64).rows == 8
 
 
 def test_bounds_leave_threads_on_a_compute_unit() -> None:
@@ -366,7 +366,7 @@ def test_short_rows(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """One row of few chunks for each compute unit has schedules of its own; bits are the same."""
     x = _array("qs", (3 * definition.CHUNK + 3,), "x", device)
     facts, found = device.properties, {}
-    monkeypatch.setattr(reduce_launch, "SHORT", 3)
+    monkeypatch.setattr(reduce, "SHORT", 3)
     for units in (1, 2):
         monkeypatch.setattr(device, "properties", replace(facts, compute_units=units))
         found[reduce.shape_class(x.reshape(1, -1).planes)] = _bits(mp.dot(x, x))

@@ -18,10 +18,10 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
 from portmp.formats import Format, convert, encode, encodings, inputs, registry
 from portmp.formats.encodings import Encoding
-from portmp.routines import reduce
 from portmp.routines.elementwise import reference
 from portmp.routines.elementwise import schedule as elementwise_schedule
 from portmp.routines.elementwise.schedule import FlatSchedule
+from portmp.routines.reduce import launch as reduce
 from portmp.routines.reduce.schedule import ReduceSchedule
 
 OPTIMISED = False

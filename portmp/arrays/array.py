@@ -20,7 +20,7 @@ from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, ShapeError, shown
 from portmp.formats import Format, convert, decimal, longer
 from portmp.routines import base
-from portmp.routines import elementwise as routine
+from portmp.routines.elementwise import launch as routine
 from portmp.runtime.planes import Planes, allocate, moved, upload
 
 Number = int | float | str | Fraction

@@ -18,7 +18,8 @@ from portmp.arrays.array import Array, Number, operand
 from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import Bound, ProductBound, dot
 from portmp.errors import ShapeError
-from portmp.routines import base, certified, elementwise, methods, normwise, tight
+from portmp.routines import base, certified, methods, normwise, tight
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule

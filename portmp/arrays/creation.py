@@ -17,8 +17,10 @@ from portmp.backends import cuda_array, dlpack
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
 from portmp.formats import Format, convert, foreign
-from portmp.routines import base, moves, plain
-from portmp.routines import elementwise as routine
+from portmp.routines import base
+from portmp.routines.elementwise import launch as routine
+from portmp.routines.moves import launch as moves
+from portmp.routines.plain import launch as plain
 from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers, upload
 
 Where = str | Device | Queue | None

@@ -20,7 +20,7 @@ import numpy as np
 from portmp import formats
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
-from portmp.routines.conversions import holds
+from portmp.routines.conversions.launch import holds
 from portmp.runtime.planes import Planes, View
 
 Dtype = Format | np.dtype[Any]

@@ -21,8 +21,11 @@ from portmp.codegen.answers import TESTS
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
 from portmp.formats import Format
 from portmp.formats.parse import parse_number
-from portmp.routines import base, conversions, moves, plain
-from portmp.routines import elementwise as routine
+from portmp.routines import base
+from portmp.routines.conversions import launch as conversions
+from portmp.routines.elementwise import launch as routine
+from portmp.routines.moves import launch as moves
+from portmp.routines.plain import launch as plain
 from portmp.runtime.planes import Numbers, Planes, View
 
 V = TypeVar("V", bound=View[Any])

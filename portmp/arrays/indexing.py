@@ -17,8 +17,13 @@ import numpy as np
 
 from portmp.backends.base import Queue
 from portmp.errors import ShapeError
-from portmp.routines import base, elementwise, moves, order, plain, scan
+from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.moves import launch as moves
+from portmp.routines.order import launch as order
+from portmp.routines.plain import launch as plain
 from portmp.routines.plain import reduction
+from portmp.routines.scan import launch as scan
 from portmp.runtime.planes import Numbers, Planes, View, allocate_numbers, broadcast_strides
 
 V = TypeVar("V", bound=View[Any])

@@ -12,9 +12,12 @@ import numpy as np
 from portmp.arrays import dtypes, elementwise, indexing
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
 from portmp.errors import ArgumentError, ShapeError
-from portmp.routines import axes, base, moves, order, plain
+from portmp.routines import axes, base
+from portmp.routines.moves import launch as moves
+from portmp.routines.order import launch as order
+from portmp.routines.plain import launch as plain
 from portmp.routines.plain import reduction
-from portmp.routines.scan import over_rows as running
+from portmp.routines.scan.launch import over_rows as running
 from portmp.runtime.planes import Numbers, View, allocate_numbers
 
 checked = elementwise.arrayed

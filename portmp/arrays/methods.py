@@ -20,7 +20,7 @@ from portmp.arrays import (
 )
 from portmp.arrays.operators import Operators
 from portmp.errors import ArgumentError, ShapeError, not_here
-from portmp.routines import moves
+from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View
 
 

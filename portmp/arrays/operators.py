@@ -10,8 +10,9 @@ import numpy as np
 from portmp.arrays import creation, dtypes, elementwise, indexing, powers, products
 from portmp.arrays.viewed import Viewed
 from portmp.errors import FormatError, ShapeError
-from portmp.routines import base, moves
-from portmp.routines import elementwise as routine
+from portmp.routines import base
+from portmp.routines.elementwise import launch as routine
+from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import Planes, View
 
 V = TypeVar("V", bound=View[Any])

@@ -13,7 +13,7 @@ from portmp.arrays.dtypes import BOOL
 from portmp.arrays.viewed import AnyArray, Viewed, wrapped
 from portmp.errors import FormatError
 from portmp.formats import Format
-from portmp.routines import plain
+from portmp.routines.plain import launch as plain
 
 
 def _plain(operation: str, name: str, x1: Any, x2: Any) -> Any:

@@ -10,7 +10,10 @@ from portmp.arrays import creation, dtypes, elementwise, manipulation, statistic
 from portmp.arrays.dtypes import BOOL
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
-from portmp.routines import axes, base, certified, exact, gemm, methods, reduce
+from portmp.routines import axes, base, certified, methods
+from portmp.routines.exact import launch as exact
+from portmp.routines.gemm import launch as gemm
+from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes, View
 
 

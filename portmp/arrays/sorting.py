@@ -11,7 +11,11 @@ from portmp.arrays.dtypes import BOOL
 from portmp.arrays.viewed import AnyArray, Viewed, wrapped
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
-from portmp.routines import axes, moves, order, plain, scan
+from portmp.routines import axes
+from portmp.routines.moves import launch as moves
+from portmp.routines.order import launch as order
+from portmp.routines.plain import launch as plain
+from portmp.routines.scan import launch as scan
 from portmp.runtime.planes import Numbers, View, allocate_numbers
 
 # --- orders ---------------------------------------------------------------------------------------

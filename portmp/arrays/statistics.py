@@ -9,9 +9,14 @@ from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format
-from portmp.routines import axes, base, certified, exact, moves, order, reduce, scan
-from portmp.routines import elementwise as routine
+from portmp.routines import axes, base, certified
+from portmp.routines.elementwise import launch as routine
+from portmp.routines.exact import launch as exact
+from portmp.routines.moves import launch as moves
+from portmp.routines.order import launch as order
 from portmp.routines.plain import reduction
+from portmp.routines.reduce import launch as reduce
+from portmp.routines.scan import launch as scan
 from portmp.runtime.planes import Numbers, Planes, View, dense_strides
 
 Axis = int | tuple[int, ...] | None

@@ -11,7 +11,7 @@ from portmp.arrays.viewed import AnyArray, wrapped
 from portmp.backends.base import Queue
 from portmp.errors import FormatError, InputError, PortmpError
 from portmp.formats import convert
-from portmp.routines import moves
+from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import Planes, View, allocate, allocate_numbers
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from portmp.arrays import indexing
 from portmp.backends.base import Device, Event, Queue, is_recording
 from portmp.errors import ArgumentError, ShapeError, UnsupportedError
-from portmp.routines import moves
+from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View
 
 V = TypeVar("V", bound=View[Any])

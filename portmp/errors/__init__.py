@@ -73,10 +73,6 @@ class InputError(PortmpError, ValueError):
     """A file or text that cannot be read, with its place."""
 
 
-class EntryError(InputError):
-    """An entry of the porting reference that says too little, too much or what it may not."""
-
-
 def shown(value: object) -> str:
     """What was given, as messages show it: shortened; Python writes no integer of 4300 digits."""
     try:

@@ -15,7 +15,7 @@ from portmp.arrays.viewed import AnyArray
 from portmp.errors import BackendUnavailable, InputError
 from portmp.files.content import afford, reading, regular
 from portmp.files.target import check_place, replace
-from portmp.routines import moves
+from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import Planes
 
 SUFFIXES = (".h5", ".hdf5")

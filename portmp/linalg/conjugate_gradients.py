@@ -29,8 +29,9 @@ from portmp.linalg.iterative import (
 from portmp.linalg.operators import Linear, Matrix, Operator, Scaled, normal, scaled
 from portmp.linalg.sparse import csr_array
 from portmp.progress import doing
-from portmp.routines import base, reduce
-from portmp.routines.elementwise import apply
+from portmp.routines import base
+from portmp.routines.elementwise.launch import apply
+from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import allocate
 
 AHEAD = 8

@@ -14,12 +14,13 @@ from portmp.errors import ArgumentError, LinAlgError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
 from portmp.networks import ieee
-from portmp.routines import base, elementwise, triangular
-from portmp.routines import lu as routine
+from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.lu import launch as routine
 from portmp.routines.lu.launch import ordered
 from portmp.routines.lu.reference import swapped
 from portmp.routines.reference import Arithmetic, Value
-from portmp.routines.triangular import launch
+from portmp.routines.triangular import launch as triangular
 from portmp.runtime.planes import Numbers, Planes, allocate
 
 
@@ -246,14 +247,14 @@ def _solved(
     if trans:
         turned = left.transposed((0, 2, 1))
         x = operands.stacked(sides, batch)
-        launch.solve(turned, x, lower=True, unit=False, method=by)
-        launch.solve(turned, x, lower=False, unit=True, method=by)
+        triangular.solve(turned, x, lower=True, unit=False, method=by)
+        triangular.solve(turned, x, lower=False, unit=True, method=by)
         assert isinstance(order, np.ndarray)
         x = ordered(x, np.argsort(order, axis=1))
     else:
         x = ordered(x, order)
-        launch.solve(left, x, lower=True, unit=True, method=by)
-        launch.solve(left, x, lower=False, unit=False, method=by)
+        triangular.solve(left, x, lower=True, unit=True, method=by)
+        triangular.solve(left, x, lower=False, unit=False, method=by)
     if target is not None:
         elementwise.apply("copy", [x], target)
         return sides[..., 0] if vector else sides

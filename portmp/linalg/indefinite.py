@@ -12,9 +12,9 @@ from portmp.arrays.plain import PlainArray, plain_array
 from portmp.errors import LinAlgError
 from portmp.linalg import operands, scaling
 from portmp.linalg.operands import By
-from portmp.routines import ldl as routine
-from portmp.routines import triangular
+from portmp.routines.ldl import launch as routine
 from portmp.routines.lu.launch import ordered
+from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular.launch import solve
 from portmp.runtime.planes import Planes
 

@@ -17,9 +17,9 @@ from portmp.linalg.operands import By
 from portmp.linalg.orthogonal import eliminated, reflected
 from portmp.linalg.singular import svdvals
 from portmp.linalg.triangular import solve_triangular
-from portmp.routines import qr as routine
-from portmp.routines import triangular
 from portmp.routines.lu.launch import ordered
+from portmp.routines.qr import launch as routine
+from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular.steps import Method
 
 

@@ -13,8 +13,9 @@ from portmp.arrays.blas import scal
 from portmp.errors import ArgumentError, LinAlgError, ShapeError, UnsupportedError
 from portmp.linalg import operands, scaling
 from portmp.progress import doing
-from portmp.routines import base, qr
-from portmp.routines.schur import Unfinished, iterate
+from portmp.routines import base
+from portmp.routines.qr import launch as qr
+from portmp.routines.schur.launch import Unfinished, iterate
 from portmp.runtime.planes import Planes
 
 REACH = {"float32": 20, "float64": 200}

@@ -14,7 +14,8 @@ from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import wrapped
 from portmp.errors import ArgumentError, MatrixShapeError, ShapeError, suggestion
 from portmp.formats import Format
-from portmp.routines import base, elementwise
+from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.ozaki.choose import METHODS
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.triangular.steps import Method

@@ -16,9 +16,10 @@ from portmp.arrays.array import Array, zeros
 from portmp.errors import ArgumentError, ShapeError, UnsupportedError
 from portmp.formats import Format
 from portmp.linalg.sparse import csr_array
-from portmp.routines import base, reduce
-from portmp.routines import sparse as rows
-from portmp.routines.elementwise import scal
+from portmp.routines import base
+from portmp.routines.elementwise.launch import scal
+from portmp.routines.reduce import launch as reduce
+from portmp.routines.sparse import launch as rows
 from portmp.runtime.planes import Planes, allocate
 
 Function = Callable[[Array], Array]

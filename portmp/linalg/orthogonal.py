@@ -14,8 +14,8 @@ from portmp.errors import ArgumentError, ShapeError, suggestion
 from portmp.linalg import operands, scaling
 from portmp.linalg.operands import By
 from portmp.progress import doing
-from portmp.routines import qr as routine
-from portmp.routines import triangular
+from portmp.routines.qr import launch as routine
+from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes
 

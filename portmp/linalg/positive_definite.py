@@ -8,7 +8,7 @@ from portmp.arrays.array import Array
 from portmp.errors import LinAlgError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
-from portmp.routines import cholesky as routine
+from portmp.routines.cholesky import launch as routine
 from portmp.routines.triangular import launch
 
 

@@ -21,7 +21,7 @@ from portmp.arrays.plain import PlainArray
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, ShapeError, UnsupportedError
 from portmp.formats import Format
-from portmp.routines import sparse as routine
+from portmp.routines.sparse import launch as routine
 
 __all__ = ["csr_array"]
 

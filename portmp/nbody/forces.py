@@ -13,7 +13,8 @@ from __future__ import annotations
 from portmp.arrays.array import Array, Number, operand
 from portmp.arrays.products import dot
 from portmp.errors import ShapeError
-from portmp.routines import base, gravity
+from portmp.routines import base
+from portmp.routines.gravity import launch as gravity
 from portmp.routines.gravity.launch import squared
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.runtime.planes import Planes, allocate

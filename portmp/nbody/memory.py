@@ -17,7 +17,7 @@ from portmp.backends.base import Device
 from portmp.errors import OutOfMemory
 from portmp.formats import Format
 from portmp.nbody import particles
-from portmp.routines import gravity
+from portmp.routines.gravity import launch as gravity
 
 LARGE = 10**8
 """Bytes from which the memory of a run is stated."""

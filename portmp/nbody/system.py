@@ -24,7 +24,9 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError, ShapeError, shown, suggestion
 from portmp.formats import convert, parse
 from portmp.nbody.forces import energy, squared
-from portmp.routines import base, elementwise, gravity
+from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.gravity import launch as gravity
 from portmp.runtime.planes import allocate
 
 _Y6 = (

@@ -6,7 +6,6 @@ here depends on a library or on a machine's floating point, so tables are the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
 from math import factorial, isqrt
@@ -243,10 +242,3 @@ def words_of(value: Fraction | int, word: str, count: int) -> tuple[float, ...]:
         words.append(float(nearest))
         rest -= nearest
     return tuple(words)
-
-
-def words_of_all(
-    values: Iterable[Fraction | int], word: str, count: int
-) -> tuple[tuple[float, ...], ...]:
-    """Rows of a table."""
-    return tuple(words_of(value, word, count) for value in values)

@@ -162,7 +162,6 @@ def paired(*groups: Sequence[str]) -> list[list[str]]:
 
 
 _LEVELS = "sums by levels"
-_CANCELLING = "u^{0} of the larger operand"
 
 
 def _sum(n: int) -> str:

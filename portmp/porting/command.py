@@ -16,8 +16,6 @@ from portmp.porting.report import Report
 from portmp.porting.sources import Source
 from portmp.porting.traps.base import CERTAINTIES, HIP, Facts, Inside
 
-FAIL_ON = (*CERTAINTIES, "never")
-
 
 @dataclass
 class Written:

@@ -1,17 +1,15 @@
 """Names of CUDA's interfaces in HIP.
 
 Most change their prefix alone. Which names of HIP there are is in names.json, made from the
-bindings for Python: ``python -m portmp.porting.names`` writes it again.
+bindings for Python: ``ci/porting bindings`` writes it again.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from portmp.paths import PACKAGE
@@ -329,33 +327,3 @@ def hip_name(name: str) -> str | None:
     known = _known()
     found = known["by_value"].get(name) or _renamed(name, known["hip"])
     return found or ("" if name in known["cuda"] else None)
-
-
-def made() -> dict[str, Any]:
-    """The content of names.json, from the bindings that are installed."""
-    from portmp.compilers.bindings import bound_names
-
-    hip, cuda = bound_names("hip"), bound_names("cuda")
-    wanted = re.compile(r"(hip|HIP)[A-Za-z_]")
-    names = _by_plain(n for n in hip if wanted.match(n) and not n.endswith("_st"))
-    errors = {v: n for n, v in hip.items() if n.startswith("hipError") and isinstance(v, int)}
-    by_value, missing = {}, []
-    for name, value in cuda.items():
-        if not re.match(r"(cuda|cu|CU|nvrtc)[A-Z_]", name) or name in _CALLED_OTHERWISE:
-            continue
-        if _renamed(name, names):
-            continue
-        if name.startswith(("cudaError", "CUDA_ERROR_")) and errors.get(value) in names:
-            by_value[name] = errors[value]
-        else:
-            missing.append(name)
-    return {
-        "hip": sorted(set(names.values())),
-        "cuda": sorted(missing),
-        "by_value": dict(sorted(by_value.items())),
-    }
-
-
-if __name__ == "__main__":
-    Path(FILE).write_text(json.dumps(made(), indent=0) + "\n", encoding="utf-8")
-    sys.exit(0)

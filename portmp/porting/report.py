@@ -65,7 +65,7 @@ class Report:
 def by_construct() -> dict[str, tuple[Entry, ...]]:
     """Entries about each construct."""
     found: dict[str, list[Entry]] = {}
-    for entry in entries.every().values():
+    for entry in entries.every():
         for name in entry.constructs:
             found.setdefault("<<<" if name == "<<<>>>" else name, []).append(entry)
     return {name: tuple(some) for name, some in found.items()}

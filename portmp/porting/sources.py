@@ -92,13 +92,6 @@ class Source:
                     found[name] = text_of(value)
         return found
 
-    def function_at(self, node: Node) -> Function | None:
-        """The innermost function that holds a node."""
-        inside = [
-            f for f in self.functions if f.node.start_byte <= node.start_byte < f.node.end_byte
-        ]
-        return inside[-1] if inside else None
-
     def value_of(self, node: Node | None) -> int | None:
         """The number that an expression is, if it is a literal or a name for one."""
         return number(text_of(node), self.constants) if node is not None else None

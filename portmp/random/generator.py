@@ -21,7 +21,8 @@ from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
 from portmp.random import samples
 from portmp.random.philox import Philox, sizes
-from portmp.routines import base, elementwise
+from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.random import launch
 from portmp.routines.random.layout import BLOCK, draw
 from portmp.runtime.planes import Numbers, Planes

@@ -17,7 +17,8 @@ from portmp.arrays.viewed import AnyArray, Viewed, wrapped
 from portmp.backends.base import Queue
 from portmp.errors import ArgumentError, ShapeError
 from portmp.random.philox import Philox
-from portmp.routines import axes, moves
+from portmp.routines import axes
+from portmp.routines.moves import launch as moves
 from portmp.routines.random import launch
 from portmp.routines.random.layout import BLOCK
 from portmp.runtime.planes import Numbers

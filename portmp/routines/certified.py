@@ -21,7 +21,10 @@ import numpy as np
 from portmp import definition, formats
 from portmp.errors import ArgumentError, shown, suggestion
 from portmp.formats import Format
-from portmp.routines import base, conversions, elementwise, exact, spans
+from portmp.routines import base, spans
+from portmp.routines.conversions import launch as conversions
+from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.exact import launch as exact
 from portmp.routines.exact.accumulator import SMALLEST
 from portmp.routines.gemm import launch as products
 from portmp.routines.methods import ProductOperands

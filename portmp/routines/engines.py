@@ -18,7 +18,8 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Parameter
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, OutOfMemory, suggestion
 from portmp.formats import Format
-from portmp.routines import base, gemm
+from portmp.routines import base
+from portmp.routines.gemm import launch as gemm
 from portmp.runtime import launch, planes
 from portmp.runtime.planes import Numbers, Planes
 from portmp.schedules.base import widths

@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from portmp.errors import ArgumentError
-from portmp.routines import base, conversions, exact, gemm
+from portmp.routines import base
+from portmp.routines.conversions import launch as conversions
+from portmp.routines.exact import launch as exact
+from portmp.routines.gemm import launch as gemm
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes

@@ -16,8 +16,9 @@ from portmp import definition, formats
 from portmp.formats import Format
 from portmp.networks.bounded import ADD, MUL, SMALLEST
 from portmp.networks.normwise import HELD
-from portmp.routines import base, elementwise
+from portmp.routines import base
 from portmp.routines.certified import RAISED, leading, lost, of, stored_short, upwards
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.methods import Computed, ProductOperands
 from portmp.routines.reduce import launch as reductions
 from portmp.runtime.planes import Planes

@@ -16,7 +16,7 @@ from portmp.backends.base import Device, Queue
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.codegen.signature import Flag, Index, Parameter, Scratch
 from portmp.formats import Format
-from portmp.routines import plain
+from portmp.routines.plain import launch as plain
 from portmp.runtime import launch, program
 from portmp.runtime.planes import allocate_numbers
 

@@ -24,7 +24,8 @@ from portmp.codegen.signature import Array, Flag, Index, matrix
 from portmp.formats import Format
 from portmp.networks import ieee
 from portmp.networks.bounded import SMALLEST, SPANS, Spans
-from portmp.routines import base, elementwise
+from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.reference import Arithmetic, Host, Plane, Value
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate, dense_strides

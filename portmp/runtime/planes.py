@@ -173,12 +173,6 @@ class View(Generic[Elements]):
             return self
         return self.view(shape, broadcast_strides(self.shape, self.strides, shape), self.start)
 
-    def reshaped(self, shape: Sequence[int]) -> Self | None:
-        """A view with another shape, or None where only a copy can have it."""
-        if not self.contiguous:
-            return None
-        return self.view_as(shape)
-
     def view_as(self, shape: Sequence[int]) -> Self:
         """Dense planes with another shape of the same size."""
         sizes = tuple(shape)
@@ -353,17 +347,6 @@ class Numbers(View[str]):
         if self.contiguous:
             return self.read_parts()[0]
         return np.ascontiguousarray(self._elements(*self._held()))
-
-    def write_span(self, host: np.ndarray[Any, Any]) -> None:
-        """Set the elements of any view to numbers that are broadcast to its shape."""
-        if not self.size:
-            return
-        if self.contiguous:
-            self.write_parts([np.broadcast_to(host, self.shape)])
-            return
-        span, low = self._held()
-        self._elements(span, low)[...] = host
-        self.queue.write(self.buffers[0], span, low * span.itemsize)
 
     def _held(self) -> tuple[np.ndarray[Any, Any], int]:
         """A copy of all from the lowest element to the highest, and which the lowest is."""

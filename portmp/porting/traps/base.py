@@ -341,11 +341,6 @@ class Inside:
         return found
 
     @property
-    def in_warps(self) -> bool:
-        """Whether lanes tell each other something in it or in a function that it calls."""
-        return self.name in self.facts.warp_functions
-
-    @property
     def for_warps(self) -> bool:
         """Whether it has a part in code whose lanes tell each other something."""
         return self.name in self.facts.called_by_warp_functions

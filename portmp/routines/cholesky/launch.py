@@ -20,9 +20,11 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Flag, Index, Scratch, matrix
 from portmp.formats import Format
-from portmp.routines import base, moves, plain, small
+from portmp.routines import base, small
 from portmp.routines.cholesky import reference
 from portmp.routines.cholesky.steps import CholeskySteps
+from portmp.routines.moves import launch as moves
+from portmp.routines.plain import launch as plain
 from portmp.routines.triangular.launch import PLANNED, OnDevice, copied_triangle, threads_of
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch

@@ -1,5 +1,1 @@
 """Conversions between formats and plain integers."""
-
-from portmp import _names
-
-__all__, __getattr__, __dir__ = _names(__name__)

@@ -19,8 +19,11 @@ from portmp import formats
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Parameter, vector
 from portmp.formats import Format
-from portmp.routines import axes, base, elementwise, moves, plain
+from portmp.routines import axes, base
 from portmp.routines.conversions import reference
+from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.moves import launch as moves
+from portmp.routines.plain import launch as plain
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
 

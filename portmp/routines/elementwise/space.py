@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from portmp.backends.base import Device
-from portmp.routines import base, elementwise
+from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.problem import Problem, Space, one_field, values
 from portmp.runtime.planes import Planes, allocate

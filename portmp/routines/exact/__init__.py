@@ -1,5 +1,1 @@
 """Correctly rounded sums and products."""
-
-from portmp import _names
-
-__all__, __getattr__, __dir__ = _names(__name__)

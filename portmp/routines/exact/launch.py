@@ -20,10 +20,11 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Parameter, Scratch, Value
 from portmp.errors import ArgumentError
-from portmp.routines import base, reduce
+from portmp.routines import base
 from portmp.routines.exact import accumulator, reference
 from portmp.routines.exact.accumulator import LongAccumulator
 from portmp.routines.gemm import launch as products
+from portmp.routines.reduce import launch as reduce
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 

@@ -21,11 +21,12 @@ from portmp.codegen.packed import COUNT, WIDEST
 from portmp.codegen.signature import Array, Flag, Index, Value, matrix
 from portmp.errors import ShapeError
 from portmp.formats import IN_SPANS, Format
-from portmp.routines import base, moves
+from portmp.routines import base
 from portmp.routines.gemm import reference
 from portmp.routines.gemm import schedule as schedules
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.routines.gemm.tiles import Layout
+from portmp.routines.moves import launch as moves
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate, blank_like
 from portmp.schedules.base import check_class

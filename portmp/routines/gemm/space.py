@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from portmp import definition
 from portmp.backends.base import Device
-from portmp.routines import base, gemm
+from portmp.routines import base
+from portmp.routines.gemm import launch as gemm
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.routines.problem import Problem, Space, one_field, values
 from portmp.runtime.planes import Planes, allocate

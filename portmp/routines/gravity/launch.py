@@ -22,7 +22,8 @@ from portmp.codegen.signature import Array, Index, Value
 from portmp.errors import ArgumentError, OutOfMemory
 from portmp.formats import Format, convert
 from portmp.networks import gravity
-from portmp.routines import base, elementwise
+from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.gravity import reference
 from portmp.routines.gravity import schedule as schedules
 from portmp.routines.gravity.layout import Layout

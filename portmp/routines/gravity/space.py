@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from portmp.backends.base import Device
-from portmp.routines import base, gravity
+from portmp.routines import base
+from portmp.routines.gravity import launch as gravity
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.routines.problem import Problem, Space, one_field, values
 from portmp.runtime.planes import Planes, allocate

@@ -27,7 +27,7 @@ import numpy as np
 from portmp import definition
 from portmp.formats import Format
 from portmp.progress import doing
-from portmp.routines import base, moves
+from portmp.routines import base
 from portmp.routines.jacobi import blocks, parts
 from portmp.routines.jacobi.launch import measured, turned
 from portmp.routines.jacobi.rule import Rule
@@ -39,6 +39,7 @@ from portmp.routines.jacobi.symmetric import (
     distance,
     slack,
 )
+from portmp.routines.moves import launch as moves
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate, allocate_numbers

@@ -8,7 +8,8 @@ import numpy as np
 
 from portmp import formats
 from portmp.formats import Format
-from portmp.routines import elementwise, moves
+from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.moves import launch as moves
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate, allocate_numbers, upload

@@ -40,11 +40,13 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Plain, matrix
 from portmp.formats import Format
 from portmp.progress import doing
-from portmp.routines import base, elementwise, reduce
+from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.jacobi import blocks, parts, reference
 from portmp.routines.jacobi.launch import measured, turned
 from portmp.routines.jacobi.rule import Rule
 from portmp.routines.lu.launch import ordered
+from portmp.routines.reduce import launch as reduce
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate

@@ -1,5 +1,1 @@
 """Orders: sorting, searching, where extrema are."""
-
-from portmp import _names
-
-__all__, __getattr__, __dir__ = _names(__name__)

@@ -25,7 +25,7 @@ from portmp.codegen.signature import Array, Flag, Index, Parameter, Scratch, Val
 from portmp.errors import ArgumentError, FormatError, OutOfMemory
 from portmp.formats import Format
 from portmp.routines import base, engines
-from portmp.routines import gemm as direct
+from portmp.routines.gemm import launch as direct
 from portmp.routines.ozaki import reference
 from portmp.routines.ozaki.integers import Integers
 from portmp.runtime import launch

@@ -1,5 +1,1 @@
 """Elementwise operations on plain integers and truth values."""
-
-from portmp import _names
-
-__all__, __getattr__, __dir__ = _names(__name__)

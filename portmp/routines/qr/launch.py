@@ -31,7 +31,8 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Flag, Index, Parameter, Plain, matrix
 from portmp.formats import Format
 from portmp.networks import Network
-from portmp.routines import base, moves, panel, small
+from portmp.routines import base, panel, small
+from portmp.routines.moves import launch as moves
 from portmp.routines.panel import Panels, Shape, rows_alone
 from portmp.routines.qr import reference
 from portmp.routines.qr.steps import QrSteps, Reflectors, Vectors, cuts

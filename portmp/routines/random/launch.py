@@ -15,9 +15,10 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Plain
 from portmp.formats import Format
 from portmp.networks import Network, functions
-from portmp.routines import base, order
+from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise.schedule import flat
+from portmp.routines.order import launch as order
 from portmp.routines.random import reference
 from portmp.routines.random.layout import BLOCK, Draw, draw
 from portmp.routines.random.stream import Stream

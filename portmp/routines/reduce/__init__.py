@@ -1,5 +1,1 @@
 """DOT, GEMV, sums, minima, maxima."""
-
-from portmp import _names
-
-__all__, __getattr__, __dir__ = _names(__name__)

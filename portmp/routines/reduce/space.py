@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from portmp import definition
 from portmp.backends.base import Device
-from portmp.routines import base, reduce
+from portmp.routines import base
 from portmp.routines.problem import Group, Problem, Space, one_field, values
+from portmp.routines.reduce import launch as reduce
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.runtime.planes import Planes, allocate
 from portmp.runtime.program import CompilationUnit

@@ -21,7 +21,8 @@ from portmp.backends.base import Buffer, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Flag, Index, Scratch
 from portmp.errors import ArgumentError, ShapeError
-from portmp.routines import base, elementwise, engines
+from portmp.routines import base, engines
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.split2021 import reference
 from portmp.runtime import launch

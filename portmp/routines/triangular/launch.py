@@ -22,7 +22,9 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Flag, Index, matrix
 from portmp.formats import Format
-from portmp.routines import base, gemm, moves
+from portmp.routines import base
+from portmp.routines.gemm import launch as gemm
+from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import choose
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.triangular import reference

@@ -29,7 +29,8 @@ from portmp.bench.values import Values
 from portmp.codegen import signature
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
-from portmp.routines import base, elementwise
+from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.gemm.schedule import GemmSchedule
 from portmp.routines.work import ALPHA, Entry, Walk

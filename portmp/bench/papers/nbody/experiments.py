@@ -24,8 +24,9 @@ from portmp.compilers import loops
 from portmp.errors import ArgumentError, PortmpError
 from portmp.formats import Format
 from portmp.progress import Progress
-from portmp.routines import base, ceilings, gravity
-from portmp.routines.gravity import schedule
+from portmp.routines import base, ceilings
+from portmp.routines.gravity import launch as gravity
+from portmp.routines.gravity import roles, schedule
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.runtime import program
 
@@ -390,7 +391,7 @@ class Nbody(Family):
                         f"--size: {n} given, {SMALLEST // 4} to {LARGEST} is allowed"
                     )
             for form in request.forms:
-                gravity.steps(form)  # a paper's own format has no gravity
+                roles.steps(form)  # a paper's own format has no gravity
             return
         given = [name for name in _WITH_A_DEVICE if getattr(args, name) is not None]
         if given:

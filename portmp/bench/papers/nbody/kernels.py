@@ -25,7 +25,8 @@ from portmp.codegen.signature import Flag, Plain, Scratch
 from portmp.compilers import loops
 from portmp.errors import BackendUnavailable
 from portmp.formats import Format
-from portmp.routines import base, ceilings, gravity
+from portmp.routines import base, ceilings
+from portmp.routines.gravity import launch as gravity
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.runtime import launch, program
 from portmp.runtime.planes import allocate, allocate_numbers

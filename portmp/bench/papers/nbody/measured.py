@@ -19,7 +19,7 @@ from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
 from portmp.networks import gravity
 from portmp.routines import ceilings
-from portmp.routines import gravity as routine
+from portmp.routines.gravity import launch as routine
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.runtime import planes, program
 

@@ -18,7 +18,7 @@ from portmp.compilers.occupancy import UNITS, occupancy
 from portmp.compilers.select import compiler_for, platform_of
 from portmp.errors import ArgumentError, suggestion
 from portmp.progress import Progress
-from portmp.routines import gravity
+from portmp.routines.gravity import launch as gravity
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.schedules import database
 

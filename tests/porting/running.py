@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from porting import toolchains
+from porting.entries import DEVICES
 from portmp.backends.base import Device
 from portmp.errors import BackendUnavailable, DeviceError
-from portmp.porting import toolchains
-from portmp.porting.entries import DEVICES
 
 Numbers = np.ndarray[Any, Any]
 

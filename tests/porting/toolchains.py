@@ -21,12 +21,16 @@ from portmp.compilers.base import Compiler
 from portmp.compilers.clang import ClangCompiler
 from portmp.compilers.hiprtc import HiprtcCompiler
 from portmp.compilers.nvrtc import NvrtcCompiler
-from portmp.errors import BackendUnavailable, CompileError, EntryError
+from portmp.errors import BackendUnavailable, CompileError, InputError
 
 if TYPE_CHECKING:
     from portmp.backends.opencl.runtime import ClDevice
 
 Options = tuple[str, ...]
+
+
+class EntryError(InputError):
+    """An entry of the porting reference that says too little, too much or what it may not."""
 
 
 class _Nvrtc(NvrtcCompiler):

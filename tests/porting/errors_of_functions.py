@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from porting import running
+from porting.entries import DEVICES, Entry, Error
 from portmp.errors import BackendUnavailable
-from portmp.porting import running
-from portmp.porting.entries import DEVICES, Entry, Error
 
 POINTS = 4096
 _BITS = {"float32": 24, "float64": 53}

@@ -8,18 +8,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from portmp.compilers import bindings
-from portmp.errors import BackendUnavailable, CompileError, EntryError, PortmpError, one_line
-from portmp.paths import PACKAGE
-from portmp.porting import entries, errors_of_functions, running, toolchains
-from portmp.porting.entries import DEVICES, Claim, Entry
+from porting import bindings, entries, errors_of_functions, running, toolchains
+from porting.entries import DEVICES, Claim, Entry, EntryError
+from portmp.errors import BackendUnavailable, CompileError, PortmpError, one_line
 
 HOLDS, FAILS, UNCHECKED = "holds", "FAILS", "not checked"
-RECORDED = PACKAGE / "porting/recorded.json"
+RECORDED = Path(__file__).with_name("recorded.json")
 """What devices gave that CI has not: results by entry, text and place."""
 
 

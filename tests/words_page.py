@@ -1,6 +1,6 @@
 """The reference of the vocabulary: each word with its texts on all platforms, and what it costs.
 
-``python -m portmp.kernels.reference > docs/words.md`` writes it.
+``python tests/words_page.py > docs/words.md`` writes it.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ _ARITHMETIC = {
 
 _INTRODUCTION = f"""# The words of kernels, one by one
 
-This page is made from the platforms' tables by `python -m portmp.kernels.reference`.
+This page is made from the platforms' tables by `python tests/words_page.py`.
 [Kernels of your own](kernels.md) tells how words are used. The vocabulary's version is {VERSION}:
 words keep their meaning within a version, new ones may come.
 

@@ -1,4 +1,4 @@
-"""The pages of the reference, made from its entries: ``python -m portmp.porting.pages FOLDER``.
+"""The pages of the reference, made from its entries: ``ci/porting pages FOLDER``.
 
 A page a group, and three ways in: by construct, by message, by what one sees. Lists and short
 lines rather than tables, so that a phone shows them.
@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from porting import checks, entries, toolchains
+from porting.entries import DIALECTS, GROUPS, Entry
 from portmp.paths import PACKAGE
-from portmp.porting import checks, entries, report, toolchains
-from portmp.porting.entries import DIALECTS, GROUPS, Entry
+from portmp.porting import report
 
 LANGUAGES = {"cuda": "cuda", "hip": "cpp", "opencl": "c"}
 TITLES = {"cuda": "CUDA", "hip": "HIP", "opencl": "OpenCL C"}
@@ -26,7 +27,7 @@ DEVICES = {
     "gfx1100": "gfx1100, interpreted",
     "pocl": "PoCL",
 }
-_MADE = "<!-- made by portmp/porting/pages.py from portmp/porting/entries -->\n"
+_MADE = "<!-- made by tests/porting/pages.py from portmp/porting/entries -->\n"
 _SHOWN = 8
 MESSAGES = PACKAGE / "data/porting_messages.json"
 
@@ -298,12 +299,12 @@ The tables of [Porting from CUDA](../porting.md) are about portmp's own kernels.
 ## Evidence
 
 {claims} claims stand behind the entries: texts that compile, messages, results, instructions in
-compiled code, names in bindings. One command looks at them again, and says what holds, what fails
-and what cannot be checked on this machine:
+compiled code, names in bindings. In a checkout of the repository one command looks at them again,
+and says what holds, what fails and what cannot be checked on this machine:
 
 ```sh
-python -m portmp.porting.evidence
-python -m portmp.porting.evidence warps atomics/float-add
+ci/porting evidence
+ci/porting evidence warps atomics/float-add
 ```
 
 Seen with NVRTC 13.5, hiprtc and hipcc of ROCm 5.2, clang 19 with portmp's prelude, PoCL 3.1, and
@@ -329,7 +330,7 @@ def pages() -> dict[str, str]:
 def main(argv: Sequence[str]) -> int:
     """Write the pages into a folder, and the messages where compile errors look them up."""
     if len(argv) != 1:
-        print("usage: python -m portmp.porting.pages FOLDER", file=sys.stderr)
+        print("usage: ci/porting pages FOLDER", file=sys.stderr)
         return 2
     folder = Path(argv[0])
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,12 @@
-"""Names of the platforms' interfaces, as their bindings for Python have them."""
+"""Names of the platforms' interfaces, as their bindings for Python have them.
+
+``ci/porting bindings`` writes those that `portmp port` goes by, names.json.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -11,6 +15,7 @@ from typing import Any
 
 from portmp.compilers.hiprtc import find_library, findable
 from portmp.errors import BackendUnavailable
+from portmp.porting import names
 
 
 @lru_cache(maxsize=4)
@@ -54,3 +59,30 @@ def _with_enumerators(modules: list[Any]) -> dict[str, Any]:
             if isinstance(value, type) and hasattr(value, "__members__"):
                 found.update({k: int(v) for k, v in value.__members__.items()})
     return found
+
+
+def made() -> dict[str, Any]:
+    """The content of names.json, from the bindings that are installed."""
+    hip, cuda = bound_names("hip"), bound_names("cuda")
+    wanted = re.compile(r"(hip|HIP)[A-Za-z_]")
+    known = names._by_plain(n for n in hip if wanted.match(n) and not n.endswith("_st"))
+    errors = {v: n for n, v in hip.items() if n.startswith("hipError") and isinstance(v, int)}
+    by_value, missing = {}, []
+    for name, value in cuda.items():
+        if not re.match(r"(cuda|cu|CU|nvrtc)[A-Z_]", name) or name in names._CALLED_OTHERWISE:
+            continue
+        if names._renamed(name, known):
+            continue
+        if name.startswith(("cudaError", "CUDA_ERROR_")) and errors.get(value) in known:
+            by_value[name] = errors[value]
+        else:
+            missing.append(name)
+    return {
+        "hip": sorted(set(known.values())),
+        "cuda": sorted(missing),
+        "by_value": dict(sorted(by_value.items())),
+    }
+
+
+if __name__ == "__main__":
+    names.FILE.write_text(json.dumps(made(), indent=0) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The reference's evidence, looked at again: ``python -m portmp.porting.evidence [ENTRY ...]``.
+"""The reference's evidence, looked at again: ``ci/porting evidence [ENTRY ...]``.
 
 Prints what holds, what fails and what cannot be checked here, claim by claim. Exit status 1 if
 something fails. ``--record h200`` writes what the GPU of this machine gives into recorded.json.
@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
+from porting import checks, entries, errors_of_functions, running
+from porting.entries import Entry
 from portmp.errors import PortmpError, printable
-from portmp.porting import checks, entries, errors_of_functions, running
-from portmp.porting.entries import Entry
 
 
 def chosen(names: Sequence[str]) -> list[Entry]:
@@ -74,7 +74,7 @@ def _given(entry: Entry, claim: entries.Claim, device: str) -> dict[str, Any]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Look at the evidence; the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m portmp.porting.evidence")
+    parser = argparse.ArgumentParser(prog="ci/porting evidence")
     parser.add_argument("names", nargs="*", metavar="ENTRY", help="entries or groups (default all)")
     parser.add_argument("--record", metavar="DEVICE", help="write down what a device here gives")
     parser.add_argument("--quiet", action="store_true", help="only entries with a claim that fails")

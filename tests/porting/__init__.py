@@ -1,0 +1,1 @@
+"""The porting reference: its evidence looked at again, its pages written (``ci/porting``)."""
