@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from portmp import formats
-from portmp.backends.base import Argument, Device, Queue
+from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError, suggestion
 from portmp.formats import Format, convert
 from portmp.runtime.planes import Host, Numbers, Planes, View, allocate, allocate_numbers
@@ -267,16 +267,6 @@ def matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:
 def column_of(v: Planes) -> Planes:
     """A vector as a matrix of one column."""
     return v.view((*v.shape, 1), (*v.strides, 1), v.start)
-
-
-def strided(planes: View[Any], *strides: int) -> list[Argument]:
-    """Kernel arguments of a view: buffers, start, strides."""
-    return [*planes.buffers, planes.start, *strides]
-
-
-def batched(v: Planes) -> list[Argument]:
-    """Kernel arguments of a batch of matrices: planes, start, row, column, batch strides."""
-    return strided(v, *v.strides[-2:], v.strides[0] if v.ndim == 3 else 0)
 
 
 def threads(device: Device | None, usual: int) -> int:
