@@ -7,7 +7,7 @@ the same spec always gives the same text.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -46,6 +46,13 @@ class KernelSpec:
     def __hash__(self) -> int:
         # Looked up at every launch: computed once.
         return self._hash
+
+    def renamed(self, name: str) -> KernelSpec:
+        """The same, of which the kernel that is called as the spec has another name."""
+        signatures = [
+            replace(one, kernel=name) if one.kernel == self.name else one for one in self.signatures
+        ]
+        return replace(self, name=name, signatures=tuple(signatures))
 
     def signature(self, kernel: str = "") -> Signature:
         """What a kernel takes: the first one, or the one of this name."""

@@ -56,7 +56,7 @@ def _module(form: str, roots: Sequence[str]) -> tuple[list[KernelSpec], NbodySch
     kernels = []
     for root in roots:
         main = gravity.compilation_unit(form, schedule, ("acceleration",), root=root)[0]
-        kernels.append(dataclasses.replace(main, name=f"gravity_{root}"))
+        kernels.append(main.renamed(f"gravity_{root}"))
     return kernels, schedule
 
 
