@@ -304,35 +304,30 @@ class Driver(ABC):
         Nothing is done where the driver need not be asked.
         """
 
-    def launch(
-        self, function: Any, grid: Dim3, block: Dim3, memory: int, stream: Any, arguments: int
-    ) -> None:
-        """Launch a kernel with *memory* bytes of block memory beside its own.
-
-        *arguments* is the address of an array of argument addresses.
-        """
-        names = self.names
-        launch = getattr(self.current(), names.launch)
-        result = launch(function, *grid, *block, memory, stream, arguments, names.extra)
-        self._check(result, LaunchError)
+    def check_launch(self, status: Any, kernel: str, grid: Dim3, block: Dim3) -> None:
+        """LaunchError for a launch that failed; what a checker found says all by itself."""
+        try:
+            self._check(status, LaunchError)
+        except CheckError:
+            raise
+        except LaunchError as error:
+            what = f"kernel {kernel!r} with grid={grid}, block={block}"
+            raise LaunchError(f"{what}: {error}") from error
 
     def launcher(
         self, kernel: GpuKernel, grid: Dim3, block: Dim3, memory: int, stream: Any, arguments: int
     ) -> tuple[Callable[[], Any], Callable[[], Any]]:
-        """What makes the device current, and what launches a kernel then; both return a status."""
+        """What makes the device current, and what launches a kernel then; both return a status.
+
+        *memory*: bytes of block memory beside the kernel's own; *arguments*: the address of an
+        array of argument addresses. Blocks that wait for each other all run at once, or none.
+        """
         api, names = self._api, self.names
         current = partial(getattr(api, names.make_current), self._context)
         given = kernel.function, *grid, *block, memory, stream, arguments
         if kernel.together:
             return current, partial(getattr(api, names.launch_together), *given)
         return current, partial(getattr(api, names.launch), *given, names.extra)
-
-    def launch_together(
-        self, function: Any, grid: Dim3, block: Dim3, memory: int, stream: Any, arguments: int
-    ) -> None:
-        """``launch`` of blocks that wait for each other: all run at once, or none."""
-        launch = getattr(self.current(), self.names.launch_together)
-        self._check(launch(function, *grid, *block, memory, stream, arguments), LaunchError)
 
     def resident_blocks(self, function: Any, threads: int) -> int:
         """How many blocks of a kernel the device runs at once; 0 where none may wait for others."""
@@ -587,8 +582,9 @@ class GpuQueue(PooledQueue):
                     pointers[slot] = given[index].pointer
                 for typed, slot, index in numbers:
                     typed[slot] = given[index]
-                if current()[0] or launch()[0]:
-                    self._send(how, packed.memory)  # once more, which says what is wrong
+                for call in current, launch:
+                    if (status := call())[0]:
+                        self._driver.check_launch(status, kernel.name, grid, block)
 
         return run
 
@@ -627,15 +623,10 @@ class GpuQueue(PooledQueue):
     def _send(self, how: _How, arguments: _Arguments) -> None:
         """Launch a kernel with the arguments in memory, which drivers copy before they return."""
         kernel, grid, block, extra = how
-        launch = self._driver.launch_together if kernel.together else self._driver.launch
-        try:
-            launch(kernel.function, grid, block, extra, self.stream, arguments.address)
-        except CheckError:
-            raise  # which says all that
-        except LaunchError as error:
-            raise LaunchError(
-                f"kernel {kernel.name!r} with grid={grid}, block={block}: {error}"
-            ) from error
+        calls = self._driver.launcher(kernel, grid, block, extra, self.stream, arguments.address)
+        for call in calls:
+            if (status := call())[0]:
+                self._driver.check_launch(status, kernel.name, grid, block)
 
     def record(self) -> Event:
         """Put a mark in the queue."""

@@ -8,6 +8,7 @@ be counted, and calls can be made to fail.
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import time
 from collections.abc import Callable
@@ -82,11 +83,13 @@ class Hip:
         found = super().__getattribute__(name)
         if not name.startswith("hip") or isinstance(found, type):
             return found
-        if self.calls is not None:
-            self.calls.append(name)
-        if name in self.failing:
-            return lambda *_: (self.failing[name], None)
-        return found
+
+        def called(*given: Any) -> Any:
+            if self.calls is not None:
+                self.calls.append(name)
+            return (self.failing[name], None) if name in self.failing else found(*given)
+
+        return functools.update_wrapper(called, found)
 
     # --- the device ---------------------------------------------------------------------
 
