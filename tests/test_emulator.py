@@ -447,7 +447,6 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "delete_event": (None,),
     "load": (b"no code object",),
     "function": (None, "kernel"),
-    "launch": (None, (1, 1, 1), (64, 1, 1), 0, None, 0),
     "memory": (),
     "give_back": (),
     "enable_peer_access": (OTHER,),
