@@ -392,9 +392,9 @@ FAULTS = (
     # --- calls --------------------------------------------------------------------------
     Fault(
         "gemm: a batch's stride lost",
-        "portmp/routines/base.py",
-        "v.strides[0] if v.ndim == 3 else 0)",
-        "0)",
+        "portmp/codegen/signature.py",
+        "found += (value.start, *steps[-2:], steps[0] if len(steps) == 3 else 0)",
+        "found += (value.start, *steps[-2:], 0)",
         "test_blas.py",
         "gemm_of_batches and dd",
     ),
