@@ -45,8 +45,8 @@ def alike(a: object, b: object, routine: str, second: str = "b") -> tuple[Array,
 
     Lists and NumPy's arrays take the other's; float32 beside float64 becomes float64.
     """
-    if elementwise_functions.alike((a, b)) is not None:
-        return a, b  # type: ignore[return-value]
+    if isinstance(a, Array) and isinstance(b, Array) and a.format is b.format:
+        return a, b
     left = values(a, f"{routine}: a", b if isinstance(b, Array) else None)
     right = values(b, f"{routine}: {second}", left)
     form = dtypes.promoted(left.format, right.format, routine)
