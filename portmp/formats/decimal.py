@@ -98,18 +98,27 @@ def _round_trip(numerator: int, denominator: int, fmt: Format, most: int) -> str
     size = abs(numerator)
     exponent = _decimal_exponent(size, denominator)
     radius = _radius(size, denominator, fmt)
+    # The value and the radius in units of a place behind the format's digits, rounded down.
+    places = fmt.digits + _SPARED
+    whole, unit = _scaled(size, denominator, places - 1 - exponent)
+    leading, behind = divmod(whole, unit)
+    reach = 0
+    if radius is not None:
+        tens = whole // size * denominator
+        reach = (tens << max(radius, 0)) // (unit << max(-radius, 0))
 
     def gives_back(digits: int) -> bool:
+        if radius is not None and digits <= fmt.digits:
+            dropped = 10 ** (places - digits)
+            below = leading % dropped
+            distance = min(below, dropped - 1 - below)  # and up to 1 more
+            if distance + 1 <= reach or not (below or behind):
+                return True
+            if distance > 2 * (reach + 1):
+                return False
         power = digits - 1 - exponent
-        tens: int = 10 ** max(power, 0)
-        unit: int = denominator * 10 ** max(-power, 0)
-        rest = size * tens % unit
-        if radius is not None:
-            distance = min(rest, unit - rest) << max(-radius, 0)
-            reach = (denominator * tens) << max(radius, 0)
-            if not reach <= distance <= 2 * reach:
-                return distance < reach
-        limbs, _ = round_ratio(*_scaled(divide_rounded(size * tens, unit), 1, -power), fmt)
+        rounded = divide_rounded(*_scaled(size, denominator, power))
+        limbs, _ = round_ratio(*_scaled(rounded, 1, -power), fmt)
         if not math.isfinite(limbs[0]):
             return False
         total, common = exact_sum(limbs)
