@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import discovery
+from portmp import discovery, formats
+from portmp.arrays import creation
 from portmp.backends.base import Device, recording, replay
 from portmp.discovery import finding, probe
 from portmp.discovery.verdict import Verdict
@@ -50,6 +51,27 @@ def test_copies_between_devices(every_device: Device) -> None:
         every_device.queue.receive(target, other.queue, source, content.nbytes - 800, 800)
         every_device.queue.read(target, got)
         assert np.array_equal(got, [*content[100:], *content[-100:]])
+
+
+@pytest.mark.with_host
+def test_zeros(every_device: Device) -> None:
+    """Few bytes are set by the driver, many by a kernel, in every format: they alone."""
+    queue = every_device.new_queue()
+    parts = queue.allocate_parts((24, 1001, 8))
+    for part in parts:
+        queue.write(part, np.ones(part.nbytes, np.uint8))
+    queue.clear(parts[:2])
+    for part in parts:
+        got = np.empty(part.nbytes, np.uint8)
+        queue.read(part, got)
+        assert (got == (part is parts[2])).all()
+    for kind in (*formats.NAMES, *formats.STORAGE, "int16", "bool"):
+        double = kind in formats.NAMES + formats.STORAGE and formats.get(kind).word == "float64"
+        if double and not every_device.properties.float64:
+            continue
+        for count in (3, creation.FEW_BYTES + 1):
+            found = mp.zeros(count, kind, queue).planes
+            assert not any(part.view(np.uint8).any() for part in found.read_parts())
 
 
 @pytest.mark.with_host

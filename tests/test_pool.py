@@ -7,6 +7,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -470,8 +471,13 @@ def test_small_copies_of_a_gpu() -> None:
     assert "hipStreamSynchronize" not in _calls(hip, lambda: x.write(numbers))
     found: list[Any] = []
     calls = _calls(hip, lambda: found.extend(x.read_parts()))
-    assert calls == ["hipMemcpyDtoHAsync"] * 2 + ["hipStreamSynchronize"]
+    assert calls == ["hipMemcpyDtoHAsync", "hipStreamSynchronize"]
     assert all(map(np.array_equal, found, numbers))
+    apart = [np.arange(driver_api.STAGED / 8) + i for i in range(2)]
+    far = planes.upload(formats.get("dd"), apart, queue).view((3,), (1,), 7)
+    calls = _calls(hip, lambda: found.extend(far.read_parts()))
+    assert calls == ["hipMemcpyDtoHAsync"] * 2 + ["hipStreamSynchronize"]
+    assert [x.tolist() for x in found[2:]] == [[7, 8, 9], [8, 9, 10]]
     queue, size = device.new_queue(), driver_api.STAGED
     sent = [np.full(size, i, np.uint8) for i in range(3 * driver_api.STAGED_HALF // size)]
     buffers = [queue.allocate_parts((size,))[0] for _ in sent]
@@ -490,6 +496,23 @@ def test_small_copies_of_a_gpu() -> None:
     queue.write(buffers[0], large[:size])
     held = device.allocate(size + 1)
     assert _calls(hip, lambda: queue.write(held, large))[-1] == "hipStreamSynchronize"
+
+
+def test_zeros_of_a_gpu() -> None:
+    """All parts of a block are set by one call, some of them by a call each."""
+    device, hip = _gpu()
+    queue = device.queue
+    parts = queue.allocate_parts((24, 1000, 8))
+    calls = []
+    for chosen in (parts, parts[::2]):
+        for part in parts:
+            queue.write(part, np.ones(part.nbytes, np.uint8))
+        calls.append(_calls(hip, partial(queue.clear, chosen)))
+        for part in parts:
+            got = np.empty(part.nbytes, np.uint8)
+            queue.read(part, got)
+            assert (got == (part not in chosen)).all()
+    assert calls == [["hipMemsetD8Async"], ["hipMemsetD8Async"] * 2]
 
 
 def test_small_copies_without_pinned_memory() -> None:

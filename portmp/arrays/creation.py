@@ -14,16 +14,19 @@ from portmp.arrays import borrowed, dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, integers, makes_arrays, wrapped
 from portmp.backends import cuda_array, dlpack
-from portmp.backends.base import Device, Queue
+from portmp.backends.base import Device, Queue, is_recording
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
 from portmp.formats import Format, convert, foreign
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
-from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers, upload
+from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers, blank, upload
 
 Where = str | Device | Queue | None
+
+FEW_BYTES = 1 << 16
+"""Up to so many the driver sets to 0, which takes less to call than a kernel, but may be slow."""
 
 
 # --- where, and of what ---------------------------------------------------------------------------
@@ -49,24 +52,23 @@ def chosen(format: Any, dtype: Any, usual: Dtype | None = None) -> Dtype:
 
 
 def _sizes(shape: Any, what: str) -> tuple[int, ...]:
-    sizes = tuple(integers((shape,), "shape"))
-    if sizes and min(sizes) < 0:
-        raise ShapeError(f"{what}: shape {sizes} given, lengths cannot be negative")
-    if sizes and max(sizes) >= 2**63:
-        raise ShapeError(f"{what}: shape {sizes!s:.80} given, lengths are below 2^63")
+    sizes = (shape,) if type(shape) is int else tuple(integers((shape,), "shape"))
+    for size in sizes:
+        if size < 0:
+            raise ShapeError(f"{what}: shape {sizes} given, lengths cannot be negative")
+        if size >= 2**63:
+            raise ShapeError(f"{what}: shape {sizes!s:.80} given, lengths are below 2^63")
     return sizes
 
 
 def new(shape: Any, kind: Dtype, device: Where, what: str) -> View[Any]:
     """New memory with undefined content; OutOfMemory where the device has less."""
-    sizes, queue = _sizes(shape, what), opened(kind, device)
-    target = queue.device
-    needed, memory = math.prod(sizes) * kind.itemsize, target.properties.memory
-    if needed > memory:
-        raise OutOfMemory(f"{what}: {needed} bytes asked for, {target.room()}")
-    if isinstance(kind, Format):
-        return allocate(kind, sizes, queue)
-    return allocate_numbers(kind.name, sizes, queue)
+    queue = opened(kind, device)
+    made = blank(kind if isinstance(kind, Format) else kind.name, _sizes(shape, what))
+    if (needed := sum(made.sizes)) > queue.device.properties.memory:
+        raise OutOfMemory(f"{what}: {needed} bytes asked for, {queue.device.room()}")
+    view: View[Any] = made.made(queue)
+    return view
 
 
 def _filled(view: View[Any], value: Any, argument: str) -> View[Any]:
@@ -312,7 +314,12 @@ def zeros(
     shape: int | Sequence[int], format: Any = None, device: Where = None, *, dtype: Any = None
 ) -> Any:
     """An array of zeros, of the default format unless *format* (or *dtype*) names another."""
-    return wrapped(_filled(new(shape, chosen(format, dtype), device, "zeros"), 0, "zeros"))
+    made = new(shape, chosen(format, dtype), device, "zeros")
+    few = sum([buffer.nbytes for buffer in made.buffers]) <= FEW_BYTES
+    if not few or is_recording():  # what is repeated is launches alone
+        return wrapped(_filled(made, 0, "zeros"))
+    made.queue.clear(made.buffers)
+    return wrapped(made)
 
 
 def ones(

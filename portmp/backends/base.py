@@ -182,6 +182,11 @@ class Queue(ABC):
         for i, (source, target) in enumerate(zip(sources, targets, strict=True)):
             self.read(source, target, start * target.itemsize, wait=i == last)
 
+    def clear(self, targets: Sequence[Buffer]) -> None:
+        """Set all bytes of buffers to 0."""
+        for target in targets:
+            self.write(target, np.zeros(target.nbytes, np.uint8))
+
     @abstractmethod
     def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
         """Copy device memory on the same device."""

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
+from itertools import accumulate
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -31,7 +32,7 @@ from portmp.backends.base import (
     Queue,
     is_recording,
 )
-from portmp.backends.pool import Part, Places, Pool, PooledDevice, PooledQueue, Reserve
+from portmp.backends.pool import Block, Part, Places, Pool, PooledDevice, PooledQueue, Reserve
 from portmp.codegen.platform import Traits
 from portmp.compilers.base import Compiler
 from portmp.errors import (
@@ -75,6 +76,7 @@ class Names:
     free_host: str
     upload: str
     download: str
+    clear: str
     copy: str
     copy_peer: str
     can_access_peer: str
@@ -148,7 +150,7 @@ class Driver(ABC):
 
     def _check(self, result: tuple[Any, ...], error: type[PortmpError] = DeviceError) -> Any:
         """The value behind a successful status."""
-        if int(result[0]):
+        if result[0]:
             raise error(self._describe(result[0]))
         return result[1] if len(result) > 1 else None
 
@@ -213,6 +215,10 @@ class Driver(ABC):
     def download(self, address: int, pointer: int, nbytes: int, stream: Any) -> None:
         """Copy to the host."""
         self._call(self.names.download, address, pointer, nbytes, stream)
+
+    def clear(self, pointer: int, nbytes: int, stream: Any) -> None:
+        """Set bytes to 0."""
+        self._call(self.names.clear, pointer, 0, nbytes, stream)
 
     def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
         """Copy within the device."""
@@ -490,7 +496,17 @@ class GpuQueue(PooledQueue):
         self, sources: Sequence[Buffer], targets: Sequence[np.ndarray[Any, Any]], start: int = 0
     ) -> None:
         pairs = zip(sources, targets, strict=True)
-        self._fetch([(self._source(s, t, start * t.itemsize), t) for s, t in pairs])
+        wanted = [(self._source(s, t, start * t.itemsize), t) for s, t in pairs]
+        self._fetch(wanted, together=_of_one_block(sources))
+
+    def clear(self, targets: Sequence[Buffer]) -> None:
+        if _of_one_block(targets):
+            # In one go: what lies between planes is nobody's.
+            first, last = (self._pointer(target, 0, 0) for target in (targets[0], targets[-1]))
+            self._driver.clear(first, last + targets[-1].nbytes - first, self.stream)
+            return
+        for target in targets:
+            self._driver.clear(self._pointer(target, 0, 0), target.nbytes, self.stream)
 
     def _source(self, source: Buffer, target: np.ndarray[Any, Any], offset: int) -> int:
         """The address of what is copied to a host array, which must be able to take it."""
@@ -499,10 +515,19 @@ class GpuQueue(PooledQueue):
             raise ArgumentError("target: the array is read-only")
         return self._pointer(source, offset, target.nbytes)
 
-    def _fetch(self, wanted: Sequence[tuple[int, np.ndarray[Any, Any]]]) -> None:
-        """Copy from addresses to host arrays, and wait once."""
-        whole = sum([target.nbytes for _, target in wanted])
-        staging = self._staging if 0 < whole <= STAGED else None
+    def _fetch(
+        self, wanted: Sequence[tuple[int, np.ndarray[Any, Any]]], together: bool = False
+    ) -> None:
+        """Copy from addresses to host arrays, and wait once.
+
+        *together*: they ascend in one block, of which few bytes are copied in one go.
+        """
+        copies = [(pointer, target.nbytes) for pointer, target in wanted]
+        offsets = [0, *accumulate([nbytes for _, nbytes in copies])]
+        if together and (reach := sum(copies[-1]) - copies[0][0]) <= STAGED:
+            offsets = [*[pointer - copies[0][0] for pointer, _ in copies], reach]
+            copies = [(copies[0][0], reach)]
+        staging = self._staging if 0 < offsets[-1] <= STAGED else None
         if staging is None:
             for pointer, target in wanted:
                 if target.nbytes:
@@ -511,14 +536,13 @@ class GpuQueue(PooledQueue):
             return
         with staging.lock:
             place = staging.incoming
-            for pointer, target in wanted:
-                self._driver.download(place, pointer, target.nbytes, self.stream)
-                place += target.nbytes
+            for offset, (pointer, nbytes) in zip(offsets, copies, strict=False):
+                self._driver.download(place + offset, pointer, nbytes, self.stream)
             self.synchronize()
-            place = staging.incoming
-            for _, target in wanted:
-                ctypes.memmove(target.ctypes.data, place, target.nbytes)
-                place += target.nbytes
+            for offset, (_, target) in zip(offsets, wanted, strict=False):
+                if target.nbytes:  # its address takes microseconds by target.ctypes.data
+                    held = ctypes.addressof(ctypes.c_char.from_buffer(target))
+                    ctypes.memmove(held, place + offset, target.nbytes)
 
     def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
         """Copy device memory on the same device."""
@@ -870,6 +894,14 @@ class GpuDevice(PooledDevice):
         pool.close(self._home)
         self.driver.order(stream, self._home)
         self.driver.delete_stream(stream)
+
+
+def _of_one_block(parts: Sequence[Buffer]) -> bool:
+    """Whether they are all that lies in a block, in order."""
+    block = getattr(parts[0], "block", None)
+    return isinstance(block, Block) and block.places == tuple(
+        [part.place for part in parts if isinstance(part, Part) and part.block is block]
+    )
 
 
 def _check_range(buffer: Buffer, offset: int, nbytes: int) -> None:

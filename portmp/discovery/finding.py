@@ -126,6 +126,8 @@ def device(name: str | Device | Queue) -> Iterator[Device | Queue]:
 def queue_of(where: str | Device | Queue | None = None) -> Queue:
     """A queue itself, or the first queue of a device that is opened by its name."""
     where = _within.get() if where is None else where
+    if isinstance(where, str):
+        return get(where).queue
     return where if isinstance(where, Queue) else get(where).queue
 
 
@@ -142,13 +144,15 @@ def get(name: str | Device | Queue | None = None) -> Device:
     Raises DeviceError for an unknown device, and where all that the name means are refused.
     """
     name = _within.get() if name is None else name
-    if isinstance(name, Queue):
-        name = name.device
-    if isinstance(name, Device):
-        return _open(name)
     if not (name is None or isinstance(name, str)):
-        raise ArgumentError(f"device: {name!r} given, a name such as 'cuda:0' is needed")
+        if isinstance(name, Queue):
+            name = name.device
+        if not isinstance(name, Device):
+            raise ArgumentError(f"device: {name!r} given, a name such as 'cuda:0' is needed")
+        return _open(name)
     wanted = name or os.environ.get("PORTMP_DEVICE", "").strip()
+    if wanted in _opened:
+        return _opened[wanted]
     with _lock:
         if wanted not in _opened:
             found = _first(_meant(wanted) if wanted else sorted(listed(), key=_rank))

@@ -178,6 +178,15 @@ class Hip:
         """Copy to the host."""
         return self._copied(self.machine.memory.read, pointer, address, nbytes, stream)
 
+    def hipMemsetD8Async(
+        self, pointer: int, value: int, nbytes: int, stream: Any
+    ) -> tuple[Any, ...]:
+        """Set bytes."""
+        if not self._reaches(pointer, nbytes, stream):
+            return _BAD_VALUE
+        self.machine.memory.write(pointer, np.full(nbytes, value, np.uint8))
+        return _OK
+
     def hipMemcpyDtoDAsync(
         self, target: int, source: int, nbytes: int, stream: Any
     ) -> tuple[Any, ...]:

@@ -48,6 +48,7 @@ NAMES = Names(
     free_host="cuMemFreeHost",
     upload="cuMemcpyHtoDAsync",
     download="cuMemcpyDtoHAsync",
+    clear="cuMemsetD8Async",
     copy="cuMemcpyDtoDAsync",
     copy_peer="cuMemcpyPeerAsync",
     can_access_peer="cuDeviceCanAccessPeer",

@@ -46,6 +46,7 @@ NAMES = Names(
     free_host="hipHostFree",
     upload="hipMemcpyHtoDAsync",
     download="hipMemcpyDtoHAsync",
+    clear="hipMemsetD8Async",
     copy="hipMemcpyDtoDAsync",
     copy_peer="hipMemcpyPeerAsync",
     can_access_peer="hipDeviceCanAccessPeer",
