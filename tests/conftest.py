@@ -26,6 +26,7 @@ from portmp.backends.energy import JOULES, Meter
 from portmp.backends.opencl import drivers
 from portmp.backends.opencl.runtime import ClDevice
 from portmp.bench import energy
+from portmp.discovery import finding
 from portmp.errors import PortmpError
 from portmp.files import pictures
 from portmp.schedules import database
@@ -183,6 +184,15 @@ def unoptimised(usual: Device) -> Device:
     device.traits = usual.traits
     device.compiler.build_options += UNOPTIMISED
     return device
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _opened_as_before() -> Iterator[None]:
+    """Names mean the same devices in each module, whatever another one opened by its name."""
+    before = dict(finding._opened)
+    yield
+    finding._opened.clear()
+    finding._opened.update(before)
 
 
 @pytest.fixture(scope="module")

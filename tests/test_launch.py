@@ -17,6 +17,7 @@ import portmp as mp
 from portmp.backends.base import Device, recording, replay
 from portmp.errors import DeviceError
 from portmp.runtime import launch, program
+from portmp.runtime.planes import PERIOD, Start, Unknown
 from portmp.schedules import database
 
 OPTIMISED = False
@@ -112,6 +113,57 @@ def test_places_are_told_apart(name: str, device: Device) -> None:
     again = [bits(CALLS[name](v)) for v in reversed(views)]
     host = [mp.array(v.to_fractions(), v.format, "host") for v in views]
     assert found == again[::-1] == [bits(CALLS[name](v)) for v in host]
+
+
+@pytest.mark.parametrize("form", ["dd", "slfp64in48b", "tsin80b"])
+def test_slices_share_plans(form: str, anywhere: Device) -> None:
+    """Where an operand begins is told in each call: a walk along an array makes few plans."""
+    n = 3 * PERIOD
+    x, y = some((n + 9,), form, anywhere), some((n + 9,), form, anywhere)
+    at_once = [list(map(str, v.to_fractions())) for v in (x + y, mp.exp(x))]
+    queue = x.queue
+    before = set(queue.plans)
+    for i in range(n):
+        apart = x[i : i + 8] + y[n - i : n - i + 8]
+        assert bits(apart) == bits(x[i : i + 8].copy() + y[n - i : n - i + 8].copy())
+        assert bits(x[i : i + 8] + y[i : i + 8]) == bits((x + y)[i : i + 8])
+        assert bits(mp.exp(x[i : i + 8])) == bits(mp.exp(x)[i : i + 8])
+    made = [key for key in queue.plans if key not in before]
+    assert len(made) < 6 * (PERIOD + 2) and launch._PLACED not in queue.plans.values()
+    assert at_once == [list(map(str, v.to_fractions())) for v in (x + y, mp.exp(x))]
+
+
+def test_slices_of_one_memory(device: Device) -> None:
+    """In place, one in another, and one beside the other: wherever both begin."""
+    host = mp.array(np.arange(40.0) / 3, "dd", "host")
+    mine = host.to(device)
+    for i in range(30):
+        for x in (host, mine):
+            x[i : i + 5] += x[i : i + 5]
+            x[i + 1 : i + 6] = x[i : i + 5]
+            x[i : i + 3] *= x[i + 3 : i + 6]
+            x[i] = x[i + 2]
+        assert bits(host) == bits(mine)
+
+
+def test_plans_that_ask_where_operands_begin(device: Device) -> None:
+    """They hold for one place each; other places have plans of their own."""
+    whole, wide = some((12, 12), "dd", device), some((2, 9, 9), "dd", device)
+    for _ in range(2):
+        for i in (0, 1, 2, 5):
+            part, both = whole[i : i + 4, i : i + 4], wide[:, i : i + 4, 1:5]
+            assert bits(mp.linalg.solve(part, part[0])) == bits(
+                mp.linalg.solve(part.copy(), part[0].copy())
+            )
+            assert bits(both @ both) == bits(both.copy() @ both.copy())
+            assert bits(mp.linalg.cholesky(part @ part.T)) == bits(
+                mp.linalg.cholesky(part.copy() @ part.copy().T)
+            )
+    start = Start(21, 3)
+    assert start % 4 == 1 and start == Start(21, 3) and Start(5, 3) == start
+    for asked in (lambda: start + 1, lambda: start % 32, lambda: bool(start), lambda: start == 21):
+        with pytest.raises(Unknown):
+            asked()
 
 
 def test_recorded_launches(device: Device) -> None:

@@ -541,7 +541,7 @@ class GpuQueue(PooledQueue):
             self.synchronize()
             for offset, (_, target) in zip(offsets, wanted, strict=False):
                 if target.nbytes:  # its address takes microseconds by target.ctypes.data
-                    held = ctypes.addressof(ctypes.c_char.from_buffer(target))
+                    held = ctypes.addressof(ctypes.c_char.from_buffer(target.data))
                     ctypes.memmove(held, place + offset, target.nbytes)
 
     def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from portmp.backends.base import (
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import DeviceError
 from portmp.runtime import program
-from portmp.runtime.planes import Blank, View
+from portmp.runtime.planes import Blank, Start, Unknown, View
 from portmp.schedules import database
 
 MOST = 4096
@@ -59,6 +59,9 @@ class Limb:
         self.index = index
 
 
+_STAND_INS = (Memory, Limb, Start)
+
+
 class Step(NamedTuple):
     """A launch with stand-ins among its arguments; ``run`` is given what they stand for."""
 
@@ -70,7 +73,7 @@ class Step(NamedTuple):
 
     def filled(self, held: Sequence[Any]) -> list[Argument]:
         """The arguments of one call."""
-        return [held[a.index] if isinstance(a, (Memory, Limb)) else a for a in self.args]
+        return [held[a.index] if isinstance(a, _STAND_INS) else a for a in self.args]
 
 
 class Planner(Queue):
@@ -79,7 +82,7 @@ class Planner(Queue):
     notes = True
 
     held = 0
-    """How many buffers and limbs its operands have."""
+    """How many buffers, starts and limbs its operands have."""
 
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
@@ -93,8 +96,8 @@ class Planner(Queue):
         return tuple([Memory(self.device, n, first + i) for i, n in enumerate(sizes)])
 
     def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Any]) -> None:
-        stand_ins = {i: a.index for i, a in enumerate(args) if isinstance(a, (Memory, Limb))}
-        typed = [a.kind(0) if isinstance(a, Limb) else a for a in args]
+        stand_ins = {i: a.index for i, a in enumerate(args) if isinstance(a, _STAND_INS)}
+        typed = [a.kind(0) if isinstance(a, Limb) else 0 if type(a) is Start else a for a in args]
         run = self.queue.relauncher(kernel, grid, block, typed, stand_ins)
         self.steps.append(Step(kernel, grid, block, args, run))
 
@@ -126,7 +129,11 @@ class Plan:
             check_process(queue.device)
         held: list[Any] = []
         for one in operands:
-            held += one.buffers if isinstance(one, View) else one
+            if isinstance(one, View):
+                held += one.buffers
+                held.append(one.start)
+            else:
+                held += one
         if self.scratch:
             held += queue.allocate_parts(self.scratch)
         if program.watchers.lists:
@@ -181,14 +188,26 @@ class Plans(dict[Any, Plan]):
         queue = self.queue
         if any(isinstance(one, View) and one.queue is not queue for one in operands):
             raise DeviceError("operands: of several queues or devices; copy with to(...)")
+        if len(self) >= MOST:
+            self.clear()
+        known, starts = key
         if queue.notes or queue.device.by_reference:
             made: Plan = Direct(queue, makes, launches if queue.notes else reference)
         else:
-            made = _planned(queue, operands, launches, makes)
-        if len(self) >= MOST:
-            self.clear()
-        self[key] = made
+            try:
+                if known in self:
+                    raise Unknown
+                made = _planned(queue, operands, launches, makes)
+            except Unknown:
+                self[known] = _PLACED
+                known = known, starts
+                made = _planned(queue, operands, launches, makes, placed=True)
+        self[known] = made
         return made
+
+
+_PLACED: Any = Plan(cast(Queue, None))
+"""Stands for the plans of calls that differ by where their operands begin."""
 
 
 def run(
@@ -246,6 +265,7 @@ def find(what: Sequence[Any], operands: Sequence[Given | None]) -> tuple[Plans, 
     key = [*what]
     queue: Any = None
     memory: list[Buffer] = []
+    starts: list[int] = []
     for one in operands:
         if isinstance(one, View):
             key.append(one._facts or one.facts)
@@ -253,10 +273,14 @@ def find(what: Sequence[Any], operands: Sequence[Given | None]) -> tuple[Plans, 
                 queue = one.queue
             elif one.queue is not queue:
                 key.append(one.queue)
-            # Two views of one memory differ from views of two.
+            # Two views of one memory differ from views of two, and by how far they are apart.
             memory.append(one.buffers[0])
+            starts.append(one.start)
             if len(memory) > 1:
-                key.append(memory.index(memory[-1]))
+                first = memory.index(memory[-1])
+                key.append(first)
+                if first < len(memory) - 1:
+                    key.append(_apart(starts[first], one.start))
         elif one is None:
             key.append(None)
         else:
@@ -271,30 +295,50 @@ def find(what: Sequence[Any], operands: Sequence[Given | None]) -> tuple[Plans, 
         kept = queue.plans = Plans(queue)
     known = tuple(key)
     try:
-        return kept, known, kept.get(known)
+        plan = kept.get(known)
     except TypeError:  # an option of a kind that has no plan: it is refused in words
         return kept, known, None
+    if plan is None or plan is _PLACED:
+        known = known, tuple(starts)
+        plan = plan and kept.get(known)
+    return kept, known, plan
+
+
+def _apart(first: Any, other: Any) -> Any:
+    """How far two views of one memory are apart; of stand-ins both."""
+    return other - first if type(first) is type(other) is int else (first, other)
 
 
 def _planned(
-    queue: Queue, operands: Sequence[Given], launches: Callable[..., None], makes: Blank | None
+    queue: Queue,
+    operands: Sequence[Given],
+    launches: Callable[..., None],
+    makes: Blank | None,
+    placed: bool = False,
 ) -> Plan:
-    """What is launched for operands that lie like these."""
+    """What is launched for operands that lie like these; *placed*: and begin where these do."""
     stand_ins: list[Any] = []
     index = 0
     planner = Planner(queue)
     firsts: dict[int, Memory] = {}
+    starts: dict[Any, Start] = {}
     for one in operands:
         if isinstance(one, View):
             parts = [Memory(queue.device, b.nbytes, index + i) for i, b in enumerate(one.buffers)]
             parts[0] = firsts.setdefault(id(one.buffers[0]), parts[0])
-            place = one.shape, one.strides, one.start
+            index += len(parts)
+            start: Any = one.start
+            if start and not placed:
+                start = starts.setdefault((parts[0], start), Start(start, index))
+            place = one.shape, one.strides, start
             stand_ins.append(type(one)(one.elements, *place, tuple(parts), planner))
-        elif not _varies(one):
+            index += 1
+            continue
+        if not _varies(one):
             stand_ins.append(one)
         else:
             stand_ins.append(tuple([Limb(type(limb), index + i) for i, limb in enumerate(one)]))
-        index += len(stand_ins[-1].buffers if isinstance(one, View) else one)
+        index += len(one)
     planner.held = index
     with program.watching(alone=True) as specs:  # a run tells them
         launches(*stand_ins)

@@ -29,9 +29,52 @@ Elements = TypeVar("Elements", Format, str)
 
 
 class Facts:
-    """What views have in common that are alike but for their memory and their queue."""
+    """What views have in common that are alike but for their memory, its queue and, as far as
+    Start goes, where they begin there.
+    """
 
     __slots__ = ()
+
+
+class Unknown(Exception):
+    """A Start was asked for what it does not know."""
+
+
+class Start:
+    """What stands in a plan for where an operand begins, number ``index`` of what a call gives.
+
+    It is not at 0. Known is what is left of it by PERIOD; what a plan does may depend on nothing
+    else. Unknown is raised where it would.
+    """
+
+    __slots__ = ("index", "rest")
+
+    def __init__(self, start: int, index: int) -> None:
+        self.rest = start % PERIOD
+        self.index = index
+
+    def __mod__(self, divisor: int) -> int:
+        if PERIOD % divisor:
+            raise Unknown
+        return self.rest % divisor
+
+    def __hash__(self) -> int:
+        return hash((self.index, self.rest))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Start) and self.index == other.index:
+            return self.rest == other.rest
+        raise Unknown
+
+    def _refuse(self, *others: object) -> Any:
+        raise Unknown
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __int__ = __index__ = __neg__ = _refuse
+
+
+PERIOD = 16
+"""Elements, of which vectors are parts."""
 
 
 MOST_FACTS = 1 << 16
@@ -104,9 +147,12 @@ class View(Generic[Elements]):
 
     @property
     def facts(self) -> Facts:
-        """What it is and where its elements lie in memory: one object for all that are alike."""
+        """What it is and how its elements lie in memory: one object for all that are alike."""
         if self._facts is None:
-            key = (self.elements, self.shape, self.strides, self.start)
+            start: Any = self.start
+            if type(start) is int:
+                start = start and 1 + start % PERIOD
+            key = (self.elements, self.shape, self.strides, start)
             if len(_facts) >= MOST_FACTS:
                 _facts.clear()
             self._facts = _facts.setdefault(key, Facts())
