@@ -155,6 +155,8 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 *compilation_units.kernels(name).values(),
                 gemm.kernel_spec(name, PanelSchedule()),
                 *reduce.compilation_unit(name, "dot", ReduceSchedule(staged=2)),
+                *reduce.compilation_unit(name, "dot", ReduceSchedule(staged=2), single=True),
+                *reduce.compilation_unit(name, "sum", ReduceSchedule(1), single=True),
                 *reduce.compilation_unit(name, "dot", SweepSchedule(2)),
                 *reduce.compilation_unit(name, "dot", SweepSchedule(2, call=ACROSS)),
                 ceilings.rate_spec(formats.get(name).word, "fma", 1, 64),

@@ -11,7 +11,8 @@ import pytest
 from slow import mostly_slow, slow
 
 import portmp as mp
-from portmp import definition, formats
+from portmp import definition, discovery, formats
+from portmp.arrays.viewed import wrapped
 from portmp.backends.base import Device
 from portmp.codegen import platform
 from portmp.errors import ArgumentError
@@ -264,6 +265,32 @@ def test_many_chunks(device: Device, chunks: int) -> None:
     for threads in (32, 64):
         got = mp.dot(x, x, schedule=ReduceSchedule(8, 1, 4, combine_threads=threads))
         assert _bits(got) == usual, threads
+
+
+@pytest.mark.parametrize("name", ["float32", "ts", "slfp64in48b"])
+def test_rows_of_one_chunk(anywhere: Device, name: str) -> None:
+    """A kernel alone ends them: scaled, added to, and where they are not finite, as on the host."""
+    form, rows = formats.get(name), 5
+    for size in (1, 70):
+        planes = [p.copy() for p in inputs.ordinary(form, (rows, size), "rows")]
+        for row, values in ((1, [np.inf]), (2, [np.nan]), (3, [-np.inf, np.inf][-size:])):
+            for i, limb in enumerate(planes):
+                limb[row, -len(values) :] = values if i == 0 else 0
+        found = []
+        for where in (anywhere, discovery.get("host:0")):
+            a = mp.from_limbs(planes, name, where)
+            x, c = (_array(name, (n,), "x", where) for n in (size, rows))
+            for schedule in (ReduceSchedule(1), ReduceSchedule(2, staged=2)):
+                given = [
+                    mp.gemv(a, x, alpha="0.3", beta="-1.7", y=c, schedule=schedule),
+                    mp.gemv(a, x, alpha=0, beta=1, y=c, schedule=schedule),
+                    mp.dot(a[0], x, schedule=schedule),
+                ]
+                given += [wrapped(reduce.over_rows(k, a.planes, schedule)) for k in ("sum", "max")]
+                found.append([convert.canonical_nan_bits(p) for v in given for p in v.to_limbs()])
+        for one in found:
+            assert all(map(np.array_equal, one, found[-1])), size
+            assert len(one) == len(found[-1])
 
 
 def test_rows_that_a_work_item_combines_alone(device: Device) -> None:

@@ -5,10 +5,7 @@
 ## inf from NaN. The chain of ``row`` ends in partial0, where its chunks begin; lanes0 is shared
 ## memory of a word a thread.
 <%def name="recomputed(w, threads)">
-<%
-    p, long = w.platform, w.platform.index
-    product = terms == "product"
-%>
+<% p, long = w.platform, w.platform.index %>
         const int lane = thread % ${lanes};
         ${p.device_barrier}
         for (${long} group = 0; group < chunks; group += ${threads // lanes}) {
@@ -17,11 +14,7 @@
             const ${long} last = first + ${chunk} < k ? first + ${chunk} : k;
             ${w.word} chain = 0;
             for (${long} i = first + lane; i < last; i += ${lanes})
-% if product:
-                chain = ${w.fma(w.limb("x", 0, "x_start + row * x_row + i * x_col"), w.limb("y", 0, "y_start + i * y_step"), "chain")};
-% else:
-                chain = chain + ${w.limb("x", 0, "x_start + row * x_row + i * x_col")};
-% endif
+                chain = ${leading(w)};
             lanes0[thread] = chain;
             for (int step = ${lanes // 2}; step > 0; step /= 2) {
                 ${p.barrier}
@@ -41,6 +34,45 @@
                 partial0[row * chunks + i] = partial0[row * chunks + i] + partial0[row * chunks + i + apart];
             ${p.device_barrier}
         }
+</%def>
+
+## The end of a row of one chunk, whose ${lanes} lanes a block combined to z: leading limbs of it lie
+## in ``memory``, a word a lane in shared memory.
+<%def name="single(w, networks, memory)">
+<% p, long = w.platform, w.platform.index %>
+% if recompute:
+    ${p.barrier}
+    if (!(${w.fabs(memory + "[0]")} <= ${w.largest})) {
+        /* not finite: leading limbs alone, as chunks of longer rows */
+        ${p.barrier}
+        if (thread < ${lanes}) {
+            ${w.word} chain = 0;
+            for (${long} i = thread; i < k; i += ${lanes})
+                chain = ${leading(w)};
+            ${memory}[thread] = chain;
+        }
+        for (int step = ${lanes // 2}; step > 0; step /= 2) {
+            ${p.barrier}
+            if (thread < step)
+                ${memory}[thread] = ${memory}[thread] + ${memory}[thread + step];
+        }
+        ${p.barrier}
+        z = ${w.alone(memory + "[0]")};
+    }
+% endif
+    if (thread == 0) {
+${ended(w, networks, "row")}
+    }
+</%def>
+
+## A lane's sum of leading limbs, with element i of ``row``.
+<%def name="leading(w)">\
+<% x = w.limb("x", 0, "x_start + row * x_row + i * x_col") %>\
+% if terms == "product":
+${w.fma(x, w.limb("y", 0, "y_start + i * y_step"), "chain")}\
+% else:
+chain + ${x}\
+% endif
 </%def>
 
 ## The chunks of the row at ``base`` by a work-item alone: it leaves the last combination in z.

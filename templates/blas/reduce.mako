@@ -4,6 +4,7 @@
 ## identity: beyond the end
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace name="first_half" file="/blas/first_half.mako"/>
+<%namespace name="combining" file="/blas/combine.mako"/>
 <%
     p, long = w.platform, w.platform.index
     step, finish, combine = (networks[role] for role in ("step", "finish", "combine"))
@@ -123,10 +124,15 @@ ${p.kernel.format(s.threads)} ${head()}
         if (item < ${distance}) {
             const int other = thread + ${distance} * stride;
 </%first_half:lane_tree>\
+% if not single:
         if (item == 0 && row + r * row_step < rows) {
 % for i in w.limbs:
             partial${i}[(row + r * row_step) * chunks + which] = ${w.word_of("z", i)};
 % endfor
         }
+% endif
     }
+% if single:
+${combining.single(w, networks, "lanes0")}\
+% endif
 }

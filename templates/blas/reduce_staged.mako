@@ -3,6 +3,7 @@
 ## w: Writer, s: ReduceSchedule, networks: step, finish, combine, renormalise (where there is one)
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace name="first_half" file="/blas/first_half.mako"/>
+<%namespace name="combining" file="/blas/combine.mako"/>
 <%
     p, long = w.platform, w.platform.index
     step, finish, combine = (networks[role] for role in ("step", "finish", "combine"))
@@ -84,9 +85,13 @@ ${p.kernel.format(threads)} ${head()}
 <%first_half:lane_tree args="distance" w="${w}" combine="${combine}" memory="x_tile" other="thread + {}">\
     if (thread < ${distance}) {
 </%first_half:lane_tree>\
+% if single:
+${combining.single(w, networks, "x_tile0")}\
+% else:
     if (thread == 0) {
 % for i in w.limbs:
         partial${i}[row * chunks + which] = ${w.word_of("z", i)};
 % endfor
     }
+% endif
 }

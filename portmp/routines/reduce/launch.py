@@ -41,11 +41,13 @@ def compilation_unit(
     matrix: str = "",
     alone: bool = False,
     out: str = "",
-) -> tuple[KernelSpec, KernelSpec]:
+    single: bool = False,
+) -> tuple[KernelSpec, ...]:
     """The kernels that reduce each chunk of each row, and that combine a row's chunks.
 
     *matrix* is the rows' format where it is not *form*: a storage format of it; *alone*: a GPU's
-    work-item combines a row alone; *out*: the results' format where it is not *form*.
+    work-item combines a row alone; *out*: the results' format where it is not *form*; *single*: one
+    kernel for rows of one chunk.
     """
     f = formats.get(form)
     nets = steps(f, kind, accuracy)
@@ -61,31 +63,34 @@ def compilation_unit(
         rows.append(Array("y", ("step",)))
         scalars = Value("alpha"), Value("beta"), Flag("alpha_is_one"), Flag("beta_kind")
         ended = [Array("c", ("step",)), *ended, *scalars]
+    ending = {op: f.operator(op) for op in ("add", "mul")} if kind == "dot" else {}
+    recompute = kind in ("dot", "sum")
     partial = spec(
-        f"{kind}{suffix}_chunks",
+        f"{kind}{suffix}_{'chunk' if single else 'chunks'}",
         schedule.template,
         f,
-        nets,
+        nets | ending if single else nets,
         width=schedule.width,
         stored=stored,
         s=schedule,
         period=accumulator.period,
-        takes=[*rows, partials],
+        takes=[*rows, *(ended if single else [partials])],
+        single=single,
+        recompute=recompute,
         **_definition(kind),
     )
-    roles = {"combine": nets["combine"]}
-    if kind == "dot":
-        roles |= {op: f.operator(op) for op in ("add", "mul")}
+    if single:
+        return (partial,)
     combining = "blas/reduce_combine_rows.mako" if alone else schedule.combining
     combine = spec(
         f"{kind}_combine",
         combining,
         f,
-        roles,
+        {"combine": nets["combine"], **ending},
         stored=stored,
         threads=schedule.combine_threads,
         held=_held(nets["combine"]),
-        recompute=kind in ("dot", "sum"),
+        recompute=recompute,
         takes=[*rows, partials, *ended],
         **_definition(kind),
     )
@@ -433,16 +438,18 @@ def _reduce(
     vector = None if y is None else y.place
     names = form.name, accuracy, x.format.name, results
     plan = planned(kind, schedule, x.place, vector, k, *names)
-    unit = plan.partial, plan.combine
-    work = allocate(form.compute, (rows, max(plan.chunks, 1)), queue)
-    given: dict[str, Any] = {"rows": rows, "k": k, "chunks": plan.chunks, "x": x, "partial": work}
+    given: dict[str, Any] = {"rows": rows, "k": k, "chunks": plan.chunks, "x": x}
     if y is not None:
         given["y"] = y
+    ended = {"out": out, **end}
+    if len(plan.unit) == 1:
+        launch.run(queue, plan.unit, (plan.blocks, 1, 1), (plan.threads, 1, 1), given | ended)
+        return
+    given["partial"] = allocate(form.compute, (rows, max(plan.chunks, 1)), queue)
     if plan.blocks:
-        launch.run(queue, unit, (plan.blocks, 1, 1), (plan.threads, 1, 1), given)
-    given |= {"out": out, **end}
+        launch.run(queue, plan.unit, (plan.blocks, 1, 1), (plan.threads, 1, 1), given)
     block = (plan.combine_threads, 1, 1)
-    launch.run(queue, unit, (plan.groups, 1, 1), block, given, plan.combine.name)
+    launch.run(queue, plan.unit, (plan.groups, 1, 1), block, given | ended, plan.unit[1].name)
 
 
 def _ending(c: Planes, alpha: base.ScalarLimbs, beta: base.ScalarLimbs) -> dict[str, Any]:
@@ -453,10 +460,12 @@ def _ending(c: Planes, alpha: base.ScalarLimbs, beta: base.ScalarLimbs) -> dict[
 
 @dataclass(frozen=True)
 class Plan:
-    """Launches: ``blocks`` that reduce ``chunks`` of each row, and ``groups`` that combine them."""
+    """Launches: ``blocks`` that reduce ``chunks`` of each row, and ``groups`` that combine them.
 
-    partial: KernelSpec
-    combine: KernelSpec
+    Rows of one chunk are done by the first of them.
+    """
+
+    unit: tuple[KernelSpec, ...]
     chunks: int
     blocks: int
     threads: int
@@ -480,8 +489,9 @@ def planned(
     rows, chunks = x.shape[0], base.blocks(k, definition.CHUNK)
     s = fitted(schedule, x, y)
     alone = _alone(s, rows, chunks)
+    single = chunks == 1 and s.ends
     return Plan(
-        *compilation_unit(form, kind, s, accuracy, stored, alone, results),
+        compilation_unit(form, kind, s, accuracy, stored, alone, results, single),
         chunks,
         s.blocks(rows, chunks) if chunks else 0,
         s.threads,

@@ -64,6 +64,11 @@ class ReduceSchedule(Schedule):
         return "blas/reduce_staged.mako" if self.staged else "blas/reduce.mako"
 
     @property
+    def ends(self) -> bool:
+        """Whether a block that has a row's only chunk can end the row."""
+        return self.elements_per_access == 1 and bool(self.staged or self.teams == self.rows == 1)
+
+    @property
     def threads(self) -> int:
         """Threads of a block."""
         return definition.LANES // self.elements_per_access * self.teams
@@ -145,6 +150,7 @@ class SweepSchedule(Schedule):
     unroll: int = 1
     call: Rows = ALONG
 
+    ends: ClassVar[bool] = False
     template: ClassVar[str] = "blas/reduce_sweep.mako"
     combining: ClassVar[str] = "blas/reduce_combine_sweep.mako"
     threads: ClassVar[int] = 1

@@ -83,7 +83,7 @@ def reduce_problem(task: Task, device: Device, checked: bool) -> Problem:
         plan = reduce.planned(
             "dot", schedule, matrix.place, y.place, k, beside.name, task.accuracy, form.name
         )
-        return [(plan.partial, plan.combine)]
+        return [plan.unit]
 
     nbytes = m * k * form.itemsize + (k + m) * beside.itemsize
     return Problem({"m": m, "k": k}, 2 * m * k, nbytes, run, units)
