@@ -160,13 +160,14 @@ def test_recorded_launches_are_repeated(every_device: Device) -> None:
         elementwise.apply("add", [x.planes, y.planes], x.planes)
         reduce.dot(x.planes, y.planes, out=total.planes)
     elementwise.apply("add", [y.planes, y.planes], y.planes)
-    assert len(launches) == 3
+    count = len(launches)
+    assert count in (2, 3)  # GPUs end a short row by the kernel that sums it
     assert x.to_float64().tolist() == [2.0, 4.0, 7.0]
     replay(launches)
     replay(launches)
     assert x.to_float64().tolist() == [6.0, 8.0, 15.0]
     assert float(total) == 2.0 * (6 + 8 + 2 * 15)
-    assert len(launches) == 3
+    assert len(launches) == count
     with recording() as twice:
         replay(launches)
         replay(twice)

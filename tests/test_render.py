@@ -621,6 +621,9 @@ CALLS: dict[str, Callable[[mp.Array, mp.Array], object]] = {
 FILLING = ("gemm", "gemm_fast", "nbody")
 """Routines that a GPU cuts finer where their work does not fill it."""
 
+LONG = ("dot", "dot_fast", "gemv", "sum", "reduce_max")
+"""Routines of rows, that a GPU ends by one kernel where a row has one chunk."""
+
 LARGE = 160
 """The order of a matrix whose products take the schedule of large ones."""
 
@@ -643,8 +646,10 @@ def test_compilation_units_are_what_is_compiled(
     """
     if routine in FILLING:
         monkeypatch.setattr(device, "properties", replace(device.properties, compute_units=1))
-    order = LARGE if routine in FILLING else 3
-    a, x = mp.array(np.eye(order), "dd", device), mp.array(np.arange(order), "dd", device)
+    rows = LARGE if routine in FILLING else 3
+    columns = definition.CHUNK + 1 if routine in LONG else rows
+    a = mp.array(np.eye(rows, columns), "dd", device)
+    x = mp.array(np.arange(columns), "dd", device)
     loaded: list[str] = []
     load = program.load
 

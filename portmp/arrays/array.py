@@ -76,9 +76,10 @@ class Array(Methods[Planes], holds=Planes):
 
     def to_limbs(self) -> list[np.ndarray[Any, Any]]:
         """The limb planes as NumPy arrays, leading limb first."""
-        if not self.size:
+        planes = self.planes
+        if not planes.size:
             return [np.empty(self.shape, self.format.dtype(i)) for i in range(self.format.limbs)]
-        return routine.contiguous(self.planes).read_dense()
+        return (planes if planes.contiguous else routine.contiguous(planes)).read_dense()
 
     def to_parts(self) -> list[np.ndarray[Any, Any]]:
         """The planes as they lie in memory: of storage formats integers, leading bits first."""
@@ -133,7 +134,7 @@ class Array(Methods[Planes], holds=Planes):
     def __float__(self) -> float:
         # Not by the exact number, a Fraction, which knows no sign of zero.
         self._one("float")
-        limbs = [float(plane.reshape(())[()]) for plane in self.to_limbs()]
+        limbs = [plane.item() for plane in self.to_limbs()]
         leading = limbs[0]
         # fsum rounds the exact sum once.
         return math.fsum(limbs) if math.isfinite(leading) and leading else leading

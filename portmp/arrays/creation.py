@@ -315,10 +315,11 @@ def zeros(
 ) -> Any:
     """An array of zeros, of the default format unless *format* (or *dtype*) names another."""
     made = new(shape, chosen(format, dtype), device, "zeros")
-    few = sum([buffer.nbytes for buffer in made.buffers]) <= FEW_BYTES
-    if not few or is_recording():  # what is repeated is launches alone
+    buffers = made.buffers
+    many = len(buffers) * buffers[0].nbytes > FEW_BYTES
+    if many or is_recording():  # what is repeated is launches alone
         return wrapped(_filled(made, 0, "zeros"))
-    made.queue.clear(made.buffers)
+    made.queue.clear(buffers)
     return wrapped(made)
 
 
@@ -414,9 +415,12 @@ def arange(
     for value, name in ((start, "start"), (step, "step")):
         if isinstance(value, (int, np.integer)):
             elementwise.number(int(value), kind, f"arange: {name}")  # which refuses to round it
-    counter = wrapped(plain.counted(0, 1, count, "int64", queue))
-    index = wrapped(elementwise.as_dtype(counter.planes, kind))
-    return elementwise.fma(index, step, start)
+    if whole and max(abs(start), abs(stop), abs(step)) < 1 << kind.encodings[0].bits:
+        # Integers that the format holds: so are all elements.
+        counter = plain.counted(int(start), int(step), count, "int64", queue)
+        return wrapped(elementwise.as_dtype(counter, kind))
+    counter = plain.counted(0, 1, count, "int64", queue)
+    return elementwise.fma(wrapped(elementwise.as_dtype(counter, kind)), step, start)
 
 
 def _exact(value: Any, argument: str) -> Fraction:

@@ -156,7 +156,13 @@ class Driver(ABC):
 
     def _call(self, function: str, *given: Any) -> Any:
         """What a function returns, called with the device current."""
-        return self._check(getattr(self.current(), function)(*given))
+        api = self._api
+        result = getattr(api, self.names.make_current)(self._context)
+        if not result[0]:
+            result = getattr(api, function)(*given)
+        if result[0]:
+            raise DeviceError(self._describe(result[0]))
+        return result[1] if len(result) > 1 else None
 
     def _constant(self, name: str) -> Any:
         return attrgetter(name)(self._api)
@@ -424,19 +430,22 @@ class _Staging:
     def __init__(self, queue: GpuQueue) -> None:
         driver = queue.device.driver
         self.lock = threading.Lock()
-        self.incoming = driver.allocate_host(STAGED + 2 * STAGED_HALF)
-        _at_end(queue, driver.free_host, self.incoming)
+        nbytes = STAGED + 2 * STAGED_HALF
+        self.address = driver.allocate_host(nbytes)
+        self.memory = memoryview((ctypes.c_char * nbytes).from_address(self.address)).cast("B")
+        """First what comes from the device, then both halves."""
+        _at_end(queue, driver.free_host, self.address)
         self._half, self._used = 0, 0
         self._passed: list[Event | None] = [None, None]
 
     def place(self, nbytes: int, queue: GpuQueue) -> int:
-        """Where to put what goes to the device next; the lock is held until it is on its way."""
+        """Where what goes to the device is put next; the lock is held until it is on its way."""
         if self._used + nbytes > STAGED_HALF:
             self._passed[self._half] = queue.record()
             self._half, self._used = 1 - self._half, 0
             if (before := self._passed[self._half]) is not None:
                 before.wait()
-        found = self.incoming + STAGED + self._half * STAGED_HALF + self._used
+        found = STAGED + self._half * STAGED_HALF + self._used
         self._used += -(-nbytes // _WORD) * _WORD
         return found
 
@@ -479,8 +488,8 @@ class GpuQueue(PooledQueue):
             return
         with staging.lock:
             place = staging.place(nbytes, self)
-            ctypes.memmove(place, source.ctypes.data, nbytes)
-            self._driver.upload(pointer, place, nbytes, self.stream)
+            staging.memory[place : place + nbytes] = source.data.cast("B")
+            self._driver.upload(pointer, staging.address + place, nbytes, self.stream)
 
     def read(
         self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
@@ -500,18 +509,21 @@ class GpuQueue(PooledQueue):
         self._fetch(wanted, together=_of_one_block(sources))
 
     def clear(self, targets: Sequence[Buffer]) -> None:
+        pointers = [self._pointer(target, 0, 0) for target in targets]
         if _of_one_block(targets):
             # In one go: what lies between planes is nobody's.
-            first, last = (self._pointer(target, 0, 0) for target in (targets[0], targets[-1]))
-            self._driver.clear(first, last + targets[-1].nbytes - first, self.stream)
+            nbytes = pointers[-1] + targets[-1].nbytes - pointers[0]
+            self._driver.clear(pointers[0], nbytes, self.stream)
             return
-        for target in targets:
-            self._driver.clear(self._pointer(target, 0, 0), target.nbytes, self.stream)
+        for pointer, target in zip(pointers, targets, strict=True):
+            self._driver.clear(pointer, target.nbytes, self.stream)
 
     def _source(self, source: Buffer, target: np.ndarray[Any, Any], offset: int) -> int:
         """The address of what is copied to a host array, which must be able to take it."""
-        _check_array("target", target)
-        if not target.flags.writeable:
+        flags = target.flags
+        if not flags.c_contiguous:
+            _check_array("target", target)
+        if not flags.writeable:
             raise ArgumentError("target: the array is read-only")
         return self._pointer(source, offset, target.nbytes)
 
@@ -535,14 +547,12 @@ class GpuQueue(PooledQueue):
             self.synchronize()
             return
         with staging.lock:
-            place = staging.incoming
             for offset, (pointer, nbytes) in zip(offsets, copies, strict=False):
-                self._driver.download(place + offset, pointer, nbytes, self.stream)
+                self._driver.download(staging.address + offset, pointer, nbytes, self.stream)
             self.synchronize()
             for offset, (_, target) in zip(offsets, wanted, strict=False):
-                if target.nbytes:  # its address takes microseconds by target.ctypes.data
-                    held = ctypes.addressof(ctypes.c_char.from_buffer(target.data))
-                    ctypes.memmove(held, place + offset, target.nbytes)
+                if target.nbytes:
+                    target.data.cast("B")[:] = staging.memory[offset : offset + target.nbytes]
 
     def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
         """Copy device memory on the same device."""
@@ -896,12 +906,10 @@ class GpuDevice(PooledDevice):
         self.driver.delete_stream(stream)
 
 
-def _of_one_block(parts: Sequence[Buffer]) -> bool:
+def _of_one_block(parts: Sequence[Any]) -> bool:
     """Whether they are all that lies in a block, in order."""
     block = getattr(parts[0], "block", None)
-    return isinstance(block, Block) and block.places == tuple(
-        [part.place for part in parts if isinstance(part, Part) and part.block is block]
-    )
+    return type(block) is Block and block.places == tuple([part.place for part in parts])
 
 
 def _check_range(buffer: Buffer, offset: int, nbytes: int) -> None:

@@ -62,7 +62,7 @@ def to_string(limbs_of_one: Sequence[float], fmt: Format, digits: Digits = None)
         return repr(limbs[0] if limbs[0] == 0 else 0.0)
     if digits in _NAMED:
         most = fmt.digits if digits == "shown" else _MOST_DIGITS
-        return _round_trip(numerator, denominator, fmt, most)
+        return _round_trip(numerator, denominator, limbs, fmt, most)
     wanted = fmt.digits if digits is None else int(digits)
     exponent = _decimal_exponent(abs(numerator), denominator)
     return _decimal_text(numerator, denominator, wanted, exponent)
@@ -89,19 +89,22 @@ def to_strings(planes: Sequence[Array], fmt: Format, digits: Digits = None) -> A
     )
 
 
-def _round_trip(numerator: int, denominator: int, fmt: Format, most: int) -> str:
-    """Return the text with the fewest digits that gives the value back.
+def _round_trip(
+    numerator: int, denominator: int, limbs: Sequence[float], fmt: Format, most: int
+) -> str:
+    """Return the text with the fewest digits that gives the value of *limbs* back.
 
     Where *most* digits do not, the text with *most* digits. More digits are never farther from the
     value, so that a bisection finds the fewest.
     """
     size = abs(numerator)
-    exponent = _decimal_exponent(size, denominator)
-    radius = _radius(size, denominator, fmt)
+    radius = _radius(size, denominator, limbs, fmt)
     # The value and the radius in units of a place behind the format's digits, rounded down.
-    places = fmt.digits + _SPARED
-    whole, unit = _scaled(size, denominator, places - 1 - exponent)
+    highest = _highest_exponent(size, denominator)
+    whole, unit = _scaled(size, denominator, fmt.digits + _SPARED - highest)
     leading, behind = divmod(whole, unit)
+    places = len(str(leading))
+    exponent = highest + places - (fmt.digits + _SPARED + 1)
     reach = 0
     if radius is not None:
         tens = whole // size * denominator
@@ -118,10 +121,10 @@ def _round_trip(numerator: int, denominator: int, fmt: Format, most: int) -> str
                 return False
         power = digits - 1 - exponent
         rounded = divide_rounded(*_scaled(size, denominator, power))
-        limbs, _ = round_ratio(*_scaled(rounded, 1, -power), fmt)
-        if not math.isfinite(limbs[0]):
+        found, _ = round_ratio(*_scaled(rounded, 1, -power), fmt)
+        if not math.isfinite(found[0]):
             return False
-        total, common = exact_sum(limbs)
+        total, common = exact_sum(found)
         return total * denominator == size * common
 
     enough, too_few = fmt.digits, 0
@@ -141,15 +144,19 @@ def _round_trip(numerator: int, denominator: int, fmt: Format, most: int) -> str
     return _decimal_text(numerator, denominator, enough, exponent)
 
 
-def _radius(numerator: int, denominator: int, fmt: Format) -> int | None:
+def _radius(numerator: int, denominator: int, limbs: Sequence[float], fmt: Format) -> int | None:
     """Return e such that what is nearer than 2^e is rounded to this value, past 2^(e+1) not.
 
     That is a quarter and half of the last limb's ulp (below a power of two ulps are half as
-    long). None where only rounding can tell: *fmt* does not hold the value, or the last limb
-    has a shorter range than the others and may have underflowed or overflowed to 0.
+    long). None where only rounding can tell: *fmt* does not hold the value of *limbs*, or the last
+    limb has a shorter range than the others and may have underflowed or overflowed to 0.
     """
-    limbs, exact = round_ratio(numerator, denominator, fmt)
-    last, encoding = limbs[-1], fmt.encodings[-1]
+    encoding = fmt.encodings[-1]
+    pair = len(limbs) == 2 and encoding.plain and encoding.word == "float64"
+    exact = pair and limbs[0] + limbs[1] == limbs[0]
+    if not exact:
+        limbs, exact = round_ratio(numerator, denominator, fmt)
+    last = limbs[-1]
     if not exact or (last == 0 and encoding != fmt.encodings[0]) or fmt.rounding == "toward_zero":
         return None
     ulp = math.frexp(last)[1] - encoding.bits if last else encoding.smallest
@@ -172,11 +179,15 @@ def _scaled(numerator: int, denominator: int, power: int) -> tuple[int, int]:
 
 def _decimal_exponent(numerator: int, denominator: int) -> int:
     """Return e with 10^e <= numerator/denominator < 10^(e+1)."""
-    bits = numerator.bit_length() - denominator.bit_length()
-    exponent = math.floor(bits * math.log10(2)) + 1  # never too small, too large by at most 2
+    exponent = _highest_exponent(numerator, denominator)
     while operator.lt(*_scaled(numerator, denominator, -exponent)):
         exponent -= 1
     return exponent
+
+
+def _highest_exponent(numerator: int, denominator: int) -> int:
+    """Return the same, or one or two more."""
+    return math.floor((numerator.bit_length() - denominator.bit_length()) * math.log10(2)) + 1
 
 
 def _layout(digits: str, exponent: int) -> str:

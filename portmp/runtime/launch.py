@@ -278,9 +278,8 @@ def find(what: Sequence[Any], operands: Sequence[Given | None]) -> tuple[Plans, 
             starts.append(one.start)
             if len(memory) > 1:
                 first = memory.index(memory[-1])
-                key.append(first)
                 if first < len(memory) - 1:
-                    key.append(_apart(starts[first], one.start))
+                    key.append((first, _apart(starts[first], one.start)))
         elif one is None:
             key.append(None)
         else:
