@@ -596,8 +596,8 @@ FAULTS = (
     Fault(
         "plans: numbers of the first call are those of all",
         "portmp/runtime/launch.py",
-        "        elif not _varies(one):\n            stand_ins.append(one)\n",
-        "        elif True:\n            stand_ins.append(one)\n",
+        "        if not _varies(one):\n            stand_ins.append(one)\n",
+        "        if True:\n            stand_ins.append(one)\n",
         "test_launch.py",
         "other_memory_and_numbers and float64",
     ),
