@@ -567,7 +567,7 @@ FAULTS = (
         "key.append((first, _apart(starts[first], one.start)))",
         "key.append(first)",
         "test_launch.py",
-        "slices_of_one_memory",
+        "shifted_results",
     ),
     Fault(
         "rows of one chunk: infinities are left to the limbs",

@@ -123,7 +123,7 @@ def test_slices_share_plans(form: str, anywhere: Device) -> None:
     at_once = [list(map(str, v.to_fractions())) for v in (x + y, mp.exp(x))]
     queue = x.queue
     before = set(queue.plans)
-    for i in range(n):
+    for i in (*range(PERIOD, n), *range(PERIOD)):
         apart = x[i : i + 8] + y[n - i : n - i + 8]
         assert bits(apart) == bits(x[i : i + 8].copy() + y[n - i : n - i + 8].copy())
         assert bits(x[i : i + 8] + y[i : i + 8]) == bits((x + y)[i : i + 8])
@@ -144,6 +144,14 @@ def test_slices_of_one_memory(device: Device) -> None:
             x[i : i + 3] *= x[i + 3 : i + 6]
             x[i] = x[i + 2]
         assert bits(host) == bits(mine)
+
+
+def test_shifted_results_are_refused_wherever_they_begin(device: Device) -> None:
+    """A plan of operands that lie apart is none of those that overlap."""
+    x, y = some((60,), "dd", device), some((5,), "dd", device)
+    mp.add(x[4:9], y, out=x[4 + PERIOD + 1 : 9 + PERIOD + 1])
+    with pytest.raises(mp.PortmpError, match="overlap"):
+        mp.add(x[4 + PERIOD : 9 + PERIOD], y, out=x[4 + PERIOD + 1 : 9 + PERIOD + 1])
 
 
 def test_plans_that_ask_where_operands_begin(device: Device) -> None:

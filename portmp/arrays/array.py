@@ -290,7 +290,7 @@ def from_limbs(
 def from_parts(parts: Sequence[Any], format: str | Format, device: Where = None) -> Array:
     """An array from planes as they lie in memory (``to_parts``), leading bits first."""
     form = formats.get(format)
-    given = [np.asarray(part) for part in parts]
+    given = [convert.native(np.asarray(part)) for part in parts]
     found = ", ".join(f"{part.dtype} {part.shape}" for part in given)
     if tuple(part.dtype.name for part in given) != form.parts:
         raise FormatError(f"parts: {found} given, {form.name} has {', '.join(form.parts)}")

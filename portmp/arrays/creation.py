@@ -269,7 +269,7 @@ def plain_host(data: Any, dtype: str | None, argument: str) -> np.ndarray[Any, A
     except (ValueError, OverflowError) as error:
         raise ArgumentError(f"{argument}: no array of numbers: {error}") from None
     if dtype is None and given.dtype.kind in "iub":
-        return np.ascontiguousarray(given).reshape(given.shape)
+        return np.ascontiguousarray(convert.native(given)).reshape(given.shape)
     wanted = dtype or "int64"
     if given.dtype.kind not in "iub" and not (given.size == 0 or _whole(given)):
         raise FormatError(f"{argument}: integers or truth values are needed, {given.dtype} given")

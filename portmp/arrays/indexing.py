@@ -234,6 +234,7 @@ def _within(indices: Indices, axis: int, size: int) -> Indices:
         if indices.size:
             for found in (int(indices.min()), int(indices.max())):
                 _inside(found, axis, size)
+        indices = indices.astype(np.int64)
         return np.where(indices < 0, indices + size, indices)
     if not indices.size:
         return indices
@@ -361,6 +362,11 @@ def put(view: V, key: Any, value: V) -> None:
         mask = items[0]
         _check_mask(mask.shape, view.shape)
         if not mask.size:
+            return
+        if not value.size:
+            # None for each place, of which there may be none.
+            places = positions(mask, view.queue)[0] if mask.ndim else _at_none(mask)
+            _trimmed(value, 1).broadcast_to(places.shape)
             return
         one = value.view((), (), value.start)
         moves.scattered(one, view, None, view.shape, view.strides, cond=mask)

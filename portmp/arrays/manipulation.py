@@ -378,9 +378,17 @@ def _counts(repeats: Any, n: int, x: AnyArray) -> Numbers:
     found = elementwise.as_dtype(given, dtypes.INTEGER)
     found = moves.dense(found)
     assert isinstance(found, Numbers)
-    if n and int(reduction.over_rows("min", found.view_as((1, n)), "int64").read_span()[0]) < 0:
+    ends = [int(x.read_span()[0]) for x in _ends(found.view_as((1, n)))] if n else [0, 0]
+    if ends[0] < 0:
         raise ArgumentError("repeat: repeats: a negative number given")
+    if ends[1] * n >= 2**63:
+        raise ArgumentError(f"repeat: repeats: {ends[1]} given, which is too many")
     return found
+
+
+def _ends(row: Numbers) -> list[Numbers]:
+    """The least and the greatest number."""
+    return [reduction.over_rows(kind, row, "int64") for kind in ("min", "max")]
 
 
 def _places(ends: Numbers, every: Numbers) -> Numbers:

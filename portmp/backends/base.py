@@ -146,6 +146,8 @@ class Queue(ABC):
     """What ``runtime.launch`` keeps for calls that come again."""
     notes: bool = False
     """Whether launches are noted for later: then work must be launches alone."""
+    copies: bool = True
+    """Whether it copies memory itself, too."""
 
     def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
         """New memory, with undefined content, for what this queue does: a buffer for each size.
@@ -188,8 +190,10 @@ class Queue(ABC):
             self.write(target, np.zeros(target.nbytes, np.uint8))
 
     @abstractmethod
-    def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
-        """Copy device memory on the same device."""
+    def copy(
+        self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
+    ) -> None:
+        """Copy device memory, from *offset* of one buffer to *start* of another, on one device."""
 
     def receive(
         self, target: Buffer, sender: Queue, source: Buffer, nbytes: int, offset: int = 0

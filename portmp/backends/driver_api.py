@@ -554,11 +554,15 @@ class GpuQueue(PooledQueue):
                 if target.nbytes:
                     target.data.cast("B")[:] = staging.memory[offset : offset + target.nbytes]
 
-    def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
-        """Copy device memory on the same device."""
+    def copy(
+        self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
+    ) -> None:
         if nbytes:
-            to, start = self._pointer(target, 0, nbytes), self._pointer(source, 0, nbytes)
-            self._driver.copy(to, start, nbytes, self.stream)
+            to, found = (
+                self._pointer(target, start, nbytes),
+                self._pointer(source, offset, nbytes),
+            )
+            self._driver.copy(to, found, nbytes, self.stream)
 
     def receive(
         self, target: Buffer, sender: Queue, source: Buffer, nbytes: int, offset: int = 0

@@ -41,8 +41,11 @@ class Elements:
         return number(self.w.platform, self.dtype) if self.dtype else self.w.value
 
     def load(self, index: str) -> str:
-        """The element at *index*."""
-        return f"{self.name}0[{index}]" if self.dtype else self.w.element(self.name, index)
+        """The element at *index*; of truth values any byte but 0 is true."""
+        if not self.dtype:
+            return self.w.element(self.name, index)
+        held = f"{self.name}0[{index}]"
+        return f"({held} != 0)" if self.dtype == "bool" else held
 
     def store(self, index: str, value: str) -> list[str]:
         """Statements that store a variable's value at *index*."""

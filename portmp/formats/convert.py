@@ -311,6 +311,11 @@ def checked_planes(planes: Sequence[Array]) -> list[Array]:
     return arrays
 
 
+def native(given: Array) -> Array:
+    """Numbers of the other byte order turned round."""
+    return given.astype(given.dtype.newbyteorder("="), copy=False)
+
+
 def element_rows(planes: Sequence[Array]) -> Iterator[tuple[float, ...]]:
     """Iterate over the values in C order: the limbs of each as Python floats."""
     return zip(*(plane.ravel().tolist() for plane in planes), strict=True)

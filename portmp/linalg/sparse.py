@@ -21,6 +21,7 @@ from portmp.arrays.plain import PlainArray
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, ShapeError, UnsupportedError
 from portmp.formats import Format
+from portmp.routines.moves import launch as moves
 from portmp.routines.sparse import launch as routine
 
 __all__ = ["csr_array"]
@@ -72,7 +73,8 @@ class csr_array:
     def _set(
         self, data: Array, columns: Indices, starts: Indices, shape: tuple[int, int]
     ) -> csr_array:
-        self.data, self.shape = data, shape
+        self._data = data if data.planes.contiguous else data.copy()
+        self.shape = shape
         self._columns, self._starts = columns, starts
         return self
 
@@ -82,7 +84,7 @@ class csr_array:
         if data.queue is self.data.queue:
             made.rows = routine.Rows(
                 self.shape,
-                data.planes,
+                made.data.planes,
                 self.rows.columns,
                 self.rows.starts,
                 self.rows.chunks,
@@ -93,12 +95,23 @@ class csr_array:
     @cached_property
     def rows(self) -> routine.Rows:
         """What kernels read."""
-        planes = self.data.planes
-        if not planes.contiguous:
-            planes = self.data.copy().planes
-        return routine.rows_of(planes, self._starts, self._columns, self.shape[1])
+        return routine.rows_of(self.data.planes, self._starts, self._columns, self.shape[1])
 
     # --- facts ----------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Array:
+        """The elements, row by row. Another Array of as many may be set."""
+        return self._data
+
+    @data.setter
+    def data(self, data: Array) -> None:
+        if not isinstance(data, Array) or data.shape != self._data.shape:
+            given = getattr(data, "shape", type(data).__name__)
+            raise ArgumentError(
+                f"data: {given} given, an Array of shape {self._data.shape} is needed"
+            )
+        self.__dict__ = self._with(data).__dict__
 
     @property
     def format(self) -> Format:
@@ -129,13 +142,13 @@ class csr_array:
 
     @property
     def indices(self) -> PlainArray:
-        """The columns of the elements: int32."""
-        return PlainArray(self.rows.columns)
+        """A copy of the elements' columns: int32."""
+        return PlainArray(moves.copied(self.rows.columns))
 
     @property
     def indptr(self) -> PlainArray:
-        """Where the elements of each row begin, and the end: int64."""
-        return PlainArray(self.rows.starts)
+        """A copy of where the elements of each row begin, and the end: int64."""
+        return PlainArray(moves.copied(self.rows.starts))
 
     def __repr__(self) -> str:
         m, n = self.shape

@@ -80,6 +80,7 @@ class Planner(Queue):
     """A queue that notes launches and allocations instead of doing them."""
 
     notes = True
+    copies = False
 
     held = 0
     """How many buffers, starts and limbs its operands have."""

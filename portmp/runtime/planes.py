@@ -103,6 +103,8 @@ def dense_strides(shape: Shape) -> Shape:
 def broadcast_strides(shape: Shape, strides: Shape, wanted: Sequence[int]) -> Shape:
     """Strides that show an array of *shape* as one of shape *wanted*: 0 where it is repeated."""
     lead = len(wanted) - len(shape)
+    if min(wanted, default=0) < 0:
+        raise ShapeError(f"shape {tuple(wanted)} given, lengths cannot be negative")
     if lead < 0 or any(n not in (1, want) for n, want in zip(shape, wanted[lead:], strict=True)):
         raise ShapeError(f"shape {shape} cannot be broadcast to {tuple(wanted)}")
     rest = zip(shape, strides, wanted[lead:], strict=True)
@@ -277,16 +279,6 @@ class View(Generic[Elements]):
                 break
         return found
 
-    def _span(self) -> tuple[int, int]:
-        """The lowest element that the view names, and how many there are up to the highest."""
-        low, high = self._extent()
-        return low, high - low + 1
-
-    def _elements(self, span: np.ndarray[Any, Any], low: int) -> np.ndarray[Any, Any]:
-        """The view's elements in a copy of its span."""
-        strides = [step * span.itemsize for step in self.strides]
-        return np.lib.stride_tricks.as_strided(span[self.start - low :], self.shape, strides)
-
     # --- copies ---------------------------------------------------------------------------
 
     def write_parts(self, parts: Host, *, wait: bool = True) -> None:
@@ -391,16 +383,22 @@ class Numbers(View[str]):
     def read_span(self) -> np.ndarray[Any, Any]:
         """Copy the elements of any view to the host, and wait."""
         if self.contiguous:
-            return self.read_parts()[0]
-        return np.ascontiguousarray(self._elements(*self._held()))
-
-    def _held(self) -> tuple[np.ndarray[Any, Any], int]:
-        """A copy of all from the lowest element to the highest, and which the lowest is."""
+            return self._true(self.read_parts()[0])
         check_process(self.device)
-        low, count = self._span()
-        span = np.empty(count, self.dtype)
+        low, high = self._extent()
+        span = np.empty(high - low + 1, self.dtype)
         self.queue.read(self.buffers[0], span, low * span.itemsize)
-        return span, low
+        steps = [step * span.itemsize for step in self.strides]
+        elements = np.lib.stride_tricks.as_strided(span[self.start - low :], self.shape, steps)
+        return self._true(np.ascontiguousarray(elements))
+
+    def decoded(self) -> Host:
+        """The numbers of such a view."""
+        return [self._true(part) for part in self.in_place()]
+
+    def _true(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Numbers as they are; of truth values any byte but 0 is true."""
+        return numbers.view(np.uint8) != 0 if self.elements == "bool" else numbers
 
 
 def allocate_numbers(dtype: str, shape: Sequence[int], queue: Queue) -> Numbers:
@@ -470,33 +468,24 @@ def upload(form: Format, host: Host, queue: Queue) -> Planes:
 
 
 FEW_BYTES = 4096
-"""Up to so many bytes a plane the host copies a CPU's memory: no kernel is compiled for it."""
+"""Up to so many bytes the driver copies: no kernel is compiled for them."""
 
 
 def copied(source: View[Any], target: View[Any]) -> bool:
-    """Copy a few elements between views of one shape through the host, where that is nearer.
+    """Copy a few elements, which lie side by side in both views of one shape, by the driver.
 
-    False, and nothing is done, for GPUs, for more elements, and where launches are recorded.
+    False, and nothing is done, for others, and where launches are recorded.
     """
-    if target.device.properties.kind != "cpu" or not target.size:
+    if is_recording() or not target.queue.copies or source.queue is not target.queue:
         return False
-    if is_recording() or target.queue.notes:
+    if source.buffers[0] is target.buffers[0] or not (source.contiguous and target.contiguous):
         return False
-    check_process(target.device)
-    spans = [view._span() for view in (source, target)]
-    itemsize = sum(np.dtype(part).itemsize for part in target.parts)
-    if any(count * itemsize > FEW_BYTES for _, count in spans):
+    size = target.size
+    sizes = [np.dtype(part).itemsize for part in target.parts]
+    if not 0 < size * sum(sizes) <= FEW_BYTES:
         return False
-    for i, part in enumerate(target.parts):
-        held = []
-        for view, (low, count) in zip((source, target), spans, strict=True):
-            span = np.empty(count, part)
-            if view is source or count > view.size:  # else all of it is written
-                view.queue.read(view.buffers[i], span, low * span.itemsize)
-            held.append((span, view._elements(span, low)))
-        (_, elements), (span, places) = held
-        places[...] = elements
-        target.queue.write(target.buffers[i], span, spans[1][0] * span.itemsize)
+    for to, of, step in zip(target.buffers, source.buffers, sizes, strict=True):
+        target.queue.copy(to, of, size * step, target.start * step, source.start * step)
     return True
 
 

@@ -81,8 +81,9 @@ def cannot(what: str) -> ArgumentError:
 
 @dataclass(eq=False)
 class CaptureQueue(Queue):
-    """Notes copies and launches."""
+    """Notes launches, and what is written and read."""
 
+    copies = False
     device: CaptureDevice
     launches: list[Launched] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
@@ -103,7 +104,9 @@ class CaptureQueue(Queue):
         target.fill(0)
         self.results.append(Result(source.number, offset, target.nbytes))
 
-    def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
+    def copy(
+        self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
+    ) -> None:
         raise cannot("the routine copies memory")
 
     def _launcher(

@@ -15,7 +15,7 @@ ${arithmetic(w, [networks["copy"]])}
 ${p.kernel.format(threads)} ${head()}
 {
 ${element(w, rank, threads)}\
-    const ${number(p, wide(source))} x = x0[${at("x", rank)}];
+    const ${number(p, wide(source))} x = ${Elements(w, "x", source).load(at("x", rank))};
     const ${w.word} z0 = (${w.word})x;
 % if w.format.limbs > 1:
     /* the largest are rounded to the end of their range, which is no integer of it */

@@ -1,13 +1,14 @@
 ## Plain numbers of each row reduced to one, in the longest integers of their kind.
-## out: dtype, wide: dtype, start, text: of two numbers, part (elements of a block), threads
+## source, out, wide: dtypes, start, text: of two numbers, part (elements of a block), threads
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%!
-    from portmp.codegen.elements import number
+    from portmp.codegen.elements import Elements, number
     from portmp.definition import halvings
 %>
 <%
     p, long, kind = w.platform, w.platform.index, number(w.platform, wide)
     names = {"T": kind, "U": number(p, "uint64")}
+    x = Elements(w, "x", source)
 %>
 ${arithmetic(w, [])}
 /* a block reduces ${part} elements of a row */
@@ -21,7 +22,7 @@ ${p.kernel.format(threads)} ${head()}
     ${kind} sum = ${start};
 
     for (${long} i = first + thread; i < last; i += ${threads}) {
-        const ${kind} next = (${kind})x0[x_start + block / blocks * x_row + i * x_col];
+        const ${kind} next = (${kind})${x.load("x_start + block / blocks * x_row + i * x_col")};
         sum = ${text.format("sum", "next", **names)};
     }
     sums[thread] = sum;

@@ -91,7 +91,7 @@ ${p.kernel.format(threads)} ${head()}
 % endfor
         ${barrier}
         begin = marks[0];
-        ${barrier}
+        ${w.platform.device_barrier}
         if (begin > 0 && thread == 0) {
             const ${long} at = ${place("begin", "begin - 1")};
             const ${w.value} nothing = ${w.zero()};

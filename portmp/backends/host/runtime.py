@@ -62,8 +62,10 @@ class HostQueue(Queue):
     ) -> None:
         _bytes(target)[...] = _span(source, target.nbytes, offset)
 
-    def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
-        _span(target, nbytes)[...] = _span(source, nbytes)
+    def copy(
+        self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
+    ) -> None:
+        _span(target, nbytes, start)[...] = _span(source, nbytes, offset)
 
     def _launcher(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]

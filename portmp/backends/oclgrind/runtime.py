@@ -192,9 +192,11 @@ class CheckedQueue(Queue):
         content = self._worker.call("read", source.number, target.nbytes, offset)
         target.reshape(-1).view(np.uint8)[...] = np.frombuffer(content, np.uint8)
 
-    def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
+    def copy(
+        self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
+    ) -> None:
         assert isinstance(target, CheckedBuffer) and isinstance(source, CheckedBuffer)
-        self._worker.call("copy", target.number, source.number, nbytes)
+        self._worker.call("copy", target.number, source.number, nbytes, start, offset)
 
     def _launcher(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]

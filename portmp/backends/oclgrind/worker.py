@@ -26,19 +26,19 @@ WIDTH = 16
 """Bytes that a thread of ``move_vectors`` moves."""
 
 MOVES = """
-__kernel void move_vectors(__global uchar *to, __global const uchar *from, long offset, long first)
+__kernel void move_vectors(__global uchar *to, __global const uchar *from, long start, long offset)
 {
     const long i = get_global_id(0);
-    vstore16(vload16(i, from + first), i, to + offset + first);
+    vstore16(vload16(i, from + offset), i, to + start);
 }
 
-__kernel void move_bytes(__global uchar *to, __global const uchar *from, long offset, long first)
+__kernel void move_bytes(__global uchar *to, __global const uchar *from, long start, long offset)
 {
-    const long i = first + get_global_id(0);
-    to[offset + i] = from[i];
+    const long i = get_global_id(0);
+    to[start + i] = from[offset + i];
 }
 """
-"""Kernels that copy a part of memory: elements from *first* on, to *offset* and on."""
+"""Kernels that copy a part of memory, from *offset* on, to *start* and on."""
 
 
 class Served:
@@ -73,11 +73,7 @@ class Served:
         return len(self._buffers) - 1
 
     def write(self, target: int, content: bytes, offset: int) -> None:
-        """Copy to the device.
-
-        Oclgrind 21.10 takes memory for unset where a write or a copy leaves a part of it as it
-        was; what a kernel writes is noted as it is.
-        """
+        """Copy to the device."""
         source, held = np.frombuffer(content, np.uint8), self._buffers[target]
         queue = self._device.queue
         if len(content) == held.nbytes:
@@ -85,12 +81,24 @@ class Served:
             return
         given = self._device.allocate(len(content))
         queue.write(given, source)
-        whole = len(content) // WIDTH
-        parts = {"move_vectors": (whole, 0), "move_bytes": (len(content) % WIDTH, whole * WIDTH)}
+        self._move(held, given, len(content), offset, 0)
+
+    def copy(self, target: int, source: int, nbytes: int, start: int, offset: int) -> None:
+        """Copy on the device."""
+        self._move(self._buffers[target], self._buffers[source], nbytes, start, offset)
+
+    def _move(self, target: Buffer, source: Buffer, nbytes: int, start: int, offset: int) -> None:
+        """Copy by kernels.
+
+        Oclgrind 21.10 takes memory for unset where a write or a copy leaves a part of it as it
+        was; what a kernel writes is noted as it is.
+        """
+        whole = nbytes // WIDTH * WIDTH
+        parts = {"move_vectors": (whole // WIDTH, 0), "move_bytes": (nbytes - whole, whole)}
         for name, (count, first) in parts.items():
             if count:
-                args: list[Argument] = [held, given, offset, first]
-                queue.launch(self._moves[name], (count, 1, 1), (1, 1, 1), args)
+                args: list[Argument] = [target, source, start + first, offset + first]
+                self._device.queue.launch(self._moves[name], (count, 1, 1), (1, 1, 1), args)
 
     @cached_property
     def _moves(self) -> Mapping[str, Kernel]:
@@ -102,10 +110,6 @@ class Served:
         content = np.empty(nbytes, np.uint8)
         self._device.queue.read(self._buffers[source], content, offset)
         return content.tobytes()
-
-    def copy(self, target: int, source: int, nbytes: int) -> None:
-        """Copy on the device."""
-        self._device.queue.copy(self._buffers[target], self._buffers[source], nbytes)
 
     def launch(
         self, kernel: int, grid: Dim3, block: Dim3, args: Sequence[tuple[bool, Any]]

@@ -146,11 +146,22 @@ class ClQueue(PooledQueue):
             except self._cl.Error as error:
                 raise self._explanation(error, f"{target.nbytes} zeros", DeviceError) from None
 
-    def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
+    def copy(
+        self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
+    ) -> None:
         assert isinstance(target, ClBuffer) and isinstance(source, ClBuffer)
         if nbytes:
-            with self._explained(f"copy of {nbytes} bytes"):
-                self._cl.enqueue_copy(self.queue, target.mem, source.mem, byte_count=nbytes)
+            try:
+                self._cl.enqueue_copy(
+                    self.queue,
+                    target.mem,
+                    source.mem,
+                    byte_count=nbytes,
+                    dst_offset=start,
+                    src_offset=offset,
+                )
+            except self._cl.Error as error:
+                raise self._explanation(error, f"copy of {nbytes} bytes", DeviceError) from None
 
     def _launcher(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]

@@ -49,7 +49,7 @@ def kernel_spec(op: str, dtypes: tuple[str, ...], out: str, rank: int, threads: 
             vector("out", rank, const=False, plain=(out,)),
         ],
         op=op,
-        operands=tuple(name for name, dtype in operands if dtype != SCALAR),
+        operands=tuple((name, dtype) for name, dtype in operands if dtype != SCALAR),
         out=out,
         wide=long,
         expression=operation.text,

@@ -65,6 +65,7 @@ def kernel_spec(kind: str, source: str, out: str, threads: int) -> KernelSpec:
             *(Index("k"), Index("blocks"), Array("x", ("row", "col"), plain=(source,))),
             Array("out", const=False, plain=(out,), start=False),
         ],
+        source=source,
         out=out,
         wide=long,
         start=KINDS[kind].start.format(**_ENDS[long]),
