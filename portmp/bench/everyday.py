@@ -25,7 +25,7 @@ import numpy as np
 import portmp as mp
 from portmp import formats, paths
 from portmp.arrays.array import Array
-from portmp.arrays.plain import PlainArray
+from portmp.arrays.viewed import Viewed
 from portmp.backends.base import Device
 from portmp.bench import measure, options, peers, plots
 from portmp.bench.experiment import Case, Experiment, Family, Run
@@ -38,6 +38,7 @@ from portmp.formats import Format
 from portmp.progress import Progress
 from portmp.runtime import planes
 from portmp.runtime.digests import digest
+from portmp.verify.outcome import planes_of
 
 SECONDS = 0.8
 """What the runs of a call and of its other ways may take; each is run once in any case."""
@@ -190,9 +191,7 @@ def bits(result: Any) -> Any:
     """What results of the same bits share."""
     if isinstance(result, tuple):
         return tuple(map(bits, result))
-    if isinstance(result, PlainArray):
-        return digest([result.to_numpy()])
-    return digest(result.to_limbs()) if isinstance(result, Array) else str(result)
+    return digest(planes_of(result)) if isinstance(result, Viewed) else str(result)
 
 
 # --- peers --------------------------------------------------------------------------------------

@@ -453,13 +453,17 @@ def alike(skipped: Rows) -> list[list[Row]]:
 # --- the runner -------------------------------------------------------------------------------
 
 
-def _devices(names: Sequence[str], by_reference: bool) -> list[tuple[Device, str]]:
-    """The devices asked for, each with its refusal or nothing; only ``all`` may be refused."""
+def devices(
+    names: Sequence[str], allowed: Callable[[Device], bool] = lambda device: True
+) -> list[tuple[Device, str]]:
+    """The devices asked for, each with its refusal or nothing; only ``all`` may be refused.
+
+    DeviceError for interpreters and the host's reference, unless they are *allowed*.
+    """
     if ALL in names:
-        return [found for found in discovery.opened() if not found[0].by_reference]
+        return discovery.opened()
     chosen = [discovery.get(name) for name in names] or [discovery.get()]
-    checked = [d if d.by_reference and by_reference else discovery.hardware(d) for d in chosen]
-    return [(device, "") for device in dict.fromkeys(checked)]
+    return [(d if allowed(d) else discovery.hardware(d), "") for d in dict.fromkeys(chosen)]
 
 
 def command(family: Family, args: Any) -> int:
@@ -473,9 +477,11 @@ def command(family: Family, args: Any) -> int:
     if parts is None:
         parts = []
         progress.show("opening the device (the first time it is probed, which takes some seconds)")
-        for device, refusal in _devices(request.devices, family.by_reference):
+        for device, refusal in devices(
+            request.devices, lambda one: family.by_reference and one.by_reference
+        ):
             parts.append(
-                refused(device, refusal)
+                unmeasured(device, refusal)
                 if refusal
                 else family.part(request, device, progress, journal)
             )
@@ -538,7 +544,7 @@ def about(device: Device) -> Row:
     }
 
 
-def refused(device: Device, refusal: str) -> Row:
+def unmeasured(device: Device, refusal: str | None) -> Row:
     """The part of a device that is not used."""
     return {**about(device), "refusal": refusal, "experiments": {}, "skipped": [], "seconds": 0.0}
 

@@ -31,6 +31,7 @@ from portmp.progress import lasting
 from portmp.runtime.digests import digest
 from portmp.schedules import database
 from portmp.tuner.trials import SHORTEST, Search, Trial, Winner, timed
+from portmp.verify.outcome import planes_of
 
 BLOCK = "block"
 """What a space calls the threads of a block."""
@@ -143,10 +144,7 @@ class _KernelSearch(Search[Schedule]):
         self.set_back()
         with recording() as self._launches[schedule]:
             variant(device=self.device, **self._arguments)
-        bits = [
-            digest([a.to_numpy()] if isinstance(a, PlainArray) else a.to_limbs())
-            for a in self._written
-        ]
+        bits = [digest(planes_of(array)) for array in self._written]
         self._right = self._right or bits
         return bits == self._right
 

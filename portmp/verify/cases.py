@@ -14,8 +14,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import portmp as mp
 from portmp import definition, formats, paths
 from portmp.backends.base import Device
@@ -25,6 +23,7 @@ from portmp.routines.reference import Host
 from portmp.routines.registry import ROUTINES
 from portmp.runtime import digests, planes
 from portmp.verify import composed
+from portmp.verify.outcome import planes_of
 
 REFERENCE = "reference"
 digest = digests.digest
@@ -43,9 +42,7 @@ def device_result(case: Case, device: Device) -> Host:
     call = attrgetter(case.call)(mp) if isinstance(case.call, str) else case.call
     options = {name: given(value) for name, value in case.options.items()}
     result = call(*(given(operand) for operand in case.operands), **options)
-    if isinstance(result, tuple):
-        result = result[0]
-    return result.to_limbs() if isinstance(result, mp.Array) else [np.asarray(result)]
+    return planes_of(result[0] if isinstance(result, tuple) else result)
 
 
 @cache

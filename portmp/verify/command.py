@@ -106,9 +106,7 @@ def _targets(wanted: str | None) -> list[tuple[Device | None, str]]:
         return [(None, "")]
     if wanted != "all":
         return [(discovery.get(wanted), "")]
-    # The host device is the reference once more.
-    others = [found for found in discovery.opened() if not found[0].by_reference]
-    return [(None, ""), *others]
+    return [(None, ""), *discovery.opened()]
 
 
 def _show(device: Device | None, outcomes: Sequence[Outcome], refusal: str) -> None:

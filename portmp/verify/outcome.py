@@ -1,8 +1,13 @@
-"""What became of a case on a device."""
+"""What became of a case on a device, and what is compared of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from portmp.arrays.array import Array
 
 
 @dataclass(frozen=True)
@@ -18,3 +23,8 @@ class Outcome:
     def ok(self) -> bool:
         """Whether the bits are the recorded ones."""
         return not self.error and self.digest == self.expected
+
+
+def planes_of(result: Any) -> list[np.ndarray[Any, Any]]:
+    """What a call gives, on the host: the limbs of values, plain numbers as they are."""
+    return result.to_limbs() if isinstance(result, Array) else [np.asarray(result)]

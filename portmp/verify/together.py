@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-import portmp
+from portmp import paths
 from portmp.progress import Progress
 from portmp.routines.case import Case
 from portmp.verify.cases import recorded
@@ -43,8 +43,7 @@ def _part(device: str, form: str, routine: str | None) -> tuple[dict[str, Any], 
     words = ["verify", "--device", device, "--format", form]
     words += ["--routine", routine] if routine else []
     # Of this portmp, whatever the current folder or another installation has.
-    places = [str(Path(portmp.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))}
+    environment = os.environ | {"PYTHONPATH": paths.python_path()}
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "report.json"
         ended = subprocess.run(
