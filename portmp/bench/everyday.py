@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,7 +32,7 @@ from portmp.bench.experiment import Case, Experiment, Family, Run
 from portmp.bench.measure import Budget
 from portmp.bench.options import Request
 from portmp.bench.tables import TEXT, Column, Row, Table, key, number
-from portmp.bench.values import Plane, Values
+from portmp.bench.values import Plane, values_of
 from portmp.errors import DeviceError, PortmpError, one_line
 from portmp.formats import Format
 from portmp.progress import Progress
@@ -160,9 +160,6 @@ CALLS = (
 )
 
 
-_values = cache(Values)
-
-
 def _operands(bench: Bench, texts: str, n: int, form: Format) -> dict[str, list[Plane]]:
     """Limb planes by the names that texts give them: vectors, a system, a number (s),
 
@@ -172,7 +169,7 @@ def _operands(bench: Bench, texts: str, n: int, form: Format) -> dict[str, list[
     shapes |= dict.fromkeys("mptuw", (n, n)) | dict.fromkeys("gz", (bench.many, n, n))
     used = re.findall(r"\b[a-z]\b", texts)
     shapes = dict.fromkeys("abk", (n,)) | {name: shapes[name] for name in used if name in shapes}
-    found = {name: _values(form).take(0, shape) for name, shape in shapes.items()}
+    found = {name: values_of(form).take(0, shape) for name, shape in shapes.items()}
     for i, each in enumerate(found.get("p", ())):
         np.fill_diagonal(each, 0 if i else n)  # only the lower triangle is read
     return found

@@ -24,16 +24,9 @@ from portmp.arrays.array import Array
 from portmp.backends.base import Queue
 from portmp.bench import measure
 from portmp.bench.experiment import Case as Measurement
-from portmp.bench.papers.hpcs2011.measured import (
-    PORTMP,
-    ROUTINE_NAMES,
-    SECONDS,
-    Bench,
-    Task,
-    values_of,
-)
+from portmp.bench.papers.hpcs2011.measured import PORTMP, ROUTINE_NAMES, Bench, Task
 from portmp.bench.tables import Row
-from portmp.bench.values import Values
+from portmp.bench.values import Values, pieces, values_of
 from portmp.formats import Format
 from portmp.routines.work import ALPHA
 from portmp.runtime import planes
@@ -55,12 +48,9 @@ class Memory:
         """Give the host's part the values from *start* on."""
         for plane, block in zip(self.host, values.block, strict=True):
             flat = plane.reshape(-1)
-            for begin in range(0, flat.size, block.size):
-                first = (start + begin) % block.size
-                end = min(begin + block.size - first, flat.size)
-                flat[begin:end] = block[first : first + end - begin]
-                rest = flat[end : begin + block.size]
-                rest[...] = block[: rest.size]
+            for first, some in pieces(block.size, start, flat.size):
+                part = block[some]
+                flat[first : first + part.size] = part
         return self
 
     def rows(self, some: slice) -> tuple[list[Plane], Array]:
@@ -217,7 +207,7 @@ def _measured(bench: Bench, task: Task, parts: int) -> list[Row]:
         transfer.overlapped()
         other = transfer.result()
     once = sum(transfer.in_order().values()) + transfer.overlapped()
-    runs = bench.runs or measure.runs_of(once, 2 * SECONDS[bench.kind])
+    runs = bench.runs or measure.runs_of(once, 2 * measure.BUDGET[bench.kind])
     turns = [(transfer.in_order(), transfer.overlapped()) for _ in range(runs)]
     return [_row(task, transfer, turns, one, other)]
 

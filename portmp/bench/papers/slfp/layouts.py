@@ -19,17 +19,11 @@ from portmp.arrays.array import Array
 from portmp.backends.base import Buffer, Device
 from portmp.bench import measure
 from portmp.bench.experiment import Case
-from portmp.bench.papers.slfp.measured import (
-    ONE_LIMB,
-    SECONDS,
-    Axpy,
-    Bench,
-    factors,
-    first_call,
-    values_of,
-)
+from portmp.bench.papers.slfp.measured import ONE_LIMB, SECONDS, Axpy, Bench, first_call
+from portmp.bench.peers import factors
 from portmp.bench.runner import Pool
 from portmp.bench.tables import Row
+from portmp.bench.values import pieces, values_of
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Index, Scratch, Value
 from portmp.formats import Format, encode
@@ -84,12 +78,8 @@ class Packed:
 
     def _fill(self, buffer: Buffer, block: Plane, start: int) -> None:
         """The pool's values from *start* on."""
-        done = 0
-        while done < self.n:
-            first = (start + done) % len(block)
-            part = block[first : first + self.n - done]
-            self.queue.write(buffer, part, done * self.form.itemsize)
-            done += len(part)
+        for first, some in pieces(len(block), start, self.n):
+            self.queue.write(buffer, block[some], first * self.form.itemsize)
 
     def axpy(self, factor: str) -> None:
         """y = factor x + y."""
