@@ -454,12 +454,13 @@ def alike(skipped: Rows) -> list[list[Row]]:
 
 
 def devices(
-    names: Sequence[str], allowed: Callable[[Device], bool] = lambda device: True
+    names: Sequence[str], progress: Progress, allowed: Callable[[Device], bool]
 ) -> list[tuple[Device, str]]:
     """The devices asked for, each with its refusal or nothing; only ``all`` may be refused.
 
     DeviceError for interpreters and the host's reference, unless they are *allowed*.
     """
+    progress.show("opening the device (the first time it is probed, which takes some seconds)")
     if ALL in names:
         return discovery.opened()
     chosen = [discovery.get(name) for name in names] or [discovery.get()]
@@ -475,17 +476,16 @@ def command(family: Family, args: Any) -> int:
     journal = journal_of(family.name, request)
     parts, used = family.compiled(request, progress), []
     if parts is None:
-        parts = []
-        progress.show("opening the device (the first time it is probed, which takes some seconds)")
-        for device, refusal in devices(
-            request.devices, lambda one: family.by_reference and one.by_reference
-        ):
-            parts.append(
-                unmeasured(device, refusal)
-                if refusal
-                else family.part(request, device, progress, journal)
-            )
-            used += [] if refusal else [device]
+        found = devices(
+            request.devices, progress, lambda one: family.by_reference and one.by_reference
+        )
+        parts = [
+            unmeasured(device, refusal)
+            if refusal
+            else family.part(request, device, progress, journal)
+            for device, refusal in found
+        ]
+        used = [device for device, refusal in found if not refusal]
     data = family.report(parts, start, family.others(request, used, progress))
     text = json.dumps(data, indent=1, allow_nan=False)
     if request.output:

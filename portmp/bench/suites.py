@@ -60,8 +60,7 @@ class Suite:
         request = options.read(args, ())
         progress = Progress(sys.stderr.isatty())
         journal = experiment.journal_of(self.name, request)
-        progress.show("opening the device (the first time it is probed, which takes some seconds)")
-        devices = experiment.devices(request.devices)
+        devices = experiment.devices(request.devices, progress, lambda device: True)
         members = [m for m in self.members if not m.asked or getattr(args, m.asked)]
         left = {
             device.name: request.seconds or self.seconds[device.properties.kind]

@@ -337,13 +337,9 @@ def _unexpected(found: Arrays, expected: Expected, allowed: Callable[[Fraction],
 
 
 def _near(x: Any, y: Any, allowed: Callable[[Fraction], Any]) -> bool:
-    if isinstance(x, float) or isinstance(y, float):  # not finite
-        return bool(x == y) or (_is_nan(x) and _is_nan(y))
+    if isinstance(x, float) or isinstance(y, float):  # not finite: NaN is NaN
+        return str(x) == str(y)
     return bool(x == y or abs(x - y) <= allowed(y))
-
-
-def _is_nan(x: Any) -> bool:
-    return isinstance(x, float) and math.isnan(x)
 
 
 def _short(number: Any) -> str:

@@ -23,12 +23,12 @@ from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.backends.base import Queue
 from portmp.bench import measure
+from portmp.bench.cases import ACCURATE
 from portmp.bench.experiment import Case as Measurement
 from portmp.bench.papers.hpcs2011.measured import PORTMP, ROUTINE_NAMES, Bench, Task
 from portmp.bench.tables import Row
 from portmp.bench.values import Values, pieces, values_of
 from portmp.formats import Format
-from portmp.routines.work import ALPHA
 from portmp.runtime import planes
 
 FORMATS = ("float64", "dd2011", "dd", "qd2011", "qd")
@@ -93,7 +93,7 @@ class Transfer:
         self.out = make(shape=case.routine.result(case.shape))
         self.whole = task.routine != "axpy"
         """Whether each piece needs all of the second operand."""
-        self._call = partial(_CALLS[task.routine])
+        self._call = partial(case.routine.call, blas)
         self.first = self._step(self.queue, slice(None))
         self.queues = [self.queue, *(bench.device.new_queue() for _ in range(QUEUES - 1))]
         count = self.out.device.shape[0]
@@ -112,7 +112,7 @@ class Transfer:
         left, out = there(self.left.rows(some)), there(self.out.rows(some))
         right = there(self.right.rows(every if self.whole else some))
         sent = [left] if self.whole else [left, right]
-        return Step(queue, sent, partial(self._call, left[1], right[1], out[1]), out)
+        return Step(queue, sent, partial(self._call, (left[1], right[1]), out[1], ACCURATE), out)
 
     def in_order(self) -> dict[str, float]:
         """Seconds of the copies and of the work, each waited for."""
@@ -158,21 +158,6 @@ class Transfer:
             TO: sum(p.nbytes for m in (self.left, self.right) for p in m.host),
             BACK: sum(p.nbytes for p in self.out.host),
         }
-
-
-def _axpy(x: Array, y: Array, out: Array) -> Array:
-    return blas.axpy(ALPHA, x, y, out=out)
-
-
-def _gemv(a: Array, x: Array, out: Array) -> Array:
-    return blas.gemv(a, x, out=out)
-
-
-def _gemm(a: Array, b: Array, out: Array) -> Array:
-    return blas.gemm(a, b, out=out)
-
-
-_CALLS = {"axpy": _axpy, "gemv": _gemv, "gemm": _gemm}
 
 
 def cases(bench: Bench) -> Iterator[Measurement]:

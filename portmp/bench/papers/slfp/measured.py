@@ -138,25 +138,29 @@ class Kind(ABC):
         return None
 
 
-class Axpy(Kind):
+class Vectors(Kind):
+    """Routines of two vectors: what is checked is a call on untouched operands."""
+
+    def case(self, form: Format, n: int) -> Case:
+        """What is checked."""
+        return Case(ROUTINES[self.name], form, ACCURATE, (n,))
+
+    def operations(self, n: int) -> int:
+        return 2 * n
+
+    def memory(self, form: Format, n: int) -> int:
+        return self.case(form, n).starts[-1] * form.itemsize
+
+
+class Axpy(Vectors):
     """y = a x + y, in place."""
 
     name = "axpy"
     sizes: ClassVar = {"gpu": (2**24, 2**28), "cpu": (2**24,)}
     truncates = True
 
-    def case(self, form: Format, n: int) -> Case:
-        """What is checked: a call on untouched operands."""
-        return Case(ROUTINES["axpy"], form, ACCURATE, (n,))
-
-    def operations(self, n: int) -> int:
-        return 2 * n
-
     def nbytes(self, form: Format, n: int) -> int:
         return 3 * n * form.itemsize
-
-    def memory(self, form: Format, n: int) -> int:
-        return self.case(form, n).starts[-1] * form.itemsize
 
     def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
         case = self.case(form, n)
@@ -274,25 +278,15 @@ def _vectors(form: Format) -> Format:
     return form.arithmetic
 
 
-class Dot(Kind):
+class Dot(Vectors):
     """The sum of x_i y_i, both stored short, as is the result."""
 
     name = "dot"
     families: ClassVar = ONE_LIMB
     sizes: ClassVar = {"gpu": (2**26,), "cpu": (2**24,)}
 
-    def case(self, form: Format, n: int) -> Case:
-        """Both vectors."""
-        return Case(ROUTINES["dot"], form, ACCURATE, (n,))
-
-    def operations(self, n: int) -> int:
-        return 2 * n
-
     def nbytes(self, form: Format, n: int) -> int:
         return 2 * n * form.itemsize
-
-    def memory(self, form: Format, n: int) -> int:
-        return self.case(form, n).starts[-1] * form.itemsize
 
     def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
         case = self.case(form, n)
