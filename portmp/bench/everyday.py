@@ -13,7 +13,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,10 +26,10 @@ from portmp import formats, paths
 from portmp.arrays.array import Array
 from portmp.arrays.viewed import Viewed
 from portmp.backends.base import Device
-from portmp.bench import measure, options, peers, plots
+from portmp.bench import measure, peers, plots
 from portmp.bench.experiment import Case, Experiment, Family, Run
 from portmp.bench.measure import Budget
-from portmp.bench.options import Request
+from portmp.bench.options import FULL, QUICK, Request
 from portmp.bench.tables import TEXT, Column, Row, Table, key, number
 from portmp.bench.values import Plane, values_of
 from portmp.errors import DeviceError, PortmpError, one_line
@@ -48,7 +47,6 @@ LONG = 0.2
 """Seconds that the runs of a peer may take; one that takes them at once is called once."""
 LATE = 10.0
 """Seconds that first calls may take."""
-FULL, QUICK = "full", "quick"
 SIZES = {
     FULL: {"n": 1000, "order": 64, "middle": 512, "gpu": 4096, "cpu": 1024, "small": 32},
     QUICK: {"n": 100, "order": 8, "middle": 24, "gpu": 256, "cpu": 48, "small": 4},
@@ -245,10 +243,7 @@ def _beside(bench: Bench, call: Call, n: int, form: Format) -> Row:
             text = call.text.format(n=n).replace(*(" @ ", " * ") if own else ("", ""))
             exec(BEFORE, names)
             work = made(text, names)
-            begun = time.perf_counter()
-            work()
-            engine.wait()
-            found[peer.name] = [time.perf_counter() - begun] * 2
+            found[peer.name] = [measure.once(work, engine.wait)] * 2
             if found[peer.name][0] < LONG:
                 times = measure.issued({peer.name: work}, engine.wait, bench.runs, LONG)
                 found[peer.name] = [each.timing(peer.name).median for each in times]
@@ -428,10 +423,6 @@ class Everyday(Family):
             drawings=drawings,
         ),
     )
-
-    def check(self, request: Request) -> None:
-        if request.args.sizes is not None:
-            options.choice(request.args.sizes, "sizes", list(SIZES))
 
     def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
         run = super().begin(request, device, budget, progress)

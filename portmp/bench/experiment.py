@@ -119,8 +119,9 @@ class Experiment:
                 rows += self._measured(run, case)
         except OutOfMemory as error:
             run.skip(self.name, "the rest" if rows else "all", str(error))
+        beside, run.beside = run.beside, {}
         more = self.found(run, rows) if self.found else {}
-        return {**more, "rows": rows}
+        return {**beside, **more, "rows": rows}
 
     def _measured(self, run: Run, case: Case) -> Rows:
         """The rows of a case, or none where it is skipped."""

@@ -127,6 +127,14 @@ def timed(device: Device, work: Callable[[], object], runs: int = 0) -> Timing:
     return by_turns(device, {"": work}, runs, BUDGET[device.properties.kind]).timing("")
 
 
+def once(work: Callable[[], object], wait: Callable[[], object]) -> float:
+    """Wall time of one call, until *wait* returns."""
+    start = time.perf_counter()
+    work()
+    wait()
+    return time.perf_counter() - start
+
+
 def timed_by_wall(
     work: Callable[[], object], wait: Callable[[], object], runs: int = 0, budget: float = 1.0
 ) -> Timing:

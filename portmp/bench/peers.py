@@ -19,7 +19,6 @@ import importlib.metadata
 import importlib.util
 import itertools
 import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -342,10 +341,7 @@ def _measured(engine: Engine, values: Values, which: Work, cap: int, runs: int) 
         call = _call(engine, case, values)
         result = call()
         engine.wait()
-        start = time.perf_counter()
-        call()
-        engine.wait()
-        once = time.perf_counter() - start
+        once = measure.once(call, engine.wait)
         larger = sized(2 * max(case.shape))
         if larger == case or once * larger.operations / case.operations > SECONDS:
             break

@@ -14,19 +14,17 @@ import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from portmp import discovery
-from portmp.arrays.array import Array
-from portmp.arrays.plain import PlainArray
-from portmp.backends.base import Device, Launch, Queue, recording
+from portmp.arrays.viewed import Viewed
+from portmp.backends.base import Device, Launch, recording
 from portmp.errors import ArgumentError, DeviceError, one_line, suggestion
 from portmp.kernels import tuned
 from portmp.kernels.extent import block_of
-from portmp.kernels.signature import Signature
-from portmp.kernels.tuned import Declared, Schedule
+from portmp.kernels.tuned import KernelLike, Schedule
 from portmp.progress import lasting
 from portmp.runtime.digests import digest
 from portmp.schedules import database
@@ -39,25 +37,6 @@ MOST_RUNS = 100
 """Runs of a reading where arrays are set back before each."""
 MOST = 10_000
 """Combinations that a space may have."""
-
-
-class Tunable(Protocol):
-    """What is needed of a kernel."""
-
-    signature: Signature
-    declared: Declared
-    block: Any
-
-    module: Any
-
-    @property
-    def name(self) -> str: ...
-
-    def varied(self, schedule: Schedule) -> Any: ...
-
-    def arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]: ...
-
-    def new_arrays(self, arguments: Mapping[str, Any], queue: Queue) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -113,7 +92,7 @@ class _KernelSearch(Search[Schedule]):
     """
 
     def __init__(
-        self, kernel: Tunable, device: Device, arguments: Mapping[str, Any], declared: Schedule
+        self, kernel: KernelLike, device: Device, arguments: Mapping[str, Any], declared: Schedule
     ) -> None:
         super().__init__(device, declared, "the first one's")
         self._kernel, self._arguments = kernel, arguments
@@ -165,7 +144,7 @@ class _KernelSearch(Search[Schedule]):
 
 
 def tune(
-    kernel: Tunable,
+    kernel: KernelLike,
     space: Mapping[str, Sequence[Any]],
     given: Sequence[Any],
     named: Mapping[str, Any],
@@ -206,7 +185,7 @@ def tune(
     return Tuning(kernel.name, device.name, tried, best.schedule, best.gain, str(target))
 
 
-def _entry(kernel: Tunable, device: Device, best: Winner[Schedule]) -> dict[str, Any]:
+def _entry(kernel: KernelLike, device: Device, best: Winner[Schedule]) -> dict[str, Any]:
     """What the database keeps."""
     text = kernel.module.write(device.platform, device.traits).source.text
     purpose = tuned.purpose(kernel.name, kernel.module.name, kernel.declared, text, device)
@@ -218,7 +197,7 @@ def _entry(kernel: Tunable, device: Device, best: Winner[Schedule]) -> dict[str,
 
 def _device(name: str, arguments: Mapping[str, Any], asked: str | Device | None) -> Device:
     """The device of the arrays, or the one that is asked for: hardware, which can be timed."""
-    arrays = [a for a in arguments.values() if isinstance(a, (Array, PlainArray))]
+    arrays = [a for a in arguments.values() if isinstance(a, Viewed)]
     device = arrays[0].device if arrays else discovery.get(asked)
     if any(one.queue is not device.queue for one in arrays):
         raise DeviceError(
@@ -232,7 +211,7 @@ def _device(name: str, arguments: Mapping[str, Any], asked: str | Device | None)
 
 
 def _schedules(
-    kernel: Tunable, space: Mapping[str, Sequence[Any]], declared: Schedule
+    kernel: KernelLike, space: Mapping[str, Sequence[Any]], declared: Schedule
 ) -> Iterator[Schedule]:
     """All combinations of a space."""
     where = f"{kernel.name}: tune"

@@ -21,5 +21,4 @@ def digest(planes: Sequence[np.ndarray[Any, Any]]) -> str:
 
 def bits_of(plane: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """What is compared of a plane: its bits, all NaN one; numbers other than floats themselves."""
-    whole = np.ascontiguousarray(plane)
-    return convert.canonical_nan_bits(whole) if whole.dtype.kind == "f" else whole
+    return convert.canonical_nan_bits(plane) if plane.dtype.kind == "f" else plane

@@ -275,10 +275,9 @@ def chosen(args: Any) -> list[Task]:
     names = args.format.split(",") if args.format else formats.STANDARD
     forms = [formats.get(name.strip()) for name in names]
     accuracies = ["accurate", "fast"] if args.accuracy == "both" else [args.accuracy]
-    for form in forms:
-        for accuracy in accuracies:
-            if args.accuracy != "both":
-                form.accumulator(accuracy)
+    if args.accuracy != "both":
+        for form in forms:
+            form.accumulator(args.accuracy)
     found = []
     for name in [args.routine] if args.routine else space.NAMES:
         routine, shapes = space.NAMES[name]

@@ -70,11 +70,7 @@ def report(device: Device | None, outcomes: Sequence[Outcome]) -> dict[str, Any]
         "device": facts,
         "passed": sum(o.ok for o in outcomes),
         "total": len(outcomes),
-        "failures": [
-            {"key": o.key, "digest": o.digest, "expected": o.expected, "error": o.error}
-            for o in outcomes
-            if not o.ok
-        ],
+        "failures": [vars(o) for o in outcomes if not o.ok],
         "digests": {o.key: o.digest for o in outcomes},
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,14 @@ class Outcome:
     def ok(self) -> bool:
         """Whether the bits are the recorded ones."""
         return not self.error and self.digest == self.expected
+
+
+def read(report: Mapping[str, Any]) -> list[Outcome]:
+    """The outcomes that a report of ``portmp verify`` tells."""
+    failed = {one["key"]: Outcome(**one) for one in report["failures"]}
+    return [
+        failed.get(key) or Outcome(key, digest, digest) for key, digest in report["digests"].items()
+    ]
 
 
 def planes_of(result: Any) -> list[np.ndarray[Any, Any]]:

@@ -16,7 +16,7 @@ from portmp import paths
 from portmp.progress import Progress
 from portmp.routines.case import Case
 from portmp.verify.cases import recorded
-from portmp.verify.outcome import Outcome
+from portmp.verify.outcome import Outcome, read
 
 MAIN = "import sys; from portmp.cli import main; sys.exit(main(sys.argv[1:]))"
 
@@ -62,14 +62,8 @@ def _part(device: str, form: str, routine: str | None) -> tuple[dict[str, Any], 
 
 
 def _outcomes(keys: Iterable[str], report: dict[str, Any], error: str) -> list[Outcome]:
-    errors = {one["key"]: one["error"] for one in report.get("failures", ())}
-    digests = report.get("digests", {})
+    known = {one.key: one for one in read(report)} if report else {}
     return [
-        Outcome(
-            key,
-            digests.get(key, ""),
-            recorded().get(key, ""),
-            error or errors.get(key, "") or ("" if key in digests else "no result"),
-        )
+        known.get(key) or Outcome(key, "", recorded().get(key, ""), error or "no result")
         for key in keys
     ]

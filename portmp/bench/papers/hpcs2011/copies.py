@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -27,14 +26,13 @@ from portmp.bench.cases import ACCURATE
 from portmp.bench.experiment import Case as Measurement
 from portmp.bench.papers.hpcs2011.measured import PORTMP, ROUTINE_NAMES, Bench, Task
 from portmp.bench.tables import Row
-from portmp.bench.values import Values, pieces, values_of
+from portmp.bench.values import Plane, Values, pieces, values_of
 from portmp.formats import Format
 from portmp.runtime import planes
 
 FORMATS = ("float64", "dd2011", "dd", "qd2011", "qd")
 QUEUES, PIECES = 3, 8
 TO, WORK, BACK = "to the device", "work", "from the device"
-Plane = np.ndarray[Any, Any]
 
 
 class Memory:
@@ -116,13 +114,8 @@ class Transfer:
 
     def in_order(self) -> dict[str, float]:
         """Seconds of the copies and of the work, each waited for."""
-        step, seconds = self.first, {}
-        for name, act in ((TO, self._send_all), (WORK, step.call), (BACK, step.fetch)):
-            start = time.perf_counter()
-            act()
-            self.queue.synchronize()
-            seconds[name] = time.perf_counter() - start
-        return seconds
+        parts = ((TO, self._send_all), (WORK, self.first.call), (BACK, self.first.fetch))
+        return {name: measure.once(act, self.queue.synchronize) for name, act in parts}
 
     def _send_all(self) -> None:
         if self.whole:

@@ -7,7 +7,7 @@ from functools import partial
 
 from portmp import discovery
 from portmp.backends.base import Device
-from portmp.bench import options, peers, plots
+from portmp.bench import peers, plots
 from portmp.bench.experiment import RATE, Experiment, Run, paper_of, relative
 from portmp.bench.experiment import Case as Measurement
 from portmp.bench.measure import Budget
@@ -157,23 +157,19 @@ def _beside(bench: Bench) -> Iterator[Measurement]:
         vendor=vendor,
         no_vendor=problem,
     )
-    bench.beside = {"processor": processor.properties.name, "units": _units(processor)}
+    facts = processor.properties
+    bench.beside = {"processor": facts.name, "units": facts.compute_units}
     yield from measurements(other, "cpu", _BESIDE)
-
-
-def _units(device: Device) -> int:
-    return device.properties.compute_units
 
 
 def _faster(bench: Bench, rows: list[Row]) -> Row:
     """How many times as fast the GPU is: in ``over_cpu`` of each row."""
-    beside, bench.beside = bench.beside, {}
     for row in rows:
         row["over_cpu"] = None
         gpu = bench.rates_of.get((row["routine"], row["format"], row["way"]))
         if gpu:
             row["over_cpu"] = gpu / row["operations_per_second"]
-    return beside
+    return {}
 
 
 def _cpu(found: Row) -> Iterator[Table | str]:
@@ -251,10 +247,6 @@ class Hpcs2011(FamilyBesideVendor):
         ),
         Experiment("cpu", _beside, (*_KEYS, RATE), share=3, tables=_cpu, found=_faster),
     )
-
-    def check(self, request: Request) -> None:
-        if request.args.sizes is not None:
-            options.choice(request.args.sizes, "sizes", list(SIZES))
 
     def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
         run = super().begin(request, device, budget, progress)

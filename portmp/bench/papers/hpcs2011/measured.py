@@ -7,7 +7,6 @@ A *way* is whose kernels run: the ``paper``'s (one thread a result, its blocks; 
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -21,6 +20,7 @@ from portmp.bench.exact import Errors
 from portmp.bench.experiment import Case as Measurement
 from portmp.bench.experiment import paper_of
 from portmp.bench.measure import Timing
+from portmp.bench.options import FULL, QUICK
 from portmp.bench.peers import LIBRARY, BesideVendor, transposed
 from portmp.bench.roofline import Ceilings
 from portmp.bench.runner import Pool
@@ -49,7 +49,6 @@ ARITHMETIC = {
     "qd": (PORTMP,),
 }
 """Formats, the paper's arithmetic by its year, and whose kernels run them."""
-FULL, QUICK = "full", "quick"
 SIZES: Mapping[str, Mapping[str, int]] = {
     FULL: paper_of("hpcs2011")["sizes"],
     QUICK: {"axpy": 1024000, "gemv": 2048, "gemm": 512},
@@ -142,14 +141,10 @@ class Bench(BesideVendor):
         n = min(task.n, LEAST[task.routine])
         while True:
             small = replace(task, n=n)
-            call = called(self, small)[0]
+            call, wait = called(self, small)[0], self.device.queue.synchronize
             with self.budget.beside():  # the first call compiles
-                call()
-                self.device.queue.synchronize()
-            start = time.perf_counter()
-            call()
-            self.device.queue.synchronize()
-            seconds = time.perf_counter() - start
+                measure.once(call, wait)
+            seconds = measure.once(call, wait)
             if seconds > LONG_ENOUGH or n == task.n:
                 return small.operations / seconds
             n = min(task.n, GROWTH[task.routine] * n)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from portmp.bench.papers.slfp.measured import ONE_LIMB, SECONDS, Axpy, Bench, fi
 from portmp.bench.peers import factors
 from portmp.bench.runner import Pool
 from portmp.bench.tables import Row
-from portmp.bench.values import pieces, values_of
+from portmp.bench.values import Plane, pieces, values_of
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Index, Scratch, Value
 from portmp.formats import Format, encode
@@ -32,7 +31,6 @@ from portmp.routines.work import ALIGNMENT, ALPHA
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate_numbers
 
-Plane = np.ndarray[Any, Any]
 SIZES = {"gpu": 2**26, "cpu": 2**24}
 THREADS = 256
 COMPARED = 2**20
