@@ -668,8 +668,8 @@ FAULTS = (
     Fault(
         "kernels of users: a candidate sees the results of the one before",
         "portmp/kernels/tuning.py",
-        "            self._arrays.prepare()\n",
-        "            self._arrays.set_back()\n",
+        "        self.clear()\n",
+        "",
         "test_kernel_tools.py",
         "other_bits",
     ),

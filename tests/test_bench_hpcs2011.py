@@ -16,13 +16,15 @@ from portmp import cli, formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
-from portmp.bench import experiment, reports
+from portmp.bench import experiment, peers, reports
 from portmp.bench.experiment import paper_of
 from portmp.bench.measure import Budget
 from portmp.bench.papers.hpcs2011 import copies, experiments, measured
-from portmp.bench.papers.hpcs2011.measured import LIBRARY, PAPER, PORTMP, Bench, Task
+from portmp.bench.papers.hpcs2011.measured import PAPER, PORTMP, Bench, Task
+from portmp.bench.peers import LIBRARY
 from portmp.bench.roofline import Ceilings
 from portmp.bench.runner import Pool
+from portmp.bench.values import values_of
 from portmp.discovery import finding
 from portmp.errors import DeviceError
 from portmp.progress import Progress
@@ -44,7 +46,7 @@ def bench(device: Device, seconds: float = 1e6) -> Bench:
 def operands(task: Task, device: Device) -> tuple[Array, Array, Array]:
     """A case's inputs and room for its result."""
     case = task.case
-    pool = Pool(measured.values_of(task.form), case.starts[-1], device)
+    pool = Pool(values_of(task.form), case.starts[-1], device)
     shape = case.routine.result(case.shape)
     a, b = pool.inputs(case)
     return a, b, Array(planes.allocate(task.form, shape, device.queue))
@@ -110,7 +112,7 @@ def test_results_are_checked(routine: str, device: Device) -> None:
 def test_a_library(device: Device) -> None:
     """AXPY in place and A B^T, on operands that the call keeps."""
     run = bench(device)
-    run.vendor, problem = experiments.peers.find(device)
+    run.vendor, problem = peers.find(device)
     if run.vendor is None:
         pytest.skip(problem)
     for routine in ("axpy", "gemm"):
@@ -126,7 +128,7 @@ def test_pieces_have_the_same_bits(routine: str, form: str, device: Device) -> N
     """Overlapped and one after the other; and all of the operands go there."""
     task = Task(routine, formats.get(form), PORTMP, SMALL[routine])
     transfer = copies.Transfer(bench(device), task)
-    values = measured.values_of(task.form)
+    values = values_of(task.form)
     for memory, start, shape in zip(
         (transfer.left, transfer.right), task.case.starts, task.case.operands, strict=False
     ):

@@ -25,8 +25,9 @@ from portmp.bench import exact, experiment, measure, peers, reports
 from portmp.bench.measure import Budget
 from portmp.bench.papers.slfp import accuracy, layouts
 from portmp.bench.papers.slfp import experiments as slfp
-from portmp.bench.papers.slfp.measured import KINDS, Axpy, Bench, values_of
+from portmp.bench.papers.slfp.measured import KINDS, Axpy, Bench
 from portmp.bench.runner import Pool
+from portmp.bench.values import values_of
 from portmp.errors import BackendUnavailable
 from portmp.nbody import memory
 from portmp.progress import Progress

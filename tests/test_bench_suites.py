@@ -296,6 +296,7 @@ def test_schedules(device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     [
         (["all", "--seconds", "-1"], "--seconds: -1.0 given"),
         (["papers", "--runs", "0"], "--runs: 0 given"),
+        (["papers", "--sizes", "huge"], "--sizes: 'huge' given; allowed are full, quick"),
         (["all", "--device", "none:7"], "no device called 'none:7'"),
         (["papers", "-o", "no/such/r.json"], "the folder .* does not exist"),
     ],

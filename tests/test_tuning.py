@@ -351,7 +351,7 @@ def test_search(
         trials.append(schedule)
         return 1.0 / schedule.threads if schedule.threads < 128 else 1.0
 
-    monkeypatch.setattr(search, "reading", lambda device, problem, schedule, *rest: slow(schedule))
+    monkeypatch.setattr(search.TaskSearch, "reading", lambda self, schedule, *rest: slow(schedule))
     task = Task("elementwise", formats.get("float32"), "accurate", "flat")
     start = tuning.find(task, device)
     words = ["tune", "axpy", "--format", "float32", "--device", device.name, "--workers", "1"]

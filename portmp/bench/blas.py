@@ -184,7 +184,8 @@ _ENERGY_LEGEND = (
 )
 
 
-def _series(row: Row) -> str:
+def series_name(row: Row) -> str:
+    """A format, and that its sums are fast."""
     return f"{row['format']}{' fast' if row['accuracy'] == 'fast' else ''}"
 
 
@@ -196,13 +197,13 @@ def drawings(found: Row) -> Iterator[plots.Draw]:
     rows, hues = found["rows"], plots.hues()
     forms = list(dict.fromkeys(r["format"] for r in rows))
     colours = {
-        _series(r): hues((2 * forms.index(r["format"]) + (r["accuracy"] == "fast")) % 20)
+        series_name(r): hues((2 * forms.index(r["format"]) + (r["accuracy"] == "fast")) % 20)
         for r in rows
     }
-    shares: dict[str, dict[str, float]] = {_series(r): {} for r in rows}
+    shares: dict[str, dict[str, float]] = {series_name(r): {} for r in rows}
     largest: dict[tuple[str, str], int] = {}
     for row in rows:
-        name = _series(row), row["routine"]
+        name = series_name(row), row["routine"]
         if row["operations"] > largest.get(name, 0):
             largest[name] = row["operations"]
             shares[name[0]][name[1]] = 100 * row["share"]
@@ -214,7 +215,7 @@ def drawings(found: Row) -> Iterator[plots.Draw]:
     for r in sorted(rows, key=lambda r: r["operations"]):
         if r["routine"] == which:
             point = r["operations"], r["operations_per_second"]
-            points.setdefault(_series(r), []).append(point)
+            points.setdefault(series_name(r), []).append(point)
     yield partial(
         plots.lines,
         series=points,

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from portmp import formats
 from portmp.bench.tables import shape_text
+from portmp.bench.values import Values
 from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
 from portmp.formats.inputs import Stream
 from portmp.routines import registry
-from portmp.routines.work import Shape, Work
+from portmp.routines.work import Entry, Shape, Work
 
 SAMPLES = {True: 16, False: 64}
 """How many entries are checked of sums of products, and of elementwise results."""
@@ -87,6 +88,10 @@ class Case:
             return list(range(count))
         drawn = Stream(f"samples {self}").below(most - 2, count)
         return [0, count - 1, *map(int, drawn)]
+
+    def entry(self, values: Values, place: int) -> Entry:
+        """What an entry of the result should be."""
+        return self.routine.entry(values, self.starts, self.shape, place)
 
     def __str__(self) -> str:
         accuracy = f" {self.accuracy}" if self.routine.sums else ""

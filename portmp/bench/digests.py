@@ -13,6 +13,7 @@ from portmp.formats import Format
 from portmp.routines.case import Case as Result
 from portmp.verify import command
 from portmp.verify.cases import cases as results
+from portmp.verify.outcome import Outcome
 
 FIRST = ("dd", "ds", "float64", "qd", "float32", "ts", "td", "qs", "d+s")
 """Formats that come first where time is short."""
@@ -64,20 +65,23 @@ def _case(bench: Bench, form: Format, routine: str, group: Sequence[Result]) -> 
         start = time.monotonic()
         found = command.run(bench.device, group)
         bench.took.append(time.monotonic() - start)
-        passed = sum(o.ok for o in found)
-        return [
-            {
-                "format": form.name,
-                "routine": routine,
-                "cases": len(found),
-                "passed": passed,
-                "same_bits": passed == len(found),
-                "digests": {o.key: o.digest for o in found},
-                "errors": {o.key: o.error for o in found if o.error},
-            }
-        ]
+        return [row_of(form.name, routine, found)]
 
     return Case(f"{routine} {form.name}", measure, bench.expected())
+
+
+def row_of(form: str, routine: str, found: Sequence[Outcome]) -> Row:
+    """The row of a routine in a format."""
+    passed = sum(o.ok for o in found)
+    return {
+        "format": form,
+        "routine": routine,
+        "cases": len(found),
+        "passed": passed,
+        "same_bits": passed == len(found),
+        "digests": {o.key: o.digest for o in found},
+        "errors": {o.key: o.error for o in found if o.error},
+    }
 
 
 def _agreeing(row: Row) -> str:

@@ -13,7 +13,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -286,15 +286,6 @@ class Observer:
             return {}
         found = self.observe(work, operations, seconds)
         return {"energy": found.as_dict() if found else None}
-
-    def parts(
-        self, works: Mapping[str, Work], operations: float, seconds: Mapping[str, float]
-    ) -> dict[str, Any]:
-        """The same for several ways to one result: ``energy`` by their names."""
-        if self.device is None:
-            return {}
-        found = {n: self.part(w, operations, seconds.get(n, 0.0)) for n, w in works.items()}
-        return {"energy": {name: part["energy"] for name, part in found.items()}}
 
     def facts(self) -> dict[str, Any]:
         """What a report says of its device: what is read, idle power, and what went wrong."""

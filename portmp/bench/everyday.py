@@ -13,10 +13,9 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,19 +24,20 @@ import numpy as np
 import portmp as mp
 from portmp import formats, paths
 from portmp.arrays.array import Array
-from portmp.arrays.plain import PlainArray
+from portmp.arrays.viewed import Viewed
 from portmp.backends.base import Device
-from portmp.bench import measure, options, peers, plots
+from portmp.bench import measure, peers, plots
 from portmp.bench.experiment import Case, Experiment, Family, Run
 from portmp.bench.measure import Budget
-from portmp.bench.options import Request
+from portmp.bench.options import FULL, QUICK, Request
 from portmp.bench.tables import TEXT, Column, Row, Table, key, number
-from portmp.bench.values import Plane, Values
+from portmp.bench.values import Plane, values_of
 from portmp.errors import DeviceError, PortmpError, one_line
 from portmp.formats import Format
 from portmp.progress import Progress
 from portmp.runtime import planes
 from portmp.runtime.digests import digest
+from portmp.verify.outcome import planes_of
 
 SECONDS = 0.8
 """What the runs of a call and of its other ways may take; each is run once in any case."""
@@ -47,7 +47,6 @@ LONG = 0.2
 """Seconds that the runs of a peer may take; one that takes them at once is called once."""
 LATE = 10.0
 """Seconds that first calls may take."""
-FULL, QUICK = "full", "quick"
 SIZES = {
     FULL: {"n": 1000, "order": 64, "middle": 512, "gpu": 4096, "cpu": 1024, "small": 32},
     QUICK: {"n": 100, "order": 8, "middle": 24, "gpu": 256, "cpu": 48, "small": 4},
@@ -159,9 +158,6 @@ CALLS = (
 )
 
 
-_values = cache(Values)
-
-
 def _operands(bench: Bench, texts: str, n: int, form: Format) -> dict[str, list[Plane]]:
     """Limb planes by the names that texts give them: vectors, a system, a number (s),
 
@@ -171,7 +167,7 @@ def _operands(bench: Bench, texts: str, n: int, form: Format) -> dict[str, list[
     shapes |= dict.fromkeys("mptuw", (n, n)) | dict.fromkeys("gz", (bench.many, n, n))
     used = re.findall(r"\b[a-z]\b", texts)
     shapes = dict.fromkeys("abk", (n,)) | {name: shapes[name] for name in used if name in shapes}
-    found = {name: _values(form).take(0, shape) for name, shape in shapes.items()}
+    found = {name: values_of(form).take(0, shape) for name, shape in shapes.items()}
     for i, each in enumerate(found.get("p", ())):
         np.fill_diagonal(each, 0 if i else n)  # only the lower triangle is read
     return found
@@ -190,9 +186,7 @@ def bits(result: Any) -> Any:
     """What results of the same bits share."""
     if isinstance(result, tuple):
         return tuple(map(bits, result))
-    if isinstance(result, PlainArray):
-        return digest([result.to_numpy()])
-    return digest(result.to_limbs()) if isinstance(result, Array) else str(result)
+    return digest(planes_of(result)) if isinstance(result, Viewed) else str(result)
 
 
 # --- peers --------------------------------------------------------------------------------------
@@ -249,10 +243,7 @@ def _beside(bench: Bench, call: Call, n: int, form: Format) -> Row:
             text = call.text.format(n=n).replace(*(" @ ", " * ") if own else ("", ""))
             exec(BEFORE, names)
             work = made(text, names)
-            begun = time.perf_counter()
-            work()
-            engine.wait()
-            found[peer.name] = [time.perf_counter() - begun] * 2
+            found[peer.name] = [measure.once(work, engine.wait)] * 2
             if found[peer.name][0] < LONG:
                 times = measure.issued({peer.name: work}, engine.wait, bench.runs, LONG)
                 found[peer.name] = [each.timing(peer.name).median for each in times]
@@ -432,10 +423,6 @@ class Everyday(Family):
             drawings=drawings,
         ),
     )
-
-    def check(self, request: Request) -> None:
-        if request.args.sizes is not None:
-            options.choice(request.args.sizes, "sizes", list(SIZES))
 
     def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
         run = super().begin(request, device, budget, progress)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -82,3 +82,13 @@ def of_format(found: Iterable[Fraction | None], entries: Sequence[Entry], form: 
     """The largest errors of results in a format."""
     parent = power_of_two(-form.arithmetic.bits) if form.coded else None
     return errors(found, entries, power_of_two(-form.bits), parent)
+
+
+def sampled(
+    places: Sequence[int],
+    limbs: Callable[[int], Sequence[float]],
+    entry: Callable[[int], Entry],
+    form: Format,
+) -> Errors:
+    """The largest errors at some places of a result, by its *limbs* and what they should be."""
+    return of_format([fraction(limbs(i)) for i in places], [entry(i) for i in places], form)

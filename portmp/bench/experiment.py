@@ -119,8 +119,9 @@ class Experiment:
                 rows += self._measured(run, case)
         except OutOfMemory as error:
             run.skip(self.name, "the rest" if rows else "all", str(error))
+        beside, run.beside = run.beside, {}
         more = self.found(run, rows) if self.found else {}
-        return {**more, "rows": rows}
+        return {**beside, **more, "rows": rows}
 
     def _measured(self, run: Run, case: Case) -> Rows:
         """The rows of a case, or none where it is skipped."""
@@ -453,13 +454,18 @@ def alike(skipped: Rows) -> list[list[Row]]:
 # --- the runner -------------------------------------------------------------------------------
 
 
-def _devices(names: Sequence[str], by_reference: bool) -> list[tuple[Device, str]]:
-    """The devices asked for, each with its refusal or nothing; only ``all`` may be refused."""
+def devices(
+    names: Sequence[str], progress: Progress, allowed: Callable[[Device], bool]
+) -> list[tuple[Device, str]]:
+    """The devices asked for, each with its refusal or nothing; only ``all`` may be refused.
+
+    DeviceError for interpreters and the host's reference, unless they are *allowed*.
+    """
+    progress.show("opening the device (the first time it is probed, which takes some seconds)")
     if ALL in names:
-        return [found for found in discovery.opened() if not found[0].by_reference]
+        return discovery.opened()
     chosen = [discovery.get(name) for name in names] or [discovery.get()]
-    checked = [d if d.by_reference and by_reference else discovery.hardware(d) for d in chosen]
-    return [(device, "") for device in dict.fromkeys(checked)]
+    return [(d if allowed(d) else discovery.hardware(d), "") for d in dict.fromkeys(chosen)]
 
 
 def command(family: Family, args: Any) -> int:
@@ -471,15 +477,16 @@ def command(family: Family, args: Any) -> int:
     journal = journal_of(family.name, request)
     parts, used = family.compiled(request, progress), []
     if parts is None:
-        parts = []
-        progress.show("opening the device (the first time it is probed, which takes some seconds)")
-        for device, refusal in _devices(request.devices, family.by_reference):
-            parts.append(
-                refused(device, refusal)
-                if refusal
-                else family.part(request, device, progress, journal)
-            )
-            used += [] if refusal else [device]
+        found = devices(
+            request.devices, progress, lambda one: family.by_reference and one.by_reference
+        )
+        parts = [
+            unmeasured(device, refusal)
+            if refusal
+            else family.part(request, device, progress, journal)
+            for device, refusal in found
+        ]
+        used = [device for device, refusal in found if not refusal]
     data = family.report(parts, start, family.others(request, used, progress))
     text = json.dumps(data, indent=1, allow_nan=False)
     if request.output:
@@ -538,7 +545,7 @@ def about(device: Device) -> Row:
     }
 
 
-def refused(device: Device, refusal: str) -> Row:
+def unmeasured(device: Device, refusal: str | None) -> Row:
     """The part of a device that is not used."""
     return {**about(device), "refusal": refusal, "experiments": {}, "skipped": [], "seconds": 0.0}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 import sys
@@ -119,34 +118,21 @@ def runs_of(run: float, budget: float) -> int:
 
 
 def timed(device: Device, work: Callable[[], object], runs: int = 0) -> Timing:
-    """Device time of a call of *work*, which launches on the device's queue.
+    """Device time of a call of *work*, which launches on the device's queue; the first compiles.
 
-    The first call compiles, the second and the warm-up are timed to plan the rest; *runs*
-    of 0 chooses their number. All runs are in the queue before the first is waited for, so
-    that the clock is read while the device works.
+    *runs* of 0 chooses their number.
     """
-    queue = device.queue
     work()
-    queue.synchronize()
+    device.queue.synchronize()
+    return by_turns(device, {"": work}, runs, BUDGET[device.properties.kind]).timing("")
 
-    def repeat(calls: int) -> float:
-        start = queue.record()
-        for _ in range(calls):
-            work()
-        return queue.record().seconds_since(start)
 
-    warm = calls_of(repeat(1), WARM_UP)
-    once = repeat(warm) / warm
-    calls = calls_of(once)
-    count = runs or runs_of(calls * once, BUDGET[device.properties.kind])
-    marks = [queue.record()]
-    for _ in range(count):
-        for _ in range(calls):
-            work()
-        marks.append(queue.record())
-    clock = device.current_clock_mhz()
-    times = [after.seconds_since(before) for before, after in itertools.pairwise(marks)]
-    return summary(times, calls, clock)
+def once(work: Callable[[], object], wait: Callable[[], object]) -> float:
+    """Wall time of one call, until *wait* returns."""
+    start = time.perf_counter()
+    work()
+    wait()
+    return time.perf_counter() - start
 
 
 def timed_by_wall(
@@ -172,12 +158,13 @@ class Rounds:
 
     def __init__(self, names: Iterable[str], calls: dict[str, int]) -> None:
         self.calls = calls
+        self.clock_mhz: float | None = None
         self.seconds: dict[str, list[float]] = {name: [] for name in names}
 
     def timing(self, name: str) -> Timing:
         """The time of a call of one of them."""
         calls = self.calls[name]
-        return summary([calls * t for t in self.seconds[name]], calls)
+        return summary([calls * t for t in self.seconds[name]], calls, self.clock_mhz)
 
     def faster(self, name: str, base: str) -> float:
         """How many times as fast as *base* one of them is: the median over the rounds."""
@@ -194,6 +181,8 @@ def by_turns(
 ) -> Rounds:
     """Times of *works*, which were called before, in rounds of one run each.
 
+    All runs are in the queue before the first is waited for, so that the clock is read while the
+    device works.
     *runs* of 0: as many as *seconds* allow, a few at least. Those *on_host* come after the others,
     and are timed by the wall's clock: the threads of libraries wait for more work with the
     processor busy, which others would suffer from.
@@ -224,6 +213,7 @@ def by_turns(
         found.calls |= {name: calls_of(t) for name, t in once.items()}
         count = count or runs_of(sum(found.calls[n] * t for n, t in once.items()), seconds)
         marks = [{name: run(name, found.calls[name]) for name in names} for _ in range(count)]
+        found.clock_mhz = found.clock_mhz or device.current_clock_mhz()
         queue.synchronize()
         for turn in marks:
             for name, taken in turn.items():

@@ -17,6 +17,8 @@ from portmp.files import pictures, target
 from portmp.formats import Format
 
 ALL = "all"
+FULL, QUICK = "full", "quick"
+"""What --sizes may be."""
 _SIZE = re.compile(r"([0-9]+)(?:\^([0-9]+))?")
 _LARGEST_SIZE = 2**40
 T = TypeVar("T")
@@ -250,6 +252,8 @@ def read(args: Any, experiments: Collection[str]) -> Request:
         return choice(name, "experiment", experiments)
 
     wanted = listed(given("experiment"), experiment)
+    if given("sizes") is not None:
+        choice(given("sizes"), "sizes", (FULL, QUICK))
     check_seconds(given("seconds"))
     check_runs(given("runs"))
     output, picture = outputs(given("output"), given("plot"))

@@ -17,8 +17,8 @@ import ctypes
 import importlib
 import importlib.metadata
 import importlib.util
+import itertools
 import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -35,13 +35,17 @@ from portmp.backends.base import Device, Library, Queue, Rows
 from portmp.bench import cases as blas
 from portmp.bench import exact, measure
 from portmp.bench.cases import Case
+from portmp.bench.experiment import Family, Run
+from portmp.bench.measure import Budget
+from portmp.bench.options import Request
 from portmp.bench.runner import Pool, entry_of
+from portmp.bench.tables import Row
 from portmp.bench.values import Plane, Values, exponent, integers, power_of_two
 from portmp.errors import BackendUnavailable, PortmpError
 from portmp.formats import Format
 from portmp.progress import Progress
 from portmp.routines import base
-from portmp.routines.work import ALPHA, Work
+from portmp.routines.work import ALPHA, Entry, Walk, Work
 from portmp.runtime.planes import allocate
 
 SECONDS = 1.0
@@ -337,10 +341,7 @@ def _measured(engine: Engine, values: Values, which: Work, cap: int, runs: int) 
         call = _call(engine, case, values)
         result = call()
         engine.wait()
-        start = time.perf_counter()
-        call()
-        engine.wait()
-        once = time.perf_counter() - start
+        once = measure.once(call, engine.wait)
         larger = sized(2 * max(case.shape))
         if larger == case or once * larger.operations / case.operations > SECONDS:
             break
@@ -352,7 +353,7 @@ def _measured(engine: Engine, values: Values, which: Work, cap: int, runs: int) 
         engine.fraction(result, tuple(map(int, np.unravel_index(place, shape))) if shape else ())
         for place in places
     ]
-    entries = [which.entry(values, case.starts, case.shape, place) for place in places]
+    entries = [case.entry(values, place) for place in places]
     return {
         "routine": which.name,
         "format": values.form.name,
@@ -380,7 +381,8 @@ def _call(engine: Engine, case: Case, values: Values) -> Callable[[], Any]:
 
 # --- what comes with a device -------------------------------------------------------------------
 
-Signs = Iterator[float]
+LIBRARY = "library"
+"""What a vendor's is called in tables."""
 _ROWS_FIRST, _AS_IT_IS, _TRANSPOSED = 101, 111, 112
 """CBLAS's words."""
 _CTYPES: dict[str, type[ctypes.c_float] | type[ctypes.c_double]] = {
@@ -407,8 +409,8 @@ class Vendor(ABC):
     """Bytes of the host's memory that it takes for a value of portmp's operands."""
 
     @abstractmethod
-    def axpy(self, pool: Pool, n: int, start: int, factors: Signs) -> Subject:
-        """y = f x + y of a pool's vectors, at 0 and at *start*, f from *factors* by turns."""
+    def axpy(self, pool: Pool, n: int, start: int) -> Subject:
+        """y = f x + y of a pool's vectors, at 0 and at *start*, f of ``factors`` by turns."""
 
     @abstractmethod
     def gemm(self, pool: Pool, n: int, start: int) -> Subject:
@@ -422,13 +424,13 @@ class OnDevice(Vendor):
         self.library = library
         self.name = library.name
 
-    def axpy(self, pool: Pool, n: int, start: int, factors: Signs) -> Subject:
+    def axpy(self, pool: Pool, n: int, start: int) -> Subject:
         (buffer,) = pool.planes.buffers
-        queue, word = pool.planes.queue, pool.values.form.word
+        queue, word, signs = pool.planes.queue, pool.values.form.word, factors()
         x, y = Rows(buffer, 1), Rows(buffer, 1, start)
 
         def work() -> None:
-            self.library.axpy(queue, word, n, next(factors), x, y)
+            self.library.axpy(queue, word, n, float(next(signs)), x, y)
 
         return Subject(work, partial(entry_of, Array(pool.planes.view((n,), (1,), start))), False)
 
@@ -459,15 +461,15 @@ class OpenBlas(Vendor):
     def _function(self, name: str) -> Any:
         return getattr(self._library, f"{self._prefix}{name}{self._suffix}")
 
-    def axpy(self, pool: Pool, n: int, start: int, factors: Signs) -> Subject:
+    def axpy(self, pool: Pool, n: int, start: int) -> Subject:
         x, y = (pool.values.take(first, (n,))[0] for first in (0, start))
         real, integer = _CTYPES[x.dtype.name], self._integer
         function = self._function(f"cblas_{_LETTERS[x.dtype.name]}axpy")
         function.restype = None
-        count, step = integer(n), integer(1)
+        count, step, signs = integer(n), integer(1), factors()
 
         def work() -> None:
-            function(count, real(next(factors)), _address(x), step, _address(y), step)
+            function(count, real(float(next(signs))), _address(x), step, _address(y), step)
 
         return Subject(work, lambda place: [float(y[place])], True)
 
@@ -484,6 +486,18 @@ class OpenBlas(Vendor):
             function(*how, *factors, real(0), _address(c), order)
 
         return Subject(work, lambda place: [float(c.flat[place])], True)
+
+
+def factors() -> Iterator[str]:
+    """A factor and its negative by turns, so that what is added in place stays what it was."""
+    return itertools.cycle((ALPHA, f"-{ALPHA}"))
+
+
+def transposed(case: Case, values: Values, place: int) -> Entry:
+    """What an entry of a vendor's A B^T should be."""
+    n = case.shape[-1]
+    row, column = divmod(place, n)
+    return values.dot(Walk(row * n), Walk(case.starts[1] + column * n), n)
 
 
 def _address(array: Plane) -> ctypes.c_void_p:
@@ -523,3 +537,31 @@ def find(device: Device) -> tuple[Vendor | None, str]:
         return OnDevice(device.library()), ""
     except PortmpError as error:
         return None, str(error)
+
+
+@dataclass
+class BesideVendor(Run):
+    """A run on one device and its vendor's library, or why there is none."""
+
+    vendor: Vendor | None = None
+    no_vendor: str = ""
+
+
+class FamilyBesideVendor(Family):
+    """Experiments that take a vendor's library beside portmp."""
+
+    run = BesideVendor
+
+    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
+        run = super().begin(request, device, budget, progress)
+        assert isinstance(run, BesideVendor)
+        run.vendor, run.no_vendor = find(device)
+        return run
+
+    def facts(self, run: Any) -> Row:
+        name = run.vendor.name if run.vendor else None
+        return {"library": {"name": name, "problem": run.no_vendor or None}}
+
+    def first_line(self, part: Row) -> str:
+        library = part["library"]
+        return f"; {LIBRARY}: {library['name'] or 'none: ' + library['problem']}"

@@ -9,11 +9,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from portmp.bench import blas
+from portmp.bench import blas, digests
 from portmp.bench.experiment import SCHEMA
 from portmp.bench.tables import Row, Rows
 from portmp.errors import InputError
 from portmp.files import content
+from portmp.verify import outcome
+from portmp.verify.outcome import Outcome
 
 # --- reading ----------------------------------------------------------------------------------
 
@@ -121,28 +123,11 @@ _UNKNOWN = {"processor": "", "cores": 1, "system": "", "numpy": ""}
 
 def _verified(report: Row) -> Row:
     facts = dict(report["device"])
-    failures = {f["key"]: f for f in report["failures"]}
-    groups: dict[tuple[str, str], Row] = {}
-    for key, digest in report["digests"].items():
-        routine, form = (word.rpartition(".")[0] for word in key.split("/")[:2])
-        row = groups.setdefault(
-            (form, routine),
-            {
-                "format": form,
-                "routine": routine,
-                "cases": 0,
-                "passed": 0,
-                "digests": {},
-                "errors": {},
-            },
-        )
-        row["cases"] += 1
-        row["passed"] += key not in failures
-        row["digests"][key] = digest
-        if failures.get(key, {}).get("error"):
-            row["errors"][key] = failures[key]["error"]
-    for row in groups.values():
-        row["same_bits"] = row["passed"] == row["cases"]
+    groups: dict[tuple[str, str], list[Outcome]] = {}
+    for one in outcome.read(report):
+        routine, form = (word.rpartition(".")[0] for word in one.key.split("/")[:2])
+        groups.setdefault((form, routine), []).append(one)
+    rows = [digests.row_of(*group, found) for group, found in groups.items()]
     compiler, remark = facts.pop("compiler", ""), facts.pop("remark", None)
     return {
         "selected": facts.pop("selected"),
@@ -151,7 +136,7 @@ def _verified(report: Row) -> Row:
         **({} if "vendor" in facts else {"about": "the host reference"}),
         **({"remark": remark} if remark else {}),
         "refusal": report.get("refusal"),
-        "experiments": {"digests": {"rows": list(groups.values())}},
+        "experiments": {"digests": {"rows": rows}},
         "skipped": [],
         "seconds": 0.0,
     }

@@ -16,7 +16,7 @@ from portmp.bench.exact import Errors
 from portmp.bench.experiment import Run
 from portmp.bench.roofline import Ceilings
 from portmp.bench.tables import Row
-from portmp.bench.values import Values
+from portmp.bench.values import Values, pieces
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import OutOfMemory
 from portmp.formats import encode
@@ -34,12 +34,9 @@ class Pool:
 
     def fill(self, start: int, end: int) -> None:
         """Write the values from *start* to *end*, *start* being a multiple of ALIGNMENT."""
-        while start < end:
-            first = start % self.values.period
-            count = min(self.values.period - first, end - start)
-            parts = [part[first : first + count] for part in self.block]
-            self.planes.view((count,), (1,), start).write_parts(parts)
-            start += count
+        for first, some in pieces(self.values.period, start, end - start):
+            parts = [part[some] for part in self.block]
+            self.planes.view((parts[0].size,), (1,), start + first).write_parts(parts)
 
     def inputs(self, case: Case) -> list[Array]:
         """The operands of a case: dense views; OutOfMemory where there was too little for them."""
@@ -114,10 +111,8 @@ def _kernels(specs: Sequence[KernelSpec]) -> dict[str, Any]:
 
 def checked(values: Values, case: Case, result: Array) -> Errors:
     """The errors of sampled entries of a result."""
-    places = case.samples
-    found = [exact.fraction(entry_of(result, place)) for place in places]
-    entries = [case.routine.entry(values, case.starts, case.shape, place) for place in places]
-    return exact.of_format(found, entries, case.form)
+    entry = partial(case.entry, values)
+    return exact.sampled(case.samples, partial(entry_of, result), entry, case.form)
 
 
 def entry_of(result: Array, place: int) -> list[float]:

@@ -16,12 +16,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from portmp import discovery
 from portmp.backends.base import Device
 from portmp.bench import experiment, options
-from portmp.bench.experiment import SCHEMA, Family, about, refused
+from portmp.bench.experiment import SCHEMA, Family, unmeasured
 from portmp.bench.journal import Journal
-from portmp.bench.options import ALL, Request
+from portmp.bench.options import Request
 from portmp.bench.tables import Row, duration
 from portmp.errors import PortmpError
 from portmp.files import target
@@ -61,8 +60,7 @@ class Suite:
         request = options.read(args, ())
         progress = Progress(sys.stderr.isatty())
         journal = experiment.journal_of(self.name, request)
-        progress.show("opening the device (the first time it is probed, which takes some seconds)")
-        devices = _devices(request.devices)
+        devices = experiment.devices(request.devices, progress, lambda device: True)
         members = [m for m in self.members if not m.asked or getattr(args, m.asked)]
         left = {
             device.name: request.seconds or self.seconds[device.properties.kind]
@@ -75,7 +73,7 @@ class Suite:
             parts = []
             for device, refusal in devices:
                 if refusal:
-                    parts.append(refused(device, refusal))
+                    parts.append(unmeasured(device, refusal))
                     continue
                 begun = time.monotonic()
                 log = journal.of(f"{i} {member.family}")
@@ -130,21 +128,7 @@ class Suite:
 def left_out(device: Device, family: str, reason: str, failed: bool = False) -> Row:
     """The part of a device on which a benchmark is not run."""
     skipped = {"experiment": family, "what": "all", "reason": " ".join(reason.split())}
-    return {
-        **about(device),
-        "refusal": None,
-        "experiments": {},
-        "skipped": [{**skipped, "failed": failed}],
-        "seconds": 0.0,
-    }
-
-
-def _devices(names: Sequence[str]) -> list[tuple[Device, str]]:
-    """The devices asked for, interpreters and the host too, each with its refusal or nothing."""
-    if ALL in names:
-        return [found for found in discovery.opened() if not found[0].by_reference]
-    chosen = [discovery.get(name) for name in names] or [discovery.get()]
-    return [(device, "") for device in dict.fromkeys(chosen)]
+    return unmeasured(device, None) | {"skipped": [{**skipped, "failed": failed}]}
 
 
 # --- the suites -----------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from typing import Any
 Row = dict[str, Any]
 Rows = Sequence[Row]
 Field = str | Callable[[Row], Any]
-_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
+_SMALL = ((1, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n"), (1e-12, "p"))
+_LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
 TEXT = "text"
 """The unit of what is no quantity; ``words`` is the same, flush right."""
 
@@ -17,28 +18,25 @@ TEXT = "text"
 # --- quantities -------------------------------------------------------------------------------
 
 
+def _scaled(value: float, prefixes: Sequence[tuple[float, str]], unit: str) -> str:
+    """Three digits and the first prefix that is not above the value, else the last one."""
+    scale, prefix = next((each for each in prefixes if abs(value) >= each[0]), prefixes[-1])
+    return f"{value / scale:.3g} {prefix}{unit}"
+
+
 def quantity(value: float, unit: str) -> str:
     """``4.19 G/s``: three digits and a prefix."""
-    for scale, prefix in _PREFIXES:
-        if abs(value) >= scale:
-            return f"{value / scale:.3g} {prefix}{unit}"
-    return f"{value:.3g} {unit}"
+    return _scaled(value, _LARGE, unit)
 
 
 def duration(seconds: float) -> str:
     """Seconds in a unit that suits them."""
-    for scale, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "us")):
-        if seconds >= scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
+    return _scaled(seconds, _SMALL[:-1], "s")
 
 
 def joules(value: float) -> str:
     """``364 pJ``: three digits and a prefix."""
-    for scale, prefix in ((1, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")):
-        if value >= scale:
-            return f"{value / scale:.3g} {prefix}J"
-    return f"{value / 1e-12:.3g} pJ"
+    return _scaled(value, _SMALL, "J")
 
 
 def number(value: float | None, digits: int = 3) -> str:

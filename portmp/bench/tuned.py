@@ -41,10 +41,10 @@ def _searched(run: Run, task: Task, parts: int) -> list[Row]:
     target = database.user_file()
     assert target
     device, seconds = run.device, max(1.0, run.budget.left("schedules", parts))
-    found = search.Search(task, device, search.Journal(device), None, seconds).run(
+    found = search.TaskSearch(task, device, search.Journal(device), None, seconds).run(
         PASSES, lambda text: run.show("schedules", text)
     )
-    if any("bits differ" in error for error in found.errors):
+    if found.is_wrong:
         raise ArgumentError(f"{task}: {found.errors[0]}")
     database.store([search.entry(found, device)], target)
     database.reload()
@@ -55,7 +55,7 @@ def _searched(run: Run, task: Task, parts: int) -> list[Row]:
             "shape": task.shape,
             "seconds": {"median": found.seconds},
             "operations_per_second": found.rate,
-            "times_default": found.default / found.seconds,
+            "times_default": found.gain,
             "tried": found.tried,
             "schedule": schedules.as_data(found.schedule),
         }

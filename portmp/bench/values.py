@@ -7,9 +7,9 @@ of gigabytes needs neither the host's memory nor minutes, and every entry is kno
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -163,3 +163,22 @@ class Values:
         at_x, at_y = ((w.first + w.step * steps) % self.period for w in (x, y))
         total = int(np.dot(self.integers(at_x), others.integers(at_y)))
         return total, float(np.dot(self.sizes[at_x], others.sizes[at_y]))
+
+
+@lru_cache(maxsize=4)
+def values_of(form: Format) -> Values:
+    """The inputs in a format."""
+    return Values(form)
+
+
+def pieces(period: int, start: int, count: int) -> Iterator[tuple[int, slice]]:
+    """Where *count* values from *start* on lie in a block of *period*, piece by piece.
+
+    Each with the number of values before it.
+    """
+    done = 0
+    while done < count:
+        first = (start + done) % period
+        some = slice(first, min(period, first + count - done))
+        yield done, some
+        done += some.stop - first

@@ -71,9 +71,9 @@ def listed() -> list[Device]:
 
 
 def opened() -> list[tuple[Device, str]]:
-    """Every device, opened, each with the reason of its refusal or nothing."""
+    """Every device that runs kernels, opened, each with the reason of its refusal or nothing."""
     found = []
-    for device in listed():
+    for device in (one for one in listed() if not one.by_reference):
         try:
             found.append((get(device.name), ""))
         except PortmpError as error:

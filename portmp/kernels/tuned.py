@@ -8,11 +8,12 @@ has no schedule until it is tuned again. Values must change no bits, which ``tun
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from portmp.backends.base import Device
+from portmp.backends.base import Device, Queue
+from portmp.kernels.signature import Signature
 from portmp.schedules import database
 
 Value = int | float | str
@@ -37,6 +38,26 @@ def _told(extent: Any) -> str:
     """A function by what it does: its code, which has no address in it."""
     code = getattr(extent, "__code__", None)
     return repr(extent) if code is None else f"{code.co_code.hex()} {code.co_names}"
+
+
+class KernelLike(Protocol):
+    """What those who tune and verify need of a kernel."""
+
+    signature: Signature
+    declared: Declared
+    block: Any
+    module: Any
+
+    @property
+    def name(self) -> str: ...
+
+    def __call__(self, *given: Any, device: str | Device | None = None, **named: Any) -> Any: ...
+
+    def varied(self, schedule: Schedule) -> Any: ...
+
+    def arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]: ...
+
+    def new_arrays(self, arguments: Mapping[str, Any], queue: Queue) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)

@@ -2,78 +2,41 @@
 
 All combinations are tried, since the user says what to try. Each is compiled and run once on the
 arguments, and its bits are compared with the first one's, which is the kernel as it is declared;
-then it is timed as ``portmp tune`` times (``runtime.timing``). Arrays that the kernel changes are
+then it is timed as ``portmp tune`` times (``tuner.trials``). Arrays that the kernel changes are
 set back before every run. The fastest few are measured again by turns.
 """
 
 from __future__ import annotations
 
-import datetime
 import itertools
 import math
 import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from portmp import discovery
-from portmp.arrays.array import Array
-from portmp.arrays.plain import PlainArray
-from portmp.backends.base import Buffer, Device, Launch, Queue, recording
-from portmp.errors import ArgumentError, DeviceError, PortmpError, one_line, suggestion
+from portmp.arrays.viewed import Viewed
+from portmp.backends.base import Device, Launch, recording
+from portmp.errors import ArgumentError, DeviceError, one_line, suggestion
 from portmp.kernels import tuned
 from portmp.kernels.extent import block_of
-from portmp.kernels.signature import Signature
-from portmp.kernels.tuned import Declared, Schedule
+from portmp.kernels.tuned import KernelLike, Schedule
 from portmp.progress import lasting
-from portmp.runtime import timing
 from portmp.runtime.digests import digest
 from portmp.schedules import database
+from portmp.tuner.trials import SHORTEST, Search, Trial, Winner, timed
+from portmp.verify.outcome import planes_of
 
 BLOCK = "block"
 """What a space calls the threads of a block."""
-FINALISTS = 3
-ROUNDS = 5
 MOST_RUNS = 100
 """Runs of a reading where arrays are set back before each."""
 MOST = 10_000
 """Combinations that a space may have."""
-
-
-class Tunable(Protocol):
-    """What is needed of a kernel."""
-
-    signature: Signature
-    declared: Declared
-    block: Any
-
-    module: Any
-
-    @property
-    def name(self) -> str: ...
-
-    def varied(self, schedule: Schedule) -> Any: ...
-
-    def arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]: ...
-
-    def new_arrays(self, arguments: Mapping[str, Any], queue: Queue) -> dict[str, Any]: ...
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A schedule that was tried: seconds of device time, or why it was left out."""
-
-    schedule: Schedule
-    seconds: float = math.inf
-    left_out: str = ""
-
-    def row(self) -> str:
-        """A line of the table."""
-        told = self.left_out or f"{self.seconds * 1e6:.4g} microseconds"
-        return f"{self.schedule.words():40} {told}"
 
 
 @dataclass(frozen=True)
@@ -82,13 +45,13 @@ class Tuning:
 
     kernel: str
     device: str
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Trial[Schedule], ...]
     schedule: Schedule
     times_declared: float
     file: str
 
     @property
-    def left_out(self) -> tuple[Candidate, ...]:
+    def left_out(self) -> tuple[Trial[Schedule], ...]:
         """Those that do not compile, do not fit, or give other bits."""
         return tuple(c for c in self.candidates if c.left_out)
 
@@ -114,124 +77,74 @@ class Tuning:
             f"{self.times_declared:.3f} x declared, {len(self.candidates)} tried, kept in "
             f"{self.file}"
         )
-        rows = sorted(self.candidates, key=lambda c: (bool(c.left_out), c.seconds))
-        return "\n".join([head, *(c.row() for c in rows)])
+        rows = [
+            f"{c.schedule.words():40} {c.left_out or f'{c.seconds * 1e6:.4g} microseconds'}"
+            for c in sorted(self.candidates, key=lambda c: (bool(c.left_out), c.seconds))
+        ]
+        return "\n".join([head, *rows])
 
     __repr__ = __str__
 
 
-class _Arrays:
-    """The arrays that a kernel writes: those that it changes are kept and set back."""
+class _KernelSearch(Search[Schedule]):
+    """The search for one kernel and its arguments. Arrays that it changes are kept, and set back
+    before every run.
+    """
 
-    def __init__(self, kernel: Tunable, arguments: Mapping[str, Any], device: Device) -> None:
-        self._queue = device.queue
-        self._changed: list[tuple[Buffer, Buffer]] = []
-        self._written: list[Array | PlainArray] = []
-        for parameter in kernel.signature.parameters:
-            if parameter.is_array and parameter.written:
-                self._written.append(arguments[parameter.name])
-                if parameter.way == "inout":
-                    self._keep(arguments[parameter.name].planes.buffers)
-
-    def _keep(self, buffers: Sequence[Buffer]) -> None:
-        for buffer in buffers:
-            copy = self._queue.device.allocate(buffer.nbytes)
-            self._queue.copy(copy, buffer, buffer.nbytes)
-            self._changed.append((buffer, copy))
-
-    @property
-    def are_changed(self) -> bool:
-        """Whether a run must be undone before the next one."""
-        return bool(self._changed)
+    def __init__(
+        self, kernel: KernelLike, device: Device, arguments: Mapping[str, Any], declared: Schedule
+    ) -> None:
+        super().__init__(device, declared, "the first one's")
+        self._kernel, self._arguments = kernel, arguments
+        self._right: list[str] | None = None
+        self._launches: dict[Schedule, list[Launch]] = {}
+        parameters = kernel.signature.parameters
+        written = [(p, arguments[p.name]) for p in parameters if p.is_array and p.written]
+        self._written = [array for _, array in written]
+        self._results = [b for p, a in written if p.way == "out" for b in a.planes.buffers]
+        changed = [b for p, a in written if p.way == "inout" for b in a.planes.buffers]
+        self._changed = [(buffer, device.allocate(buffer.nbytes)) for buffer in changed]
+        for buffer, copy in self._changed:
+            device.queue.copy(copy, buffer, buffer.nbytes)
 
     def set_back(self) -> None:
         """Give the arrays that a run changes the content that they had."""
         for buffer, copy in self._changed:
-            self._queue.copy(buffer, copy, buffer.nbytes)
+            self.device.queue.copy(buffer, copy, buffer.nbytes)
 
-    def prepare(self) -> None:
-        """The same, and no results of another candidate in the arrays that go out."""
-        known = [buffer for buffer, _ in self._changed]
-        for array in self._written:
-            for buffer in array.planes.buffers:
-                if not any(buffer is one for one in known):
-                    self._queue.write(buffer, np.full(buffer.nbytes, 0xFF, np.uint8))
+    def clear(self) -> None:
+        """Leave no results of another candidate in the arrays that go out."""
+        for buffer in self._results:
+            self.device.queue.write(buffer, np.full(buffer.nbytes, 0xFF, np.uint8))
+
+    def is_right(self, schedule: Schedule) -> bool:
+        variant = self._kernel.varied(schedule)
+        self.clear()
         self.set_back()
+        with recording() as self._launches[schedule]:
+            variant(device=self.device, **self._arguments)
+        bits = [digest(planes_of(array)) for array in self._written]
+        self._right = self._right or bits
+        return bits == self._right
 
-    def digests(self) -> list[str]:
-        """What tells the bits of what the kernel wrote."""
-        return [
-            digest([a.to_numpy()] if isinstance(a, PlainArray) else a.to_limbs())
-            for a in self._written
-        ]
+    def launches(self, schedule: Schedule) -> list[Launch]:
+        return self._launches[schedule]
 
-
-class _Search:
-    """The candidates of one search."""
-
-    def __init__(
-        self, kernel: Tunable, device: Device, arguments: Mapping[str, Any], arrays: _Arrays
-    ) -> None:
-        self._kernel, self._device, self._arguments = kernel, device, arguments
-        self._arrays = arrays
-        self._bits: list[str] | None = None
-        self._launches: dict[Schedule, list[Launch]] = {}
-        self.tried: list[Candidate] = []
-
-    def try_one(self, schedule: Schedule) -> None:
-        """Run, compare and time a candidate."""
-        try:
-            variant = self._kernel.varied(schedule)
-            self._arrays.prepare()
-            with recording() as launches:
-                variant(device=self._device, **self._arguments)
-            bits = self._arrays.digests()
-            if self._bits is None:
-                self._bits = bits
-            if bits != self._bits:
-                found = Candidate(schedule, left_out="its bits differ from the first one's")
-            else:
-                bar = min((c.seconds for c in self.tried), default=math.inf) * timing.HOPELESS
-                found = Candidate(schedule, self.reading(launches, 3, bar))
-                self._launches[schedule] = launches
-        except PortmpError as error:
-            found = Candidate(schedule, left_out=one_line(error))
-        self.tried.append(found)
-
-    def reading(self, launches: list[Launch], count: int, hopeless: float = math.inf) -> float:
-        """Seconds of a run; between runs arrays are set back, which the clock does not see."""
-        if not self._arrays.are_changed:
-            return timing.reading(self._device, launches, count, hopeless)
+    def reading(self, schedule: Schedule, count: int, hopeless: float = math.inf) -> float:
+        """Between runs arrays are set back, which the clock does not see."""
+        if not self._changed:
+            return super().reading(schedule, count, hopeless)
         times: list[float] = []
-        while len(times) < MOST_RUNS and (len(times) < count or sum(times) < timing.SHORTEST):
-            self._arrays.set_back()
-            times.append(timing.timed(self._device, launches))
+        while len(times) < MOST_RUNS and (len(times) < count or sum(times) < SHORTEST):
+            self.set_back()
+            times.append(timed(self.device, self.launches(schedule)))
             if times[0] > hopeless:
                 break
         return statistics.median(times)
 
-    def decide(self, declared: Schedule) -> tuple[Schedule, float, float]:
-        """The fastest, by turns with the declared one; its seconds, and how many times as fast."""
-        right = sorted((c for c in self.tried if not c.left_out), key=lambda c: c.seconds)
-        if not right:
-            raise ArgumentError(
-                f"{self._kernel.name}: tune: no candidate runs: {self.tried[0].left_out}"
-            )
-        finalists = [c.schedule for c in right[:FINALISTS]]
-        if declared in self._launches and declared not in finalists:
-            finalists.append(declared)
-        times: dict[Schedule, list[float]] = {s: [] for s in finalists}
-        for _ in range(ROUNDS):
-            for schedule in finalists:
-                times[schedule].append(self.reading(self._launches[schedule], 1))
-        medians = {s: statistics.median(t) for s, t in times.items()}
-        best = min(finalists, key=lambda s: medians[s])
-        base = medians.get(declared, medians[best])
-        return best, medians[best], base / medians[best] if medians[best] else 1.0
-
 
 def tune(
-    kernel: Tunable,
+    kernel: KernelLike,
     space: Mapping[str, Sequence[Any]],
     given: Sequence[Any],
     named: Mapping[str, Any],
@@ -248,8 +161,7 @@ def tune(
     arguments = kernel.arguments(given, named)
     device = _device(kernel.name, arguments, asked)
     arguments |= kernel.new_arrays(arguments, device.queue)
-    arrays = _Arrays(kernel, arguments, device)
-    search = _Search(kernel, device, arguments, arrays)
+    search = _KernelSearch(kernel, device, arguments, declared)
     told = ["compiling"]
 
     def text() -> str:
@@ -259,37 +171,33 @@ def tune(
         with lasting(text, sys.stderr.isatty()):
             for i, schedule in enumerate(schedules, 1):
                 told[0] = f"{i} of {len(schedules)}, {schedule.words()}"
-                search.try_one(schedule)
+                search.attempt(schedule, one_line)
+            tried = tuple(search.trials.values())
+            if all(trial.left_out for trial in tried):
+                raise ArgumentError(f"{kernel.name}: tune: no candidate runs: {tried[0].left_out}")
             told[0] = "comparing the fastest"
-            best, seconds, gain = search.decide(declared)
+            best = search.decide()
     finally:
-        arrays.set_back()
+        search.set_back()
         device.queue.synchronize()
-    database.store([], target, [_entry(kernel, device, best, seconds, gain)])
+    database.store([], target, [_entry(kernel, device, best)])
     database.reload()
-    return Tuning(kernel.name, device.name, tuple(search.tried), best, gain, str(target))
+    return Tuning(kernel.name, device.name, tried, best.schedule, best.gain, str(target))
 
 
-def _entry(
-    kernel: Tunable, device: Device, best: Schedule, seconds: float, gain: float
-) -> dict[str, Any]:
+def _entry(kernel: KernelLike, device: Device, best: Winner[Schedule]) -> dict[str, Any]:
     """What the database keeps."""
     text = kernel.module.write(device.platform, device.traits).source.text
     purpose = tuned.purpose(kernel.name, kernel.module.name, kernel.declared, text, device)
     return purpose | {
-        "schedule": {"values": dict(best.values), "block": list(best.block)},
-        "measured": {
-            "seconds": float(f"{seconds:.4g}"),
-            "times_default": float(f"{gain:.4g}"),
-            "driver": device.properties.driver,
-            "date": datetime.date.today().isoformat(),
-        },
+        "schedule": {"values": dict(best.schedule.values), "block": list(best.schedule.block)},
+        "measured": best.measured(device, seconds=best.seconds),
     }
 
 
 def _device(name: str, arguments: Mapping[str, Any], asked: str | Device | None) -> Device:
     """The device of the arrays, or the one that is asked for: hardware, which can be timed."""
-    arrays = [a for a in arguments.values() if isinstance(a, (Array, PlainArray))]
+    arrays = [a for a in arguments.values() if isinstance(a, Viewed)]
     device = arrays[0].device if arrays else discovery.get(asked)
     if any(one.queue is not device.queue for one in arrays):
         raise DeviceError(
@@ -303,7 +211,7 @@ def _device(name: str, arguments: Mapping[str, Any], asked: str | Device | None)
 
 
 def _schedules(
-    kernel: Tunable, space: Mapping[str, Sequence[Any]], declared: Schedule
+    kernel: KernelLike, space: Mapping[str, Sequence[Any]], declared: Schedule
 ) -> Iterator[Schedule]:
     """All combinations of a space."""
     where = f"{kernel.name}: tune"

@@ -20,56 +20,39 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from portmp import discovery
 from portmp.arrays.array import Array
 from portmp.arrays.plain import PlainArray
+from portmp.arrays.viewed import Viewed
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError, PortmpError, ShapeError, VerifyError
 from portmp.files import target as targets
 from portmp.formats import convert
-from portmp.formats.registry import Format
-from portmp.kernels.signature import Parameter, Signature
+from portmp.kernels.signature import Parameter
+from portmp.kernels.tuned import KernelLike
 from portmp.progress import lasting
 from portmp.routines import base
-from portmp.runtime.digests import digest
+from portmp.runtime.digests import bits_of, digest
+from portmp.verify.outcome import planes_of
 
 VERSION = 1
 Arrays = Mapping[str, Array | PlainArray]
-
-
-class _Module(Protocol):
-    @property
-    def format(self) -> Format: ...
-
-
-class Runnable(Protocol):
-    """What is needed of a kernel."""
-
-    signature: Signature
-
-    @property
-    def module(self) -> _Module: ...
-
-    @property
-    def name(self) -> str: ...
-
-    def __call__(self, *given: Any, device: str | Device | None = None, **named: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
 class Call:
     """A kernel and the arguments that it is verified with, which stay as they are."""
 
-    kernel: Runnable
+    kernel: KernelLike
     arguments: Mapping[str, Any]
 
     @property
@@ -93,13 +76,15 @@ class Call:
         for name, value in sorted(self.arguments.items()):
             if name in outs:
                 continue
-            told = digest(_planes(value)) if _is_array(value) else self._number(name, value)
+            told = (
+                digest(planes_of(value)) if isinstance(value, Viewed) else self._number(name, value)
+            )
             state.update(f"{name} {told}\n".encode())
         return state.hexdigest()[:32]
 
     def on_host(self) -> dict[str, Any]:
         """The arguments, and the sizes that follow, as a host function takes them."""
-        shapes = {n: v.shape for n, v in self.arguments.items() if _is_array(v)}
+        shapes = {n: v.shape for n, v in self.arguments.items() if isinstance(v, Viewed)}
         signature = self.kernel.signature
         asked = {n: int(self.arguments[n]) for n in signature.sizes if n in self.arguments}
         found: dict[str, Any] = dict(signature.measured(shapes, asked))
@@ -203,7 +188,9 @@ def verify(
     outcomes: list[Outcome] = []
     first: tuple[str, Arrays] | None = None
     for device, refusal in _targets(devices):
-        outcome = _told(device, refusal)
+        facts = device.properties
+        compiler = "" if refusal else device.compiler_key()
+        outcome = Outcome(device.name, facts.name, facts.driver, compiler, refusal=refusal)
         if not refusal:
             try:
                 with lasting(f"{call.kernel.name} on {device.name}", sys.stderr.isatty()):
@@ -220,53 +207,35 @@ def verify(
             except PortmpError as error:
                 outcome = replace(outcome, error=str(error))
         outcomes.append(outcome)
-    result = Verified(call.kernel.name, tuple(outcomes), call.digest(), kept.count if kept else 0)
+    result = Verified(
+        call.kernel.name, tuple(outcomes), call.digest(), len(kept.mine) if kept else 0
+    )
     if kept and result.ok:
         kept.write(result.outcomes)
     return result
 
 
-def _targets(asked: Sequence[str | Device]) -> Iterator[tuple[Device, str]]:
+def _targets(asked: Sequence[str | Device]) -> Iterable[tuple[Device, str]]:
     """All devices that run kernels, each with its refusal or nothing; those asked for first."""
-    known: list[Device] = []
-    for name in asked:
-        device = discovery.get(name)
-        if device not in known:
-            known.append(device)
-            yield device, ""
-    names = [device.name for device in known]
+    found = {device.name: (device, "") for device in map(discovery.get, asked)}
     for device, refusal in discovery.opened():
-        if not device.by_reference and device.name not in names:
-            yield device, refusal
-
-
-def _told(device: Device, refusal: str) -> Outcome:
-    facts = device.properties
-    compiler = "" if refusal else device.compiler_key()
-    return Outcome(device.name, facts.name, facts.driver, compiler, refusal=refusal)
+        found.setdefault(device.name, (device, refusal))
+    return found.values()
 
 
 # --- numbers ----------------------------------------------------------------------------------
 
 
-def _is_array(value: Any) -> bool:
-    return isinstance(value, (Array, PlainArray))
-
-
 def _copied(value: Any, device: Device) -> Any:
     """A copy of an array on a device; anything else as it is."""
-    if not isinstance(value, (Array, PlainArray)):
+    if not isinstance(value, Viewed):
         return value
     return value.copy() if value.device is device else value.to(device)
 
 
-def _planes(value: Array | PlainArray) -> list[np.ndarray[Any, Any]]:
-    return [value.to_numpy()] if isinstance(value, PlainArray) else value.to_limbs()
-
-
 def _digest(found: Arrays) -> str:
     """Of one array as of its planes; of several of theirs."""
-    each = [digest(_planes(array)) for array in found.values()]
+    each = [digest(planes_of(array)) for array in found.values()]
     return each[0] if len(each) == 1 else hashlib.sha256(" ".join(each).encode()).hexdigest()[:32]
 
 
@@ -349,13 +318,9 @@ def _unexpected(found: Arrays, expected: Expected, allowed: Callable[[Fraction],
 
 
 def _near(x: Any, y: Any, allowed: Callable[[Fraction], Any]) -> bool:
-    if isinstance(x, float) or isinstance(y, float):  # not finite
-        return bool(x == y) or (_is_nan(x) and _is_nan(y))
+    if isinstance(x, float) or isinstance(y, float):  # not finite: NaN is NaN
+        return str(x) == str(y)
     return bool(x == y or abs(x - y) <= allowed(y))
-
-
-def _is_nan(x: Any) -> bool:
-    return isinstance(x, float) and math.isnan(x)
 
 
 def _short(number: Any) -> str:
@@ -369,21 +334,14 @@ def _short(number: Any) -> str:
 def _difference(found: Arrays, other: str, first: Arrays) -> str:
     """Where bits differ from another device's; nothing where none do."""
     for name, array in found.items():
-        here, there = _planes(array), _planes(first[name])
-        if digest(here) == digest(there):
-            continue
+        here, there = planes_of(array), planes_of(first[name])
         if here[0].shape != there[0].shape:
             return f"{name} has shape {here[0].shape}, {there[0].shape} on {other}"
         for x, y in zip(here, there, strict=True):
-            bits = f"u{x.dtype.itemsize}"
-            apart = x.view(bits) != y.view(bits)
-            if x.dtype.kind == "f":
-                apart &= ~(np.isnan(x) & np.isnan(y))
-            if apart.any():
-                at = tuple(np.argwhere(apart)[0].tolist())
-                place = ", ".join(map(str, at))
+            for place in np.argwhere(bits_of(x) != bits_of(y)).tolist():
+                at = tuple(place)
                 return (
-                    f"{name}[{place}] has other bits than on {other}: "
+                    f"{name}[{', '.join(map(str, at))}] has other bits than on {other}: "
                     f"{_hex(here, at)}, there {_hex(there, at)}"
                 )
     return ""
@@ -402,22 +360,15 @@ class Kept:
 
     def __init__(self, file: Path, call: Call) -> None:
         targets.check_place(file)
-        self.file, self._name, self._arguments = file, call.kernel.name, call.digest()
+        self.file = file
+        self._call = {"kernel": call.kernel.name, "arguments": call.digest()}
         self._all = read_digests(file)
-        self._mine = [
-            one
-            for one in self._all
-            if (one["kernel"], one["arguments"]) == (self._name, self._arguments)
-        ]
-
-    @property
-    def count(self) -> int:
-        """How many digests of this call there are."""
-        return len(self._mine)
+        self.mine = [one for one in self._all if self._call.items() <= one.items()]
+        """Those of this call."""
 
     def difference(self, outcome: Outcome) -> str:
         """What is wrong with a digest, by the file; nothing where it is the same."""
-        for one in self._mine:
+        for one in self.mine:
             if one["digest"] != outcome.digest:
                 return (
                     f"its bits differ from those that {one['device']} gave on {one['date']}, by "
@@ -429,8 +380,7 @@ class Kept:
         """Add what the devices gave, in place of what they gave before."""
         new = [
             {
-                "kernel": self._name,
-                "arguments": self._arguments,
+                **self._call,
                 "device": one.hardware,
                 "driver": one.driver,
                 "compiler": one.compiler,
@@ -440,17 +390,16 @@ class Kept:
             for one in outcomes
             if one.digest
         ]
-
-        def who(one: Mapping[str, str]) -> tuple[str, ...]:
-            return tuple(one[k] for k in FIELDS if k not in ("digest", "date"))
-
-        merged = {who(one): one for one in (*new, *self._all)}  # the first date stays
+        # The first date stays.
+        merged = {tuple(one[name] for name in WHO): one for one in (*new, *self._all)}
         rows = ",\n".join(json.dumps(merged[key]) for key in sorted(merged))
         text = f'{{"version": {VERSION}, "digests": [\n{rows}\n]}}\n'
         targets.replace(self.file, text.encode())
 
 
-FIELDS = ("kernel", "arguments", "device", "driver", "compiler", "digest", "date")
+WHO = ("kernel", "arguments", "device", "driver", "compiler")
+"""What tells entries of a file of digests apart."""
+FIELDS = (*WHO, "digest", "date")
 """What an entry of a file of digests holds."""
 
 

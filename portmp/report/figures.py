@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from portmp import formats
-from portmp.bench.tables import Row, duration, joules, quantity, shape_text
+from portmp.bench.blas import named, series_name
+from portmp.bench.tables import Row, duration, joules, quantity
 from portmp.errors import FormatError
 from portmp.report.drawing import Figure, Point, Series
 from portmp.report.subjects import Subject
@@ -35,12 +36,6 @@ def latest(subject: Subject) -> list[Row]:
     return [row for _, row in found.values()]
 
 
-def said(row: Row) -> str:
-    """A case of the BLAS in words."""
-    fast = " fast" if row["accuracy"] == "fast" else ""
-    return f"{row['routine']} {row['format']}{fast} {shape_text(row['shape'])}"
-
-
 def grouped(
     rows: Sequence[Row], name: Callable[[Row], str], point: Callable[[Row], Point | None]
 ) -> dict[str, list[Point]]:
@@ -51,11 +46,6 @@ def grouped(
         if place is not None and all(math.isfinite(x) and x > 0 for x in place[:2]):
             found.setdefault(name(row), []).append(place)
     return {series: sorted(points) for series, points in found.items()}
-
-
-def series_name(row: Row) -> str:
-    """A format, and that its sums are fast."""
-    return f"{row['format']}{' fast' if row.get('accuracy') == 'fast' else ''}"
 
 
 # --- the roof ---------------------------------------------------------------------------------
@@ -80,7 +70,7 @@ def roofline(subject: Subject) -> Iterator[Figure]:
         instructions = row["floor"]["arithmetic_seconds"] * peak
         rate = instructions / row["seconds"]["median"] if row["seconds"]["median"] else 0.0
         share = f"{100 * row['share']:.0f} % of the floor"
-        return instructions / row["bytes"], rate, f"{said(row)}: {quantity(rate, '/s')}, {share}"
+        return instructions / row["bytes"], rate, f"{named(row)}: {quantity(rate, '/s')}, {share}"
 
     points = grouped(latest(subject), series_name, point)
     if not points:
@@ -124,7 +114,7 @@ def rates(subject: Subject) -> Iterator[Figure]:
         "GEMM by size",
         "operations of the format a second",
         subject,
-        grouped(rows, series_name, lambda r: _rate(r, r["shape"][0], said(r))),
+        grouped(rows, series_name, lambda r: _rate(r, r["shape"][0], named(r))),
     )
     ozaki = [r for r in latest(subject) if r["routine"].startswith("gemm-ozaki")]
     yield from _by_size(
@@ -134,7 +124,7 @@ def rates(subject: Subject) -> Iterator[Figure]:
         grouped(
             ozaki,
             lambda r: f"{r['format']} {r['routine'].removeprefix('gemm-')}",
-            lambda r: _rate(r, r["shape"][0], said(r)),
+            lambda r: _rate(r, r["shape"][0], named(r)),
         ),
         least=1,
     )
@@ -223,7 +213,7 @@ def digits(subject: Subject) -> Iterator[Figure]:
         right, once = right_digits(row), row["seconds"]["median"] / row["operations"]
         if right is None:
             return None
-        return once, right, f"{said(row)}: {right:.1f} digits, {duration(once)} an operation"
+        return once, right, f"{named(row)}: {right:.1f} digits, {duration(once)} an operation"
 
     points = grouped(products(subject), lambda r: _METHODS[r["routine"]], point)
     if sum(map(len, points.values())) < 2:
@@ -252,7 +242,7 @@ def cover(subjects: Sequence[Subject]) -> Iterator[Figure]:
                 right = right_digits(row)
                 if _METHODS[row["routine"]] == method and right is not None:
                     rate = float(row["operations_per_second"])
-                    words = f"{said(row)}: {right:.1f} digits, {quantity(rate, '/s')}"
+                    words = f"{named(row)}: {right:.1f} digits, {quantity(rate, '/s')}"
                     found.append(((rate, right, words), str(row["format"])))
             found.sort()
             name = f"{subject.title}, {subject.through.partition(':')[0]}: {method}"
@@ -291,7 +281,7 @@ def energy(subject: Subject) -> Iterator[Figure]:
     series: dict[str, list[Point]] = {}
     for (routine, form), row in found.items():
         each = row["energy"]["joules_per_operation"]
-        what = f"{said(row)}: {joules(each)}, {row['energy']['watts']:.0f} W"
+        what = f"{named(row)}: {joules(each)}, {row['energy']['watts']:.0f} W"
         series.setdefault(routine, []).append((each, float(names.index(form)), what))
     yield Figure(
         "Joules of an operation",

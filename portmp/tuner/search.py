@@ -10,22 +10,20 @@ schedule goes into the user's database.
 from __future__ import annotations
 
 import contextlib
-import datetime
 import hashlib
 import json
 import os
-import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cache
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import portmp as mp
 from portmp import definition, discovery, formats, paths
-from portmp.backends.base import Device, recording
+from portmp.backends.base import Device, Launch, recording
 from portmp.codegen import render
 from portmp.codegen.render import RenderedSource
 from portmp.discovery import isolated
@@ -34,36 +32,28 @@ from portmp.files import target as targets
 from portmp.progress import Progress
 from portmp.routines.ozaki import choose
 from portmp.routines.problem import Problem
-from portmp.runtime import program, timing
-from portmp.runtime.planes import Host
+from portmp.runtime import program
 from portmp.schedules import base as schedules
 from portmp.schedules import database
 from portmp.schedules.base import Schedule
 from portmp.schedules.database import Task
 from portmp.tuner import space
-
-FINALISTS = 3
+from portmp.tuner.trials import Search, Trial, Winner
 
 
 @dataclass(frozen=True)
-class Trial:
-    """What a candidate took, in seconds of device time, or why it has no time."""
-
-    seconds: float = float("inf")
-    error: str = ""
-
-
-@dataclass
-class Found:
+class Found(Winner[Schedule]):
     """The outcome of a search."""
 
     task: Task
-    schedule: Schedule
-    seconds: float
-    default: float
     rate: float
     tried: int
-    errors: list[str] = field(default_factory=list)
+    errors: list[str]
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether a candidate gave other bits."""
+        return any("bits differ" in error for error in self.errors)
 
 
 # --- the journal -----------------------------------------------------------------------------
@@ -86,28 +76,28 @@ class Journal:
         name = hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
         folder = paths.cache_folder()
         self._path = folder / f"tune-{name}.jsonl" if folder else None
-        self._trials: dict[str, Trial] = {}
+        self._trials: dict[str, tuple[float, str]] = {}
         content = paths.read_private(self._path) if self._path else None
         for line in (content or b"").splitlines():
             with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
                 item = json.loads(line)
-                trial = Trial(float(item["seconds"]), str(item["error"]))
-                self._trials[str(item["trial"])] = trial
+                self._trials[str(item["trial"])] = float(item["seconds"]), str(item["error"])
 
     @staticmethod
     def _key(task: Task, schedule: Schedule) -> str:
         return f"{task}: {json.dumps(schedules.as_data(schedule))}"
 
-    def get(self, task: Task, schedule: Schedule) -> Trial | None:
+    def get(self, task: Task, schedule: Schedule) -> Trial[Schedule] | None:
         """A trial made before."""
-        return self._trials.get(self._key(task, schedule))
+        known = self._trials.get(self._key(task, schedule))
+        return Trial(schedule, *known) if known else None
 
-    def add(self, task: Task, schedule: Schedule, trial: Trial) -> None:
+    def add(self, task: Task, trial: Trial[Schedule]) -> None:
         """Keep a trial."""
-        key = self._key(task, schedule)
-        self._trials[key] = trial
+        key = self._key(task, trial.schedule)
+        self._trials[key] = trial.seconds, trial.left_out
         if self._path:
-            line = json.dumps({"trial": key, "seconds": trial.seconds, "error": trial.error})
+            line = json.dumps({"trial": key, "seconds": trial.seconds, "error": trial.left_out})
             with contextlib.suppress(OSError), open(self._path, "ab", opener=_private) as file:
                 # In one step: searches may share it. A killed one's half line ends before it.
                 file.write(f"\n{line}\n".encode())
@@ -127,16 +117,11 @@ def _private(path: str, flags: int) -> int:
 # --- compiling -------------------------------------------------------------------------------
 
 
-@cache
-def _opened(name: str) -> Device:
-    return discovery.get(name)
-
-
 def _compile(device: str, sources: Sequence[RenderedSource]) -> str:
     """In another process: compile and load, so that the cache and the driver know the binary."""
     try:
         for source in sources:
-            program.load(_opened(device), source)
+            program.load(discovery.get(device), source)
     except PortmpError as error:
         return str(error)
     return ""
@@ -152,7 +137,7 @@ def compilers(workers: int) -> isolated.Workers | None:
 # --- one search ------------------------------------------------------------------------------
 
 
-class Search:
+class TaskSearch(Search[Schedule]):
     """The search for one task."""
 
     def __init__(
@@ -163,27 +148,35 @@ class Search:
         pool: isolated.Workers | None,
         limit: float,
     ) -> None:
-        self.task, self.device, self.journal, self.pool = task, device, journal, pool
-        self.default = database.find(task, device)
-        self.trials: dict[Schedule, Trial] = {}
+        super().__init__(device, database.find(task, device), "the default schedule's")
+        self.task, self.journal, self.pool = task, journal, pool
         self.end = time.monotonic() + limit
-        self._timed: Problem | None = None
-        self._checked: tuple[Problem, Host] | None = None
 
-    @property
+    @cached_property
     def timed(self) -> Problem:
         """What is timed; made when the first candidate needs it."""
-        if self._timed is None:
-            self._timed = space.problem(self.task, self.device, False)
-        return self._timed
+        return space.problem(self.task, self.device, False)
 
-    @property
-    def checked(self) -> tuple[Problem, Host]:
-        """A small odd problem and the default schedule's bits."""
-        if self._checked is None:
-            problem = space.problem(self.task, self.device, True)
-            self._checked = problem, problem.run(self.default).read_dense()
-        return self._checked
+    @cached_property
+    def checked(self) -> Problem:
+        """A small odd problem, whose bits are compared."""
+        return space.problem(self.task, self.device, True)
+
+    @cached_property
+    def right(self) -> list[bytes]:
+        """The default schedule's bits."""
+        return self._bits(self.default)
+
+    def _bits(self, schedule: Schedule) -> list[bytes]:
+        return [plane.tobytes() for plane in self.checked.run(schedule).read_dense()]
+
+    def is_right(self, schedule: Schedule) -> bool:
+        return self.right == self._bits(schedule)
+
+    def launches(self, schedule: Schedule) -> list[Launch]:
+        with recording() as launches:
+            self.timed.run(schedule)
+        return launches
 
     @property
     def best(self) -> Schedule:
@@ -194,8 +187,8 @@ class Search:
         """Descend, then measure the best few against the default once more."""
         self.try_all([self.default], show)
         first = self.trials[self.default]
-        if first.error:
-            raise ArgumentError(f"tune {self.task}: the default schedule fails: {first.error}")
+        if first.left_out:
+            raise ArgumentError(f"tune {self.task}: the default schedule fails: {first.left_out}")
         for _ in range(passes):
             before = self.best
             for which in range(len(space.space(self.task, self.default))):
@@ -203,7 +196,13 @@ class Search:
                 self.try_all(space.candidates(self.task, self.best, group, self.device), show)
             if self.best == before or time.monotonic() > self.end:
                 break
-        return self.decide(show)
+        show(f"{self.task}: comparing the best {len(self.finalists())}")
+        winner = self.decide()
+        told = {t.left_out.splitlines()[0] for t in self.trials.values() if t.left_out}
+        rate = self.timed.operations / winner.seconds
+        return Found(
+            **vars(winner), task=self.task, rate=rate, tried=len(self.trials), errors=sorted(told)
+        )
 
     def try_all(self, candidates: Iterable[Schedule], show: Callable[[str], None]) -> None:
         """Compile what is new in parallel, time it one by one."""
@@ -217,9 +216,11 @@ class Search:
         for schedule, error in self._compiled(new, show):
             if time.monotonic() > self.end and len(self.trials) > 1:
                 continue
-            trial = Trial(error=error) if error else self._trial(schedule)
-            self.trials[schedule] = trial
-            self.journal.add(self.task, schedule, trial)
+            if error:
+                self.trials[schedule] = Trial(schedule, left_out=error)
+            else:
+                self.attempt(schedule)
+            self.journal.add(self.task, self.trials[schedule])
             show(self.state())
 
     def state(self) -> str:
@@ -246,56 +247,13 @@ class Search:
         ]
         yield from zip(new, self.pool.run(_compile, tasks), strict=True)
 
-    def _trial(self, schedule: Schedule) -> Trial:
-        try:
-            problem, expected = self.checked
-            result = problem.run(schedule).read_dense()
-            if any(x.tobytes() != y.tobytes() for x, y in zip(result, expected, strict=True)):
-                return Trial(error="its bits differ from the default schedule's")
-            bar = min((t.seconds for t in self.trials.values()), default=float("inf"))
-            return Trial(reading(self.device, self.timed, schedule, 3, bar * timing.HOPELESS))
-        except PortmpError as error:
-            return Trial(error=str(error))
-
-    def decide(self, show: Callable[[str], None]) -> Found:
-        """Readings of the best few in turns; the default stays unless another is faster."""
-        right = [s for s, trial in self.trials.items() if not trial.error]
-        ranked = sorted(right, key=lambda s: self.trials[s].seconds)[:FINALISTS]
-        finalists = list(dict.fromkeys([self.default, *ranked]))
-        times: dict[Schedule, list[float]] = {s: [] for s in finalists}
-        for _ in range(5):
-            for schedule in finalists:
-                show(f"{self.task}: comparing the best {len(finalists)}")
-                times[schedule].append(reading(self.device, self.timed, schedule, 1))
-        medians = {s: statistics.median(t) for s, t in times.items()}
-        best = min(finalists, key=lambda s: medians[s])
-        errors = sorted({t.error.splitlines()[0] for t in self.trials.values() if t.error})
-        return Found(
-            self.task,
-            best,
-            medians[best],
-            medians[self.default],
-            self.timed.operations / medians[best],
-            len(self.trials),
-            errors,
-        )
-
-
-def reading(
-    device: Device, problem: Problem, schedule: Schedule, count: int, hopeless: float = float("inf")
-) -> float:
-    """Median of *count* readings of the device time, or the first one if it is hopeless."""
-    with recording() as launches:  # which the host repeats faster than calls
-        problem.run(schedule)
-    return timing.reading(device, launches, count, hopeless)
-
 
 # --- the command -----------------------------------------------------------------------------
 
 
 def entry(found: Found, device: Device) -> dict[str, Any]:
     """An entry of a database."""
-    task, facts = found.task, device.properties
+    task = found.task
     return {
         "where": database.identity(device),
         "routine": task.routine,
@@ -303,12 +261,7 @@ def entry(found: Found, device: Device) -> dict[str, Any]:
         "accuracy": task.accuracy,
         "shape": task.shape,
         "schedule": schedules.as_data(found.schedule),
-        "measured": {
-            "rate": float(f"{found.rate:.4g}"),
-            "times_default": float(f"{found.default / found.seconds:.4g}"),
-            "driver": facts.driver,
-            "date": datetime.date.today().isoformat(),
-        },
+        "measured": found.measured(device, rate=found.rate),
     }
 
 
@@ -322,10 +275,9 @@ def chosen(args: Any) -> list[Task]:
     names = args.format.split(",") if args.format else formats.STANDARD
     forms = [formats.get(name.strip()) for name in names]
     accuracies = ["accurate", "fast"] if args.accuracy == "both" else [args.accuracy]
-    for form in forms:
-        for accuracy in accuracies:
-            if args.accuracy != "both":
-                form.accumulator(accuracy)
+    if args.accuracy != "both":
+        for form in forms:
+            form.accumulator(args.accuracy)
     found = []
     for name in [args.routine] if args.routine else space.NAMES:
         routine, shapes = space.NAMES[name]
@@ -344,9 +296,9 @@ def chosen(args: Any) -> list[Task]:
     return found
 
 
-def _table(tasks: Sequence[Task], device: Device) -> list[dict[str, Any]]:
-    """The schedules in effect."""
-    return [
+def _show(tasks: Sequence[Task], device: Device, as_json: bool) -> int:
+    """Print the schedules in effect."""
+    rows: list[dict[str, Any]] = [
         {
             "task": str(task),
             "schedule": schedules.as_data(database.find(task, device)),
@@ -354,12 +306,17 @@ def _table(tasks: Sequence[Task], device: Device) -> list[dict[str, Any]]:
         }
         for task in tasks
     ]
-
-
-def _print_schedules(rows: list[dict[str, Any]]) -> None:
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return 0
     for row in rows:
-        values = " ".join(f"{k}={v}" for k, v in row["schedule"].items() if k != "kind")
-        print(f"{row['task']:32} {row['origin']:22} {values}")
+        print(f"{row['task']:32} {row['origin']:22} {_words(row['schedule'])}")
+    return 0
+
+
+def _words(schedule: dict[str, Any]) -> str:
+    """A schedule's data in a line."""
+    return " ".join(f"{k}={v}" for k, v in schedule.items() if k != "kind")
 
 
 def command(args: Any) -> int:
@@ -371,9 +328,7 @@ def command(args: Any) -> int:
     target = Path(args.output) if args.output else database.user_file()
     device = discovery.hardware(args.device)
     if args.show:
-        rows = _table(tasks, device)
-        print(json.dumps(rows, indent=1)) if args.json else _print_schedules(rows)
-        return 0
+        return _show(tasks, device, args.json)
     if args.rates:
         return _rates(device, args.json)
     if target is None:
@@ -389,11 +344,12 @@ def command(args: Any) -> int:
     pool = compilers(workers)
     try:
         for task in tasks:
-            search = Search(task, device, journal, pool, args.seconds)
+            search = TaskSearch(task, device, journal, pool, args.seconds)
             found = search.run(args.passes, progress.show)
             progress.clear()
             database.store([entry(found, device)], target)
-            wrong |= _tell(found, args.json)
+            wrong |= found.is_wrong
+            _tell(found, args.json)
             results.append(entry(found, device) | {"tried": found.tried, "errors": found.errors})
     finally:
         if pool is not None:
@@ -423,19 +379,14 @@ def _rates(device: Device, as_json: bool) -> int:
     return 0
 
 
-def _tell(found: Found, quiet: bool) -> bool:
-    """Print a result; whether a candidate gave wrong bits."""
-    wrong = any("bits differ" in error for error in found.errors)
-    if not quiet:
-        values = " ".join(
-            f"{k}={v}" for k, v in schedules.as_data(found.schedule).items() if k != "kind"
-        )
-        gain = found.default / found.seconds
-        print(
-            f"{found.task!s:32} {found.rate / 1e9:10.4g} G/s, {gain:.3f} x default,"
-            f" {found.tried} tried: {values}",
-            flush=True,
-        )
-        for error in found.errors:
-            print(f"    {error}")
-    return wrong
+def _tell(found: Found, quiet: bool) -> None:
+    """Print a result."""
+    if quiet:
+        return
+    print(
+        f"{found.task!s:32} {found.rate / 1e9:10.4g} G/s, {found.gain:.3f} x default,"
+        f" {found.tried} tried: {_words(schedules.as_data(found.schedule))}",
+        flush=True,
+    )
+    for error in found.errors:
+        print(f"    {error}")

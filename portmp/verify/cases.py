@@ -10,20 +10,15 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib import resources
-from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-import portmp as mp
 from portmp import definition, formats, paths
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, suggestion
-from portmp.routines.case import Case, In
+from portmp.routines.case import Case
 from portmp.routines.reference import Host
 from portmp.routines.registry import ROUTINES
-from portmp.runtime import digests, planes
+from portmp.runtime import digests
 from portmp.verify import composed
 
 REFERENCE = "reference"
@@ -32,20 +27,7 @@ digest = digests.digest
 
 def device_result(case: Case, device: Device) -> Host:
     """Limb planes that *device* computes of a case, by what users call."""
-
-    def given(value: Any) -> Any:
-        if isinstance(value, In):
-            return mp.Array(planes.upload(value.form, value.planes, device.queue))
-        if isinstance(value, list):
-            return mp.Array(planes.upload(case.form, value, device.queue))
-        return value
-
-    call = attrgetter(case.call)(mp) if isinstance(case.call, str) else case.call
-    options = {name: given(value) for name, value in case.options.items()}
-    result = call(*(given(operand) for operand in case.operands), **options)
-    if isinstance(result, tuple):
-        result = result[0]
-    return result.to_limbs() if isinstance(result, mp.Array) else [np.asarray(result)]
+    return composed.computed(case.call, case.form, device.queue, case.operands, case.options)
 
 
 @cache

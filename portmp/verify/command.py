@@ -70,11 +70,7 @@ def report(device: Device | None, outcomes: Sequence[Outcome]) -> dict[str, Any]
         "device": facts,
         "passed": sum(o.ok for o in outcomes),
         "total": len(outcomes),
-        "failures": [
-            {"key": o.key, "digest": o.digest, "expected": o.expected, "error": o.error}
-            for o in outcomes
-            if not o.ok
-        ],
+        "failures": [vars(o) for o in outcomes if not o.ok],
         "digests": {o.key: o.digest for o in outcomes},
     }
 
@@ -106,9 +102,7 @@ def _targets(wanted: str | None) -> list[tuple[Device | None, str]]:
         return [(None, "")]
     if wanted != "all":
         return [(discovery.get(wanted), "")]
-    # The host device is the reference once more.
-    others = [found for found in discovery.opened() if not found[0].by_reference]
-    return [(None, ""), *others]
+    return [(None, ""), *discovery.opened()]
 
 
 def _show(device: Device | None, outcomes: Sequence[Outcome], refusal: str) -> None:

@@ -5,7 +5,7 @@ What they give by definition is what they give on the host device, whose routine
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from operator import attrgetter
 from typing import Any, Literal
@@ -14,24 +14,38 @@ import numpy as np
 
 import portmp as mp
 from portmp import definition, discovery, formats
+from portmp.backends.base import Queue
 from portmp.formats import Format, inputs
-from portmp.routines.case import Case
+from portmp.routines.case import Case, In
 from portmp.routines.reference import Host
 from portmp.runtime import planes
+from portmp.verify.outcome import planes_of
+
+
+def computed(
+    call: str | Callable[..., Any],
+    form: Format,
+    queue: Queue,
+    operands: Iterable[Any],
+    options: Mapping[str, Any],
+) -> Host:
+    """Limb planes of what a function of portmp's gives; of several results the first counts."""
+
+    def given(value: Any) -> Any:
+        if isinstance(value, In):
+            return mp.Array(planes.upload(value.form, value.planes, queue))
+        return mp.Array(planes.upload(form, value, queue)) if isinstance(value, list) else value
+
+    function = attrgetter(call)(mp) if isinstance(call, str) else call
+    result = function(*map(given, operands), **{n: given(value) for n, value in options.items()})
+    return planes_of(result[0] if isinstance(result, tuple) else result)
 
 
 def on_host(call: str | Callable[..., Any]) -> Callable[..., Host]:
-    """The reference of a function of arrays that gives an array, or several: the first counts."""
+    """The reference of a function of arrays: what the host device gives."""
 
     def reference(form: Format, *operands: Any) -> Host:
-        queue = discovery.get("host").queue
-        given = [
-            mp.Array(planes.upload(form, value, queue)) if isinstance(value, list) else value
-            for value in operands
-        ]
-        found = (attrgetter(call)(mp) if isinstance(call, str) else call)(*given)
-        limbs: Host = (found[0] if isinstance(found, tuple) else found).to_limbs()
-        return limbs
+        return computed(call, form, discovery.get("host").queue, operands, {})
 
     return reference
 

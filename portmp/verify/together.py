@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-import portmp
+from portmp import paths
 from portmp.progress import Progress
 from portmp.routines.case import Case
 from portmp.verify.cases import recorded
-from portmp.verify.outcome import Outcome
+from portmp.verify.outcome import Outcome, read
 
 MAIN = "import sys; from portmp.cli import main; sys.exit(main(sys.argv[1:]))"
 
@@ -43,8 +43,7 @@ def _part(device: str, form: str, routine: str | None) -> tuple[dict[str, Any], 
     words = ["verify", "--device", device, "--format", form]
     words += ["--routine", routine] if routine else []
     # Of this portmp, whatever the current folder or another installation has.
-    places = [str(Path(portmp.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))}
+    environment = os.environ | {"PYTHONPATH": paths.python_path()}
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "report.json"
         ended = subprocess.run(
@@ -63,14 +62,8 @@ def _part(device: str, form: str, routine: str | None) -> tuple[dict[str, Any], 
 
 
 def _outcomes(keys: Iterable[str], report: dict[str, Any], error: str) -> list[Outcome]:
-    errors = {one["key"]: one["error"] for one in report.get("failures", ())}
-    digests = report.get("digests", {})
+    known = {one.key: one for one in read(report)} if report else {}
     return [
-        Outcome(
-            key,
-            digests.get(key, ""),
-            recorded().get(key, ""),
-            error or errors.get(key, "") or ("" if key in digests else "no result"),
-        )
+        known.get(key) or Outcome(key, "", recorded().get(key, ""), error or "no result")
         for key in keys
     ]

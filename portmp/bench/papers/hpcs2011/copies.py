@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -23,25 +22,17 @@ from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.backends.base import Queue
 from portmp.bench import measure
+from portmp.bench.cases import ACCURATE
 from portmp.bench.experiment import Case as Measurement
-from portmp.bench.papers.hpcs2011.measured import (
-    PORTMP,
-    ROUTINE_NAMES,
-    SECONDS,
-    Bench,
-    Task,
-    values_of,
-)
+from portmp.bench.papers.hpcs2011.measured import PORTMP, ROUTINE_NAMES, Bench, Task
 from portmp.bench.tables import Row
-from portmp.bench.values import Values
+from portmp.bench.values import Plane, Values, pieces, values_of
 from portmp.formats import Format
-from portmp.routines.work import ALPHA
 from portmp.runtime import planes
 
 FORMATS = ("float64", "dd2011", "dd", "qd2011", "qd")
 QUEUES, PIECES = 3, 8
 TO, WORK, BACK = "to the device", "work", "from the device"
-Plane = np.ndarray[Any, Any]
 
 
 class Memory:
@@ -55,12 +46,9 @@ class Memory:
         """Give the host's part the values from *start* on."""
         for plane, block in zip(self.host, values.block, strict=True):
             flat = plane.reshape(-1)
-            for begin in range(0, flat.size, block.size):
-                first = (start + begin) % block.size
-                end = min(begin + block.size - first, flat.size)
-                flat[begin:end] = block[first : first + end - begin]
-                rest = flat[end : begin + block.size]
-                rest[...] = block[: rest.size]
+            for first, some in pieces(block.size, start, flat.size):
+                part = block[some]
+                flat[first : first + part.size] = part
         return self
 
     def rows(self, some: slice) -> tuple[list[Plane], Array]:
@@ -103,7 +91,7 @@ class Transfer:
         self.out = make(shape=case.routine.result(case.shape))
         self.whole = task.routine != "axpy"
         """Whether each piece needs all of the second operand."""
-        self._call = partial(_CALLS[task.routine])
+        self._call = partial(case.routine.call, blas)
         self.first = self._step(self.queue, slice(None))
         self.queues = [self.queue, *(bench.device.new_queue() for _ in range(QUEUES - 1))]
         count = self.out.device.shape[0]
@@ -122,17 +110,12 @@ class Transfer:
         left, out = there(self.left.rows(some)), there(self.out.rows(some))
         right = there(self.right.rows(every if self.whole else some))
         sent = [left] if self.whole else [left, right]
-        return Step(queue, sent, partial(self._call, left[1], right[1], out[1]), out)
+        return Step(queue, sent, partial(self._call, (left[1], right[1]), out[1], ACCURATE), out)
 
     def in_order(self) -> dict[str, float]:
         """Seconds of the copies and of the work, each waited for."""
-        step, seconds = self.first, {}
-        for name, act in ((TO, self._send_all), (WORK, step.call), (BACK, step.fetch)):
-            start = time.perf_counter()
-            act()
-            self.queue.synchronize()
-            seconds[name] = time.perf_counter() - start
-        return seconds
+        parts = ((TO, self._send_all), (WORK, self.first.call), (BACK, self.first.fetch))
+        return {name: measure.once(act, self.queue.synchronize) for name, act in parts}
 
     def _send_all(self) -> None:
         if self.whole:
@@ -170,21 +153,6 @@ class Transfer:
         }
 
 
-def _axpy(x: Array, y: Array, out: Array) -> Array:
-    return blas.axpy(ALPHA, x, y, out=out)
-
-
-def _gemv(a: Array, x: Array, out: Array) -> Array:
-    return blas.gemv(a, x, out=out)
-
-
-def _gemm(a: Array, b: Array, out: Array) -> Array:
-    return blas.gemm(a, b, out=out)
-
-
-_CALLS = {"axpy": _axpy, "gemv": _gemv, "gemm": _gemm}
-
-
 def cases(bench: Bench) -> Iterator[Measurement]:
     """Each format of each routine, by portmp's kernels."""
     if not bench.device.properties.float64:
@@ -217,7 +185,7 @@ def _measured(bench: Bench, task: Task, parts: int) -> list[Row]:
         transfer.overlapped()
         other = transfer.result()
     once = sum(transfer.in_order().values()) + transfer.overlapped()
-    runs = bench.runs or measure.runs_of(once, 2 * SECONDS[bench.kind])
+    runs = bench.runs or measure.runs_of(once, 2 * measure.BUDGET[bench.kind])
     turns = [(transfer.in_order(), transfer.overlapped()) for _ in range(runs)]
     return [_row(task, transfer, turns, one, other)]
 

@@ -7,15 +7,14 @@ from functools import partial
 
 from portmp import discovery
 from portmp.backends.base import Device
-from portmp.bench import options, peers, plots
-from portmp.bench.experiment import RATE, Experiment, Family, Run, paper_of, relative
+from portmp.bench import peers, plots
+from portmp.bench.experiment import RATE, Experiment, Run, paper_of, relative
 from portmp.bench.experiment import Case as Measurement
 from portmp.bench.measure import Budget
 from portmp.bench.options import Request
 from portmp.bench.papers.hpcs2011 import copies
 from portmp.bench.papers.hpcs2011.measured import (
     ARITHMETIC,
-    LIBRARY,
     PORTMP,
     ROUTINE_NAMES,
     SIZES,
@@ -25,6 +24,7 @@ from portmp.bench.papers.hpcs2011.measured import (
     cases,
     measurements,
 )
+from portmp.bench.peers import LIBRARY, FamilyBesideVendor
 from portmp.bench.tables import Column, Row, Table, key, number
 from portmp.errors import PortmpError
 from portmp.progress import Progress
@@ -157,23 +157,19 @@ def _beside(bench: Bench) -> Iterator[Measurement]:
         vendor=vendor,
         no_vendor=problem,
     )
-    bench.beside = {"processor": processor.properties.name, "units": _units(processor)}
+    facts = processor.properties
+    bench.beside = {"processor": facts.name, "units": facts.compute_units}
     yield from measurements(other, "cpu", _BESIDE)
-
-
-def _units(device: Device) -> int:
-    return device.properties.compute_units
 
 
 def _faster(bench: Bench, rows: list[Row]) -> Row:
     """How many times as fast the GPU is: in ``over_cpu`` of each row."""
-    beside, bench.beside = bench.beside, {}
     for row in rows:
         row["over_cpu"] = None
         gpu = bench.rates_of.get((row["routine"], row["format"], row["way"]))
         if gpu:
             row["over_cpu"] = gpu / row["operations_per_second"]
-    return beside
+    return {}
 
 
 def _cpu(found: Row) -> Iterator[Table | str]:
@@ -228,7 +224,7 @@ def _stated_share(row: Row) -> str | None:
 # --- the family -----------------------------------------------------------------------------------
 
 
-class Hpcs2011(Family):
+class Hpcs2011(FamilyBesideVendor):
     """``portmp bench hpcs2011``: the experiments of the paper on DD and QD BLAS, on any device."""
 
     name = paper = "hpcs2011"
@@ -252,32 +248,15 @@ class Hpcs2011(Family):
         Experiment("cpu", _beside, (*_KEYS, RATE), share=3, tables=_cpu, found=_faster),
     )
 
-    def check(self, request: Request) -> None:
-        if request.args.sizes is not None:
-            options.choice(request.args.sizes, "sizes", list(SIZES))
-
     def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
-        vendor, problem = peers.find(device)
-        sizes = SIZES[request.args.sizes or USUAL[device.properties.kind]]
-        return Bench(
-            device,
-            None,
-            request.runs,
-            budget,
-            progress,
-            sizes=sizes,
-            vendor=vendor,
-            no_vendor=problem,
-        )
+        run = super().begin(request, device, budget, progress)
+        assert isinstance(run, Bench)
+        run.sizes = SIZES[request.args.sizes or USUAL[run.kind]]
+        return run
 
     def facts(self, run: Bench) -> Row:
-        name = run.vendor.name if run.vendor else None
         limits = run.ceilings.as_dict() if run.ceilings else None
-        return {"library": {"name": name, "problem": run.no_vendor or None}, "ceilings": limits}
-
-    def first_line(self, part: Row) -> str:
-        library = part["library"]
-        return f"; {LIBRARY}: {library['name'] or 'none: ' + library['problem']}"
+        return {**super().facts(run), "ceilings": limits}
 
 
 FAMILY = Hpcs2011()

@@ -7,10 +7,9 @@ A *way* is whose kernels run: the ``paper``'s (one thread a result, its blocks; 
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 
 from portmp import formats
 from portmp.arrays import blas
@@ -19,13 +18,14 @@ from portmp.bench import exact, measure, roofline, runner
 from portmp.bench.cases import ACCURATE, ROUTINES, Case
 from portmp.bench.exact import Errors
 from portmp.bench.experiment import Case as Measurement
-from portmp.bench.experiment import Run, paper_of
+from portmp.bench.experiment import paper_of
 from portmp.bench.measure import Timing
-from portmp.bench.peers import Vendor
+from portmp.bench.options import FULL, QUICK
+from portmp.bench.peers import LIBRARY, BesideVendor, transposed
 from portmp.bench.roofline import Ceilings
 from portmp.bench.runner import Pool
 from portmp.bench.tables import Row
-from portmp.bench.values import Values
+from portmp.bench.values import values_of
 from portmp.codegen import signature
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
@@ -33,10 +33,10 @@ from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.gemm.schedule import GemmSchedule
-from portmp.routines.work import ALPHA, Entry, Walk
+from portmp.routines.work import ALPHA
 from portmp.runtime import launch, planes
 
-PAPER, PORTMP, LIBRARY = "paper", "portmp", "library"
+PAPER, PORTMP = "paper", "portmp"
 ROUTINE_NAMES = ("axpy", "gemv", "gemm")
 WITHOUT_FMA = "nofma"
 ARITHMETIC = {
@@ -49,7 +49,6 @@ ARITHMETIC = {
     "qd": (PORTMP,),
 }
 """Formats, the paper's arithmetic by its year, and whose kernels run them."""
-FULL, QUICK = "full", "quick"
 SIZES: Mapping[str, Mapping[str, int]] = {
     FULL: paper_of("hpcs2011")["sizes"],
     QUICK: {"axpy": 1024000, "gemv": 2048, "gemm": 512},
@@ -63,8 +62,6 @@ LONG_ENOUGH = 2e-3
 THREADS = 128
 """The paper's blocks of AXPY and GEMV; GEMM has 8 x 8 in DD and 16 x 16 in QD."""
 EDGE = {2: 8, 4: 16}
-SECONDS = {"gpu": 0.25, "cpu": 0.5}
-"""What the runs of a row should take."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +95,10 @@ class Task:
 
 
 @dataclass
-class Bench(Run):
+class Bench(BesideVendor):
     """One run on one device, at the *sizes* by routine."""
 
     sizes: Mapping[str, int] = field(default_factory=dict)
-    vendor: Vendor | None = None
-    no_vendor: str = ""
     ceilings: Ceilings | None = None
     rates: dict[tuple[str, str, str], float] = field(default_factory=dict)
     """Operations a second by routine, format and way, as far as they are known."""
@@ -146,23 +141,13 @@ class Bench(Run):
         n = min(task.n, LEAST[task.routine])
         while True:
             small = replace(task, n=n)
-            call = called(self, small)[0]
+            call, wait = called(self, small)[0], self.device.queue.synchronize
             with self.budget.beside():  # the first call compiles
-                call()
-                self.device.queue.synchronize()
-            start = time.perf_counter()
-            call()
-            self.device.queue.synchronize()
-            seconds = time.perf_counter() - start
+                measure.once(call, wait)
+            seconds = measure.once(call, wait)
             if seconds > LONG_ENOUGH or n == task.n:
                 return small.operations / seconds
             n = min(task.n, GROWTH[task.routine] * n)
-
-
-@lru_cache(maxsize=2)
-def values_of(form: Format) -> Values:
-    """The inputs in a format."""
-    return Values(form)
 
 
 @dataclass(frozen=True)
@@ -181,19 +166,10 @@ def prepared(bench: Bench, task: Task) -> Prepared:
         work()
         bench.device.queue.synchronize()
     case, values = task.case, values_of(task.form)
+    expected = partial(case.entry, values)
     if (task.routine, task.way) == ("gemm", LIBRARY):
-        entries = [_transposed(values, case, i) for i in case.samples]
-    else:
-        entries = [case.routine.entry(values, case.starts, case.shape, i) for i in case.samples]
-    found = [exact.fraction(entry(i)) for i in case.samples]
-    return Prepared(work, exact.of_format(found, entries, case.form), on_host)
-
-
-def _transposed(values: Values, case: Case, place: int) -> Entry:
-    """An entry of A B^T."""
-    row, column = divmod(place, case.shape[-1])
-    n = case.shape[-1]
-    return values.dot(Walk(row * n), Walk(case.starts[1] + column * n), n)
+        expected = partial(transposed, case, values)
+    return Prepared(work, exact.sampled(case.samples, entry, expected, case.form), on_host)
 
 
 def called(
@@ -206,7 +182,7 @@ def called(
         assert bench.vendor
         start = case.starts[1]
         if task.routine == "axpy":  # in place
-            theirs = bench.vendor.axpy(pool, task.n, start, _factors())
+            theirs = bench.vendor.axpy(pool, task.n, start)
         else:
             theirs = bench.vendor.gemm(pool, task.n, start)
         return theirs.work, theirs.entry, theirs.on_host
@@ -216,11 +192,6 @@ def called(
     usual = partial(case.routine.call, blas, (a, b), out, ACCURATE)
     work = _PAPERS[task.routine](a, b, out) if task.way == PAPER else usual
     return work, partial(runner.entry_of, out), False
-
-
-def _factors() -> Iterator[float]:
-    """A factor and its negative by turns: what is added in place stays what it was."""
-    return itertools.cycle((float(ALPHA), -float(ALPHA)))
 
 
 # --- the paper's kernels ------------------------------------------------------------------------
@@ -321,7 +292,7 @@ def _measured(bench: Bench, experiment: str, task: Task, parts: int) -> list[Row
 def timed(bench: Bench, ready: Prepared, runs: int) -> Timing:
     """The runs of a call: a library's on the host by the wall's clock."""
     if ready.on_host:
-        return measure.timed_by_wall(ready.work, lambda: None, runs, SECONDS[bench.kind])
+        return measure.timed_by_wall(ready.work, lambda: None, runs, measure.BUDGET[bench.kind])
     return measure.timed(bench.device, ready.work, runs)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 
 from portmp import discovery, formats
 from portmp.backends.base import Device
-from portmp.bench import options
+from portmp.bench import measure, options
 from portmp.bench.experiment import Case, Experiment, Family, Run
 from portmp.bench.measure import Budget
 from portmp.bench.options import Request
@@ -170,12 +169,6 @@ def _short(row: Row) -> Row:
     return {name: row[name] for name in ("n", "seconds", "flops_max")}
 
 
-def beside(bench: Bench, rows: list[Row]) -> Row:
-    """What an experiment told that belongs to no row."""
-    found, bench.beside = bench.beside, {}
-    return found
-
-
 # --- copies -----------------------------------------------------------------------------------
 
 
@@ -239,13 +232,8 @@ def _another(device: Device) -> Device | None:
 
 def _walls(bench: Bench, copy: Callable[[], Any]) -> list[float]:
     """Wall times of copies, after a first one."""
-    times = []
-    for _ in range(bench.runs + 1):
-        start = time.perf_counter()
-        copy()
-        bench.device.queue.synchronize()
-        times.append(time.perf_counter() - start)
-    return times[1:]
+    wait = bench.device.queue.synchronize
+    return [measure.once(copy, wait) for _ in range(bench.runs + 1)][1:]
 
 
 # --- the bound --------------------------------------------------------------------------------
@@ -353,7 +341,6 @@ class Nbody(Family):
             "steps: {format} {root}, {threads} threads a block, one target each: {at_once} at "
             "once; the paper's tables 4 and 5",
             share=3,
-            found=beside,
         ),
         Experiment(
             "cycles",
@@ -363,10 +350,8 @@ class Nbody(Family):
             tables=report.cycles,
             found=lambda bench, _: kernels.clock(bench),
         ),
-        Experiment(
-            "build", kernels.build, report.BUILD, share=2, tables=report.build, found=beside
-        ),
-        Experiment("copies", copies, report.COPIES, tables=report.copies, found=beside),
+        Experiment("build", kernels.build, report.BUILD, share=2, tables=report.build),
+        Experiment("copies", copies, report.COPIES, tables=report.copies),
         Experiment(
             "bound",
             bound,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -21,12 +20,11 @@ from portmp.bench import exact, runner
 from portmp.bench.experiment import Case
 from portmp.bench.papers.slfp.measured import ONE_LIMB, Bench
 from portmp.bench.tables import Row
-from portmp.bench.values import Values, power_of_two
+from portmp.bench.values import Plane, Values, power_of_two
 from portmp.formats import Format, encode
 from portmp.routines.work import Entry, Walk
 from portmp.runtime import planes
 
-Plane = np.ndarray[Any, Any]
 INPUTS, SUMS = "inputs", "sums"
 """What is stored short: a matrix, or running sums."""
 LENGTHS = (2**6, 2**10, 2**14, 2**18)

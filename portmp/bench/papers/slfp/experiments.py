@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from portmp.backends.base import Device
-from portmp.bench import options, peers, plots
-from portmp.bench.experiment import RATE, Experiment, Family, Run, paper_of
-from portmp.bench.measure import Budget
+from portmp.bench import options, plots
+from portmp.bench.experiment import RATE, Experiment, paper_of
 from portmp.bench.options import Request
 from portmp.bench.papers.slfp import accuracy, layouts
-from portmp.bench.papers.slfp.measured import KINDS, LIBRARY, ONE_LIMB, Bench, Kind, cases
+from portmp.bench.papers.slfp.measured import KINDS, ONE_LIMB, Bench, Kind, cases
+from portmp.bench.peers import LIBRARY, FamilyBesideVendor
 from portmp.bench.tables import ENERGY, Column, Row, Rows, Table, key, number, shape_text
-from portmp.progress import Progress
 
 SMALLEST = 32
 _LAYOUTS = ("planar", "interleaved")
@@ -203,7 +201,7 @@ def _named(row: Row) -> str:
 _SHARES = {"axpy": 6, "gemm": 4, "gemv": 2, "dot": 2}
 
 
-class Slfp(Family):
+class Slfp(FamilyBesideVendor):
     """``portmp bench slfp``: the experiments of the paper on short formats, on any device."""
 
     name = paper = "slfp"
@@ -240,20 +238,6 @@ class Slfp(Family):
     def check(self, request: Request) -> None:
         options.check_one_size(request.sizes, request.args.size, "length or order")
         options.check_least_size(request.sizes, SMALLEST)
-
-    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
-        vendor, problem = peers.find(device)
-        return Bench(
-            device, request.size, request.runs, budget, progress, vendor=vendor, no_vendor=problem
-        )
-
-    def facts(self, run: Bench) -> Row:
-        name = run.vendor.name if run.vendor else None
-        return {"library": {"name": name, "problem": run.no_vendor or None}}
-
-    def first_line(self, part: Row) -> str:
-        library = part["library"]
-        return f"; {LIBRARY}: {library['name'] or 'none: ' + library['problem']}"
 
 
 FAMILY = Slfp()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -19,17 +18,11 @@ from portmp.arrays.array import Array
 from portmp.backends.base import Buffer, Device
 from portmp.bench import measure
 from portmp.bench.experiment import Case
-from portmp.bench.papers.slfp.measured import (
-    ONE_LIMB,
-    SECONDS,
-    Axpy,
-    Bench,
-    factors,
-    first_call,
-    values_of,
-)
+from portmp.bench.papers.slfp.measured import ONE_LIMB, SECONDS, Axpy, Bench, first_call
+from portmp.bench.peers import factors
 from portmp.bench.runner import Pool
 from portmp.bench.tables import Row
+from portmp.bench.values import Plane, pieces, values_of
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Index, Scratch, Value
 from portmp.formats import Format, encode
@@ -38,7 +31,6 @@ from portmp.routines.work import ALIGNMENT, ALPHA
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate_numbers
 
-Plane = np.ndarray[Any, Any]
 SIZES = {"gpu": 2**26, "cpu": 2**24}
 THREADS = 256
 COMPARED = 2**20
@@ -84,12 +76,8 @@ class Packed:
 
     def _fill(self, buffer: Buffer, block: Plane, start: int) -> None:
         """The pool's values from *start* on."""
-        done = 0
-        while done < self.n:
-            first = (start + done) % len(block)
-            part = block[first : first + self.n - done]
-            self.queue.write(buffer, part, done * self.form.itemsize)
-            done += len(part)
+        for first, some in pieces(len(block), start, self.n):
+            self.queue.write(buffer, block[some], first * self.form.itemsize)
 
     def axpy(self, factor: str) -> None:
         """y = factor x + y."""

@@ -6,12 +6,11 @@ ratios hold whatever clocks do meanwhile. AXPY runs in place, as in the paper.
 
 from __future__ import annotations
 
-import itertools
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from typing import ClassVar
 
 from portmp import formats
@@ -22,11 +21,10 @@ from portmp.bench import exact, measure, runner
 from portmp.bench.cases import ACCURATE, ROUTINES, Case
 from portmp.bench.exact import Errors
 from portmp.bench.experiment import Case as Measurement
-from portmp.bench.experiment import Run
-from portmp.bench.peers import Subject, Vendor
+from portmp.bench.peers import LIBRARY, BesideVendor, Subject, Vendor, factors, transposed
 from portmp.bench.runner import Pool
 from portmp.bench.tables import Row
-from portmp.bench.values import Values
+from portmp.bench.values import Values, values_of
 from portmp.errors import PortmpError
 from portmp.formats import Format
 from portmp.routines.elementwise.work import alpha
@@ -49,8 +47,6 @@ ONE_LIMB = {
 """The paper's formats by the one that computes, in its order; float16 for comparison."""
 BEYOND = {"ts": ("tsin80b",), "dd": ("d+s",), "qd": ("qdin192b",)}
 """What the paper does not have."""
-LIBRARY = "library"
-"""How the rows of the vendor's library begin."""
 ROWS = 6
 """Rows of GEMV that are checked: each is a sum as long as a row."""
 LARGE = 2**26
@@ -60,11 +56,9 @@ SECONDS = {"gpu": 0.25, "cpu": 0.4}
 
 
 @dataclass
-class Bench(Run):
+class Bench(BesideVendor):
     """One run on one device. ``size``: the only size, or None."""
 
-    vendor: Vendor | None = None
-    no_vendor: str = ""
     once: dict[tuple[str, str], float] = field(default_factory=dict)
     made: tuple[float, float] = (1.0, 0.0)
     """Bytes of operands so far, and the seconds that they took."""
@@ -94,12 +88,6 @@ class Bench(Run):
         return found
 
 
-@lru_cache(maxsize=4)
-def values_of(form: Format) -> Values:
-    """The inputs in a format."""
-    return Values(form)
-
-
 @dataclass(frozen=True)
 class Prepared:
     """A format's operands on the device: the call, and what is known of its result.
@@ -119,11 +107,6 @@ def first_call(work: Callable[[], Array]) -> tuple[Array, float]:
     result = work()
     result.planes.queue.synchronize()
     return result, time.perf_counter() - start
-
-
-def factors() -> itertools.cycle[str]:
-    """A factor and its negative by turns, so that what is added in place stays what it was."""
-    return itertools.cycle((ALPHA, f"-{ALPHA}"))
 
 
 class Kind(ABC):
@@ -155,25 +138,29 @@ class Kind(ABC):
         return None
 
 
-class Axpy(Kind):
+class Vectors(Kind):
+    """Routines of two vectors: what is checked is a call on untouched operands."""
+
+    def case(self, form: Format, n: int) -> Case:
+        """What is checked."""
+        return Case(ROUTINES[self.name], form, ACCURATE, (n,))
+
+    def operations(self, n: int) -> int:
+        return 2 * n
+
+    def memory(self, form: Format, n: int) -> int:
+        return self.case(form, n).starts[-1] * form.itemsize
+
+
+class Axpy(Vectors):
     """y = a x + y, in place."""
 
     name = "axpy"
     sizes: ClassVar = {"gpu": (2**24, 2**28), "cpu": (2**24,)}
     truncates = True
 
-    def case(self, form: Format, n: int) -> Case:
-        """What is checked: a call on untouched operands."""
-        return Case(ROUTINES["axpy"], form, ACCURATE, (n,))
-
-    def operations(self, n: int) -> int:
-        return 2 * n
-
     def nbytes(self, form: Format, n: int) -> int:
         return 3 * n * form.itemsize
-
-    def memory(self, form: Format, n: int) -> int:
-        return self.case(form, n).starts[-1] * form.itemsize
 
     def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
         case = self.case(form, n)
@@ -196,13 +183,10 @@ class Axpy(Kind):
     def library(self, vendor: Vendor, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
         case = self.case(pool.values.form, n)
         self._fresh(pool, case)
-        subject = vendor.axpy(pool, n, case.starts[1], map(float, factors()))
+        subject = vendor.axpy(pool, n, case.starts[1])
         subject.work()
-        found = (exact.fraction(subject.entry(place)) for place in case.samples)
-        entries = [
-            case.routine.entry(pool.values, case.starts, case.shape, i) for i in case.samples
-        ]
-        return subject, exact.of_format(found, entries, case.form)
+        expected = partial(case.entry, pool.values)
+        return subject, exact.sampled(case.samples, subject.entry, expected, case.form)
 
 
 class Gemm(Kind):
@@ -236,25 +220,21 @@ class Gemm(Kind):
         out = Array(allocate(form, (n, n), device.queue))
         work = partial(blas.gemm, a, b, alpha=ALPHA, beta=BETA, c=c, out=out)
         result, first = first_call(work)
-        found = [exact.fraction(runner.entry_of(result, i)) for i in case.samples]
-        entries = [_ended(pool.values, case, i) for i in case.samples]
-        return Prepared(pool, work, exact.of_format(found, entries, form), first)
+        entry, expected = partial(runner.entry_of, result), partial(_ended, pool.values, case)
+        errors = exact.sampled(case.samples, entry, expected, form)
+        return Prepared(pool, work, errors, first)
 
     def library(self, vendor: Vendor, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
         case = self.case(pool.values.form, n)
         subject = vendor.gemm(pool, n, case.starts[1])
         subject.work()
-        found = [exact.fraction(subject.entry(i)) for i in case.samples]
-        entries = [
-            pool.values.dot(Walk(i // n * n), Walk(case.starts[1] + i % n * n), n)
-            for i in case.samples
-        ]
-        return subject, exact.of_format(found, entries, case.form)
+        expected = partial(transposed, case, pool.values)
+        return subject, exact.sampled(case.samples, subject.entry, expected, case.form)
 
 
 def _ended(values: Values, case: Case, place: int) -> Entry:
     """alpha times the product's entry, plus beta times C's."""
-    product = case.routine.entry(values, case.starts, case.shape, place)
+    product = case.entry(values, place)
     scale, more = alpha(values.form), alpha(values.form, BETA)
     addend = more * values.number(case.starts[-1] + place)
     terms = float(scale) * product.terms + abs(float(addend))
@@ -284,9 +264,13 @@ class Gemv(Kind):
         work = partial(blas.gemv, Array(pool.planes.view((n, n), (n, 1), 0)), x, out=out)
         result, first = first_call(work)
         places = Case(ROUTINES["gemv"], form, ACCURATE, (n, n)).samples[:ROWS]
-        found = [exact.fraction(runner.entry_of(result, i)) for i in places]
-        entries = [pool.values.dot(Walk(i * n), Walk(0), n, theirs) for i in places]
-        return Prepared(pool, work, exact.of_format(found, entries, theirs.form), first)
+        mine = pool.values
+
+        def expected(row: int) -> Entry:
+            return mine.dot(Walk(row * n), Walk(0), n, theirs)
+
+        errors = exact.sampled(places, partial(runner.entry_of, result), expected, theirs.form)
+        return Prepared(pool, work, errors, first)
 
 
 def _vectors(form: Format) -> Format:
@@ -294,25 +278,15 @@ def _vectors(form: Format) -> Format:
     return form.arithmetic
 
 
-class Dot(Kind):
+class Dot(Vectors):
     """The sum of x_i y_i, both stored short, as is the result."""
 
     name = "dot"
     families: ClassVar = ONE_LIMB
     sizes: ClassVar = {"gpu": (2**26,), "cpu": (2**24,)}
 
-    def case(self, form: Format, n: int) -> Case:
-        """Both vectors."""
-        return Case(ROUTINES["dot"], form, ACCURATE, (n,))
-
-    def operations(self, n: int) -> int:
-        return 2 * n
-
     def nbytes(self, form: Format, n: int) -> int:
         return 2 * n * form.itemsize
-
-    def memory(self, form: Format, n: int) -> int:
-        return self.case(form, n).starts[-1] * form.itemsize
 
     def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
         case = self.case(form, n)

@@ -322,10 +322,6 @@ def _draw_blocked(found: Row) -> list[plots.Draw]:
     ]
 
 
-def _engines(device: Device) -> dict[str, str]:
-    return {w: engines.get(device, "auto", w).name for w in ("int8", "float32", "float64")}
-
-
 class Ts2021(Family):
     """``portmp bench ts2021``: the experiments of the triple-single paper, on any device."""
 
@@ -374,7 +370,8 @@ class Ts2021(Family):
         options.check_least_size(request.sizes, BLOCKED_SIZES[0])
 
     def facts(self, run: Run) -> Row:
-        return {"engines": _engines(run.device)}
+        words = "int8", "float32", "float64"
+        return {"engines": {word: engines.get(run.device, "auto", word).name for word in words}}
 
     def first_line(self, part: Row) -> str:
         used = ", ".join(f"{word} {name}" for word, name in part["engines"].items())
