@@ -15,8 +15,8 @@ import portmp as mp
 from portmp import formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, PortmpError
-from portmp.kernels import kernel as kernels
 from portmp.routines import base
+from portmp.runtime import launch
 
 ADDED = """
 ${kernel()}
@@ -36,6 +36,11 @@ ${kernel()}
 """
 
 
+def plans(kernel: mp.Kernel) -> list[launch.Plan]:
+    """What a kernel keeps for calls that come again."""
+    return [plan for kept in kernel._plans.values() for plan in kept.values()]
+
+
 def added() -> mp.Kernel:
     """y += x."""
     return mp.Kernel(ADDED, "added(x: in [n], y: inout [n])", threads="n", block=64)
@@ -51,11 +56,13 @@ def test_repeated_calls_are_calls(device: Device) -> None:
     kernel(x, y)
     assert y.to_fractions() == [6, 60]
     assert z.to_fractions() == [3 + 3 + 4 + 5, 150]
-    assert len(kernel._prepared) == 2
+    assert len(plans(kernel)) == 1
+    kernel(x=x[:1], y=y[1:])
+    assert len(plans(kernel)) == 2 and y.to_fractions() == [6, 61]
     with mp.graph() as step:
         kernel(x=x, y=y)
     step.replay()
-    assert y.to_fractions() == [8, 80]
+    assert y.to_fractions() == [8, 81]
 
 
 def test_numbers_and_grids_are_a_calls_own(device: Device) -> None:
@@ -87,8 +94,8 @@ def test_numbers_change_from_launch_to_launch(device: Device) -> None:
     y = mp.array([1] * 130, "dd", device)
     for a, last in ((2.0, 130), (3, 64), ("5", 130), (0.1, 0), (-1.0, 1), (0.5, 130)):
         kernel(a=a, last=last, y=y)
-    [ready] = kernel._prepared.values()
-    assert ready.with_numbers is not None
+    [plan] = plans(kernel)
+    assert len(plan.steps) == 1
     assert y.to_fractions() == [-15] + [15] * 63 + [5] * 66
     for wrong in ({"a": "x", "last": 1}, {"a": 2, "last": 2**31}, {"a": y, "last": 1}):
         with pytest.raises(PortmpError, match=r"scaled: (a|last)"):
@@ -140,26 +147,26 @@ def test_nothing_keeps_arrays(device: Device) -> None:
         for _ in range(2):
             kernel(x=x, y=y)
         assert y.to_fractions() == [3 * k, 3]
-        assert len(kernel._prepared) == 1
+        assert len(plans(kernel)) == 1
         memory = weakref.ref(x.planes.buffers[0])
         del x
         gc.collect()
-        assert memory() is None and not kernel._prepared
+        assert memory() is None
 
 
 def test_as_many_calls_are_kept_as_are_allowed(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then all are forgotten, and made anew."""
-    monkeypatch.setattr(kernels, "MOST_PLANS", 3)
+    monkeypatch.setattr(launch, "MOST", 3)
     kernel = added()
-    x = mp.array([1], "dd", device)
-    ys = [mp.array([k], "dd", device) for k in range(8)]
+    xs = [mp.array([1] * k, "dd", device) for k in range(8)]
+    ys = [mp.array([k] * k, "dd", device) for k in range(8)]
     for _ in range(2):
-        for y in ys:
+        for x, y in zip(xs, ys, strict=True):
             kernel(x=x, y=y)
-            assert len(kernel._prepared) <= 3
-    assert [y.to_fractions() for y in ys] == [[k + 2] for k in range(8)]
+            assert 1 <= len(plans(kernel)) <= 3
+    assert [y.to_fractions() for y in ys] == [[k + 2] * k for k in range(8)]
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,14 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from portmp import formats
 from portmp.arrays.plain import DTYPES
+from portmp.codegen import signature
+from portmp.codegen.signature import Array, Index, Plain, Value
 from portmp.errors import ArgumentError, FormatError, ShapeError, suggestion
 from portmp.formats import Format
 
@@ -115,7 +117,7 @@ class Parameter:
         """Whether it is an array."""
         return self.shape is not None
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether elements are plain numbers, not values of a format."""
         return self.kind in DTYPES
@@ -128,6 +130,18 @@ class Parameter:
     def format(self, own: Format) -> Format:
         """The format of its values, in a kernel whose own is *own*."""
         return own if self.kind == OWN else formats.get(self.kind)
+
+    def elements(self, own: Format) -> Format | str:
+        """What its elements are there: values of a format, or numbers of a dtype."""
+        return self.kind if self.is_plain else self.format(own)
+
+    def taken(self, dense: bool) -> signature.Parameter:
+        """What the kernel's text has for it; of arrays that are *dense* their planes alone."""
+        plain = (self.kind,) if self.is_plain else ()
+        if self.shape is None:
+            return Plain(self.name, self.kind) if plain else Value(self.name)
+        steps = () if dense else tuple([f"step{axis}" for axis in range(len(self.shape))])
+        return Array(self.name, steps, const=not self.written, plain=plain, start=not dense)
 
 
 @dataclass(frozen=True)
@@ -150,6 +164,11 @@ class Signature:
     def by_name(self) -> Mapping[str, Parameter]:
         """The parameters by name."""
         return {p.name: p for p in self.parameters}
+
+    def taken(self, dense: Collection[str]) -> signature.Signature:
+        """What the kernel's text has for all of it and, at its end, for the sizes."""
+        parameters = [p.taken(p.name in dense) for p in self.parameters]
+        return signature.Signature(self.name, (*parameters, *map(Index, self.sizes)))
 
     def measured(
         self, shapes: Mapping[str, tuple[int, ...]], asked: Mapping[str, int]

@@ -28,7 +28,7 @@ from portmp.backends.base import (
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import DeviceError
 from portmp.runtime import program
-from portmp.runtime.planes import Blank, View
+from portmp.runtime.planes import View
 from portmp.schedules import database
 
 MOST = 4096
@@ -140,7 +140,10 @@ class Plan:
 
 
 class Direct(Plan):
-    """The same where nothing is noted: by a routine's reference, or as a part of another plan."""
+    """The same where nothing is noted: by a routine's reference, or as a part of another plan.
+
+    Or what is not the same from call to call.
+    """
 
     __slots__ = ("function",)
 
@@ -172,17 +175,20 @@ class Plans(dict[Any, Plan]):
         operands: Sequence[Given],
         launches: Callable[..., None],
         reference: Callable[..., None],
-        makes: Blank | None = None,
+        makes: Any = None,
+        *,
+        fixed: bool = True,
     ) -> Plan:
         """The new plan of what *launches* (or the *reference*, without kernels) does.
 
-        Both are called with operands, or stand-ins, in this order.
+        Both are called with operands, or stand-ins, in this order. Where what is launched is not
+        *fixed* by all that the plan is found by, *launches* is called in every run.
         """
         queue = self.queue
         if any(isinstance(one, View) and one.queue is not queue for one in operands):
             raise DeviceError("operands: of several queues or devices; copy with to(...)")
-        if queue.notes or queue.device.by_reference:
-            made: Plan = Direct(queue, makes, launches if queue.notes else reference)
+        if not fixed or queue.notes or queue.device.by_reference:
+            made: Plan = Direct(queue, makes, reference if queue.device.by_reference else launches)
         else:
             made = _planned(queue, operands, launches, makes)
         if len(self) >= MOST:
@@ -238,13 +244,18 @@ def _varies(number: Sequence[Number]) -> bool:
     return number[0] not in (0, 1) or any(number[1:])
 
 
-def find(what: Sequence[Any], operands: Sequence[Given | None]) -> tuple[Plans, Any, Plan | None]:
+def find(
+    what: Sequence[Any],
+    operands: Sequence[Given | None],
+    queue: Any = None,
+    known: dict[Queue, Plans] | None = None,
+) -> tuple[Plans, Any, Plan | None]:
     """The plans of the operands' queue, what this call is there and, if it came before, its plan.
 
-    *what* tells calls of a routine apart but for their operands. One of these is a view at least.
+    *what* tells calls of a routine apart but for their operands. One of these is a view, or their
+    *queue* is told. *known*: where plans are kept that go with something else than the queue.
     """
     key = [*what]
-    queue: Any = None
     memory: list[Buffer] = []
     for one in operands:
         if isinstance(one, View):
@@ -262,22 +273,26 @@ def find(what: Sequence[Any], operands: Sequence[Given | None]) -> tuple[Plans, 
         else:
             # 0 and 1 are told apart, since routines do, and are no stand-ins.
             key.append(None if _varies(one) else (one[0], math.copysign(1, one[0])))
-    kept: Plans | None = queue.plans
+    kept: Plans | None = queue.plans if known is None else known.get(queue)
     if (
         kept is None
         or kept.traits is not queue.device.traits
         or kept.edition != database.edition.number
     ):
-        kept = queue.plans = Plans(queue)
-    known = tuple(key)
+        kept = Plans(queue)
+        if known is None:
+            queue.plans = kept
+        else:
+            known[queue] = kept
+    call = tuple(key)
     try:
-        return kept, known, kept.get(known)
+        return kept, call, kept.get(call)
     except TypeError:  # an option of a kind that has no plan: it is refused in words
-        return kept, known, None
+        return kept, call, None
 
 
 def _planned(
-    queue: Queue, operands: Sequence[Given], launches: Callable[..., None], makes: Blank | None
+    queue: Queue, operands: Sequence[Given], launches: Callable[..., None], makes: Any
 ) -> Plan:
     """What is launched for operands that lie like these."""
     stand_ins: list[Any] = []
