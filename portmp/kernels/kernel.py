@@ -15,6 +15,7 @@ import numpy as np
 
 from portmp import discovery, formats
 from portmp.arrays.array import Array
+from portmp.arrays.creation import Where
 from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import wrapped
 from portmp.backends.base import Device, LaunchMemory, Queue
@@ -36,7 +37,7 @@ from portmp.formats import Format
 from portmp.kernels import names, requirements, tuned
 from portmp.kernels.extent import Extent, Grid, block_of
 from portmp.kernels.requirements import Requirement
-from portmp.kernels.signature import Parameter, parsed
+from portmp.kernels.signature import Operand, parsed
 from portmp.kernels.tuned import Declared, Schedule
 from portmp.kernels.vocabulary import Words
 from portmp.kernels.words.base import BlockMemory
@@ -50,9 +51,6 @@ if TYPE_CHECKING:
     from portmp.kernels.resources import Resources
     from portmp.kernels.tuning import Tuning
     from portmp.kernels.verifying import Verified
-
-Where = str | Device | Queue | None
-"""What names a device, or a queue of one."""
 
 Dense = frozenset[str]
 """The arrays of a call whose elements follow each other from the start of their memory."""
@@ -480,7 +478,7 @@ class Kernel:
                 raise ArgumentError(f"{self.name}: {name} is missing")
         return found
 
-    def _check_view(self, parameter: Parameter, view: View[Any]) -> None:
+    def _check_view(self, parameter: Operand, view: View[Any]) -> None:
         """An error where elements are not what the parameter says, or cannot be written."""
         where = f"{self.name}: {parameter.name}"
         wanted = parameter.elements(self.module.format)
@@ -566,7 +564,7 @@ class Kernel:
             )
         return self.module.load(device, self.name, dense)[self.name]
 
-    def _number(self, parameter: Parameter, value: Any) -> Sequence[Any]:
+    def _number(self, parameter: Operand, value: Any) -> Sequence[Any]:
         """A number as kernel arguments."""
         where = f"{self.name}: {parameter.name}"
         if not parameter.is_plain:

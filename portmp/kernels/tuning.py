@@ -26,7 +26,7 @@ from portmp.backends.base import Buffer, Device, Launch, Queue, recording
 from portmp.errors import ArgumentError, DeviceError, PortmpError, one_line, suggestion
 from portmp.kernels import tuned
 from portmp.kernels.extent import block_of
-from portmp.kernels.signature import Signature
+from portmp.kernels.signature import Declaration
 from portmp.kernels.tuned import Declared, Schedule
 from portmp.progress import lasting
 from portmp.runtime import timing
@@ -46,7 +46,7 @@ MOST = 10_000
 class Tunable(Protocol):
     """What is needed of a kernel."""
 
-    signature: Signature
+    signature: Declaration
     declared: Declared
     block: Any
 

@@ -37,7 +37,7 @@ from portmp.errors import ArgumentError, InputError, PortmpError, ShapeError, Ve
 from portmp.files import target as targets
 from portmp.formats import convert
 from portmp.formats.registry import Format
-from portmp.kernels.signature import Parameter, Signature
+from portmp.kernels.signature import Declaration, Operand
 from portmp.progress import lasting
 from portmp.routines import base
 from portmp.runtime.digests import digest
@@ -54,7 +54,7 @@ class _Module(Protocol):
 class Runnable(Protocol):
     """What is needed of a kernel."""
 
-    signature: Signature
+    signature: Declaration
 
     @property
     def module(self) -> _Module: ...
@@ -73,7 +73,7 @@ class Call:
     arguments: Mapping[str, Any]
 
     @property
-    def written(self) -> list[Parameter]:
+    def written(self) -> list[Operand]:
         """The arrays that it writes."""
         return [p for p in self.kernel.signature.parameters if p.is_array and p.written]
 

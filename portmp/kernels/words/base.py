@@ -15,7 +15,7 @@ from portmp.codegen.writer import Writer
 from portmp.errors import RenderError, suggestion
 from portmp.formats import Format
 from portmp.kernels.requirements import Requirement
-from portmp.kernels.signature import Parameter, Signature, Size
+from portmp.kernels.signature import Declaration, Operand, Size
 from portmp.kernels.words.arithmetic import Arithmetic
 from portmp.kernels.words.types import Block, Type
 
@@ -53,7 +53,7 @@ class Base:
         platform: Platform,
         traits: Traits,
         form: Format,
-        signatures: Mapping[str, Signature],
+        signatures: Mapping[str, Declaration],
         blocks: Mapping[str, Block],
         dense: Mapping[str, frozenset[str]],
         checked: bool = False,
@@ -97,7 +97,7 @@ class Base:
         """The same with the storage formats of all kernels: what stands before them."""
         return self._writer(form, list(self.signatures.values()))
 
-    def _writer(self, form: Format, signatures: Sequence[Signature]) -> Writer:
+    def _writer(self, form: Format, signatures: Sequence[Declaration]) -> Writer:
         stored = []
         for parameter in (p for signature in signatures for p in signature.parameters):
             if not parameter.is_plain and parameter.is_array:
@@ -140,7 +140,7 @@ class Base:
         text = elements.number(self.platform, name)
         return Type(text, np.dtype(dtype).itemsize, dtype=dtype)
 
-    def computing(self, parameter: Parameter) -> Format:
+    def computing(self, parameter: Operand) -> Format:
         """The format that computes with a parameter's values."""
         return self.form if parameter.is_plain else parameter.format(self.own).arithmetic
 
@@ -161,7 +161,7 @@ class Base:
             raise RenderError(f"{word}: stands before any kernel(); words of a kernel follow it")
         return self._kernel
 
-    def _parameter(self, name: str) -> Parameter:
+    def _parameter(self, name: str) -> Operand:
         signature = self.signatures[self._current(name)]
         if name not in signature.by_name:
             near = suggestion(name, list(signature.by_name))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from portmp.errors import RenderError
-from portmp.kernels.signature import Parameter, Size
+from portmp.kernels.signature import Operand, Size
 from portmp.kernels.words.base import ALIGNMENT, Base
 from portmp.kernels.words.types import Type, Value, suited, typed
 
@@ -136,7 +136,7 @@ class Memory(Base):
         )
         return "{ " + " ".join([declared, *words]) + " }"
 
-    def _written(self, name: str) -> Parameter:
+    def _written(self, name: str) -> Operand:
         parameter = self._parameter(name)
         if not (parameter.is_array and parameter.written):
             raise RenderError(
@@ -158,7 +158,7 @@ class Memory(Base):
             )
         return Type(f"{self.platform.vector_names[kind.number]}{lanes}", lanes * kind.bytes)
 
-    def _vectors(self, word: str, name: str, lanes: int) -> tuple[Type, Parameter]:
+    def _vectors(self, word: str, name: str, lanes: int) -> tuple[Type, Operand]:
         parameter = self._parameter(name)
         if not parameter.is_array or len(parameter.shape or ()) != 1:
             raise RenderError(f"{word}: {name}: vectors are of arrays with one axis")
