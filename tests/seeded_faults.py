@@ -548,8 +548,8 @@ FAULTS = (
     Fault(
         "plans: two views of one memory are taken for views of two",
         "portmp/runtime/launch.py",
-        "key.append(memory.index(memory[-1]))",
-        "key.append(0)",
+        "                key.append(memory.index(buffer))\n",
+        "                pass\n",
         "test_launch.py",
         "its_own_or_shared",
     ),

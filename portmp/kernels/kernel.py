@@ -56,8 +56,12 @@ Dense = frozenset[str]
 """The arrays of a call whose elements follow each other from the start of their memory."""
 
 _BODY = re.compile(rf"{OPENING}(\s*)\{{")
-_NUMBERS = ("int32", "int64", "uint32", "uint64")
-"""Plain numbers that are passed by value."""
+_ARRAYS = (Array, PlainArray)
+_NUMBERS = {
+    kind: (np.iinfo(kind).min, np.iinfo(kind).max)
+    for kind in ("int32", "int64", "uint32", "uint64")
+}
+"""Plain numbers that are passed by value: the least and the most of each kind."""
 
 
 @dataclass(frozen=True)
@@ -230,8 +234,7 @@ class Kernel:
         self._arrays = [p for p in self.signature.parameters if p.is_array]
         self._numbers = [p for p in self.signature.parameters if not p.is_array]
         self._order = [p.name for p in (*self._arrays, *self._numbers)]
-        self._outs = [place for place, p in enumerate(self._arrays) if p.way == "out"]
-        self._required = [p.name for p in self.signature.parameters if p.way != "out"]
+        self._outs = [(i, p.name) for i, p in enumerate(self._arrays) if p.way == "out"]
         self._repeats = bool(self._arrays) and self._grid.fixed and not self.module.checked
         self._names = frozenset(self.signature.by_name)
         self._plans: dict[Queue, Plans] = {}
@@ -300,7 +303,10 @@ class Kernel:
 
     def schedule(self, device: str | Device | None = None) -> Schedule:
         """The values and the block that calls take on a device, and where they come from."""
-        return self._schedule(discovery.get(device))
+        target = discovery.get(device)
+        if self._is_variant or target.by_reference:
+            return tuned.own(self)
+        return tuned.find(self, target)
 
     def verify(
         self,
@@ -331,47 +337,42 @@ class Kernel:
             found = self._variants.setdefault(schedule, module.kernels[self.name])
         return found
 
-    def _schedule(self, device: Device) -> Schedule:
-        """What is in force on a device."""
-        own = Schedule(tuned.kept(self.module.values), self.block.dimensions)
-        if self._is_variant or device.by_reference:
-            return own
-
-        def text() -> str:
-            return self.module.write(device.platform, device.traits).source.text
-
-        return tuned.find(self.name, self.module.name, self.declared, text, own, device)
-
     # --- calls --------------------------------------------------------------------------------
 
     def __call__(self, *given: Any, device: Where = None, **named: Any) -> Any:
         """Launch on arrays and numbers, by name or in the order of the signature."""
-        arguments = self.arguments(given, named)
-        views = self._views(arguments)
-        asked = () if self._names.issuperset(arguments) else self._asked(arguments)
-        queue = None if any(views) else discovery.queue_of(device)
-        # An array may be given twice, which is no overlap of two views.
-        what = device, *asked, *map(views.index, views)
-        kept, key, plan = launch.find(what, views, queue, self._plans)
+        what: list[Any] = [device]
+        if given or named.keys() != self._names:
+            named = self.arguments(given, named)
+            what += self._asked(named).items()
+        operands = self._views(named)
+        if len({*operands}) < len(operands):
+            # An array that is given twice is no overlap of two views.
+            what += map(operands.index, operands)
+        queue = None if any(operands) else discovery.queue_of(device)
+        kept, key, plan = launch.find(what, operands, queue, self._plans)
         if plan is None:
-            plan = self._planned(kept, key, views, dict(asked), device)
+            plan = self._planned(kept, key, operands, self._asked(named), device)
         for place, new in plan.makes:
-            if views[place] is None:
-                views[place] = new.made(plan.queue)
-        operands = [*views]
+            if operands[place] is None:
+                operands[place] = new.made(plan.queue)
         for parameter in self._numbers:
-            operands.append(self._number(parameter, arguments[parameter.name]))
+            operands.append(self._number(parameter, named[parameter.name]))
         if not self._repeats:
-            operands.append(arguments)
+            operands.append(named)
         try:
             plan.run(operands)
         except CheckError as error:
-            raise self._placed(error, views, plan.queue.device) from None
+            there = plan.queue.device
+            text = self._in_force(there)._text(there, self._dense(operands))
+            raise program.placed(error, text) from None
+        if not self._outs:
+            return None
         results = []
-        for place in self._outs:
-            result = arguments.get(self._arrays[place].name)
-            results.append(wrapped(views[place]) if result is None else result)
-        return results[0] if len(results) == 1 else tuple(results) if results else None
+        for place, name in self._outs:
+            result = named.get(name)
+            results.append(wrapped(operands[place]) if result is None else result)
+        return results[0] if len(results) == 1 else tuple(results)
 
     def _planned(
         self, kept: Plans, key: Any, views: list[Any], asked: Mapping[str, int], device: Where
@@ -419,40 +420,47 @@ class Kernel:
 
     def _in_force(self, device: Device) -> Kernel:
         """The kernel with the values and the block that calls take on a device."""
-        schedule = self._schedule(device)
+        schedule = self.schedule(device)
         return self if schedule.origin == "declared" else self.varied(schedule)
 
     def _dense(self, views: Sequence[View[Any] | None]) -> Dense:
         """The arrays that are dense, as those are that a call does not give."""
-        pairs = zip(self._arrays, views, strict=True)
+        pairs = zip(self._arrays, views, strict=False)
         return frozenset([p.name for p, v in pairs if not v or (v.contiguous and not v.start)])
 
     def _text(self, device: Device, dense: Dense) -> RenderedSource:
         """What is compiled for such calls."""
         return self.module.write(device.platform, device.traits, {self.name: dense}).source
 
-    def _placed(self, error: CheckError, views: Sequence[View[Any]], device: Device) -> CheckError:
-        """A checker's error with the template's lines."""
-        return program.placed(error, self._in_force(device)._text(device, self._dense(views)))
-
     def _views(self, arguments: Mapping[str, Any]) -> list[Any]:
-        """The memory of the arrays that a call gives, in their order; None for others."""
-        views = []
+        """The memory of the arrays that a call gives, in their order; None for those it does not.
+
+        ArgumentError where one is missing, or something else.
+        """
+        views: list[Any] = []
         for parameter in self._arrays:
             value = arguments.get(parameter.name)
-            if value is not None and not isinstance(value, (Array, PlainArray)):
+            if isinstance(value, _ARRAYS):
+                views.append(value.planes)
+            elif value is None and parameter.way == "out":
+                views.append(None)
+            elif value is None:
+                raise self._missing(parameter)
+            else:
                 raise ArgumentError(
                     f"{self.name}: {parameter.name}: {type(value).__name__} given, an array is "
                     f"needed: portmp.array(..., {str(parameter.elements(self.module.format))!r})"
                 )
-            views.append(None if value is None else value.planes)
         return views
+
+    def _missing(self, parameter: Operand) -> ArgumentError:
+        return ArgumentError(f"{self.name}: {parameter.name} is missing")
 
     def new_arrays(self, arguments: Mapping[str, Any], queue: Queue) -> dict[str, Any]:
         """The arrays that go out and that a call does not give."""
         views = self._views(arguments)
         given = {p.name: v for p, v in zip(self._arrays, views, strict=True) if v}
-        makes = self._makes(views, self._sizes(given, dict(self._asked(arguments))))
+        makes = self._makes(views, self._sizes(given, self._asked(arguments)))
         return {self._arrays[place].name: wrapped(one.made(queue)) for place, one in makes}
 
     def arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -473,9 +481,9 @@ class Kernel:
                 if name in found:
                     raise ArgumentError(f"{self.name}: {name} is given twice")
             found |= named
-        for name in self._required:
-            if found.get(name) is None:
-                raise ArgumentError(f"{self.name}: {name} is missing")
+        for parameter in self.signature.parameters:
+            if found.get(parameter.name) is None and parameter.way != "out":
+                raise self._missing(parameter)
         return found
 
     def _check_view(self, parameter: Operand, view: View[Any]) -> None:
@@ -511,9 +519,9 @@ class Kernel:
             )
         return queue
 
-    def _asked(self, arguments: Mapping[str, Any]) -> list[tuple[str, int]]:
+    def _asked(self, arguments: Mapping[str, Any]) -> dict[str, int]:
         """The sizes that a call gives."""
-        asked = []
+        asked = {}
         for size in self.signature.sizes:
             if size in arguments:
                 value = arguments[size]
@@ -521,7 +529,7 @@ class Kernel:
                     raise ArgumentError(
                         f"{self.name}: {size}: {value!r:.60} given, a size from 0 on is needed"
                     )
-                asked.append((size, int(value)))
+                asked[size] = int(value)
         return asked
 
     def _sizes(self, views: Mapping[str, View[Any]], asked: Mapping[str, int]) -> dict[str, int]:
@@ -567,17 +575,17 @@ class Kernel:
     def _number(self, parameter: Operand, value: Any) -> Sequence[Any]:
         """A number as kernel arguments."""
         where = f"{self.name}: {parameter.name}"
+        if value is None:
+            raise self._missing(parameter)
         if not parameter.is_plain:
             if isinstance(value, Array):
                 raise ArgumentError(f"{where}: an array given, one number is needed")
             return base.scalar_limbs(parameter.format(self.module.format), value, where)
-        info = np.iinfo(parameter.kind)
+        least, most = _NUMBERS[parameter.kind]
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise ArgumentError(f"{where}: {value!r:.60} given, an integer is needed")
-        if not info.min <= value <= info.max:
-            raise ArgumentError(
-                f"{where}: {value} given, {parameter.kind} holds {info.min} to {info.max}"
-            )
+        if not least <= value <= most:
+            raise ArgumentError(f"{where}: {value} given, {parameter.kind} holds {least} to {most}")
         return (np.dtype(parameter.kind).type(value),)
 
     def __repr__(self) -> str:

@@ -15,19 +15,18 @@ import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from portmp import discovery
 from portmp.arrays.array import Array
 from portmp.arrays.plain import PlainArray
-from portmp.backends.base import Buffer, Device, Launch, Queue, recording
+from portmp.backends.base import Buffer, Device, Launch, recording
 from portmp.errors import ArgumentError, DeviceError, PortmpError, one_line, suggestion
 from portmp.kernels import tuned
 from portmp.kernels.extent import block_of
-from portmp.kernels.signature import Declaration
-from portmp.kernels.tuned import Declared, Schedule
+from portmp.kernels.tuned import Schedule, Subject
 from portmp.progress import lasting
 from portmp.runtime import timing
 from portmp.runtime.digests import digest
@@ -41,25 +40,6 @@ MOST_RUNS = 100
 """Runs of a reading where arrays are set back before each."""
 MOST = 10_000
 """Combinations that a space may have."""
-
-
-class Tunable(Protocol):
-    """What is needed of a kernel."""
-
-    signature: Declaration
-    declared: Declared
-    block: Any
-
-    module: Any
-
-    @property
-    def name(self) -> str: ...
-
-    def varied(self, schedule: Schedule) -> Any: ...
-
-    def arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]: ...
-
-    def new_arrays(self, arguments: Mapping[str, Any], queue: Queue) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -123,7 +103,7 @@ class Tuning:
 class _Arrays:
     """The arrays that a kernel writes: those that it changes are kept and set back."""
 
-    def __init__(self, kernel: Tunable, arguments: Mapping[str, Any], device: Device) -> None:
+    def __init__(self, kernel: Subject, arguments: Mapping[str, Any], device: Device) -> None:
         self._queue = device.queue
         self._changed: list[tuple[Buffer, Buffer]] = []
         self._written: list[Array | PlainArray] = []
@@ -170,7 +150,7 @@ class _Search:
     """The candidates of one search."""
 
     def __init__(
-        self, kernel: Tunable, device: Device, arguments: Mapping[str, Any], arrays: _Arrays
+        self, kernel: Subject, device: Device, arguments: Mapping[str, Any], arrays: _Arrays
     ) -> None:
         self._kernel, self._device, self._arguments = kernel, device, arguments
         self._arrays = arrays
@@ -231,14 +211,14 @@ class _Search:
 
 
 def tune(
-    kernel: Tunable,
+    kernel: Subject,
     space: Mapping[str, Sequence[Any]],
     given: Sequence[Any],
     named: Mapping[str, Any],
     asked: str | Device | None,
 ) -> Tuning:
     """Try all of a space on the arguments; keep the fastest in the user's database."""
-    declared = Schedule(tuned.kept(kernel.module.values), kernel.block.dimensions)
+    declared = tuned.own(kernel)
     schedules = list(dict.fromkeys([declared, *_schedules(kernel, space, declared)]))
     target = database.user_file()
     if target is None:
@@ -271,12 +251,10 @@ def tune(
 
 
 def _entry(
-    kernel: Tunable, device: Device, best: Schedule, seconds: float, gain: float
+    kernel: Subject, device: Device, best: Schedule, seconds: float, gain: float
 ) -> dict[str, Any]:
     """What the database keeps."""
-    text = kernel.module.write(device.platform, device.traits).source.text
-    purpose = tuned.purpose(kernel.name, kernel.module.name, kernel.declared, text, device)
-    return purpose | {
+    return tuned.purpose(kernel, device) | {
         "schedule": {"values": dict(best.values), "block": list(best.block)},
         "measured": {
             "seconds": float(f"{seconds:.4g}"),
@@ -303,7 +281,7 @@ def _device(name: str, arguments: Mapping[str, Any], asked: str | Device | None)
 
 
 def _schedules(
-    kernel: Tunable, space: Mapping[str, Sequence[Any]], declared: Schedule
+    kernel: Subject, space: Mapping[str, Sequence[Any]], declared: Schedule
 ) -> Iterator[Schedule]:
     """All combinations of a space."""
     where = f"{kernel.name}: tune"

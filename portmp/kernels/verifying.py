@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -36,8 +36,8 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError, PortmpError, ShapeError, VerifyError
 from portmp.files import target as targets
 from portmp.formats import convert
-from portmp.formats.registry import Format
-from portmp.kernels.signature import Declaration, Operand
+from portmp.kernels.signature import Operand
+from portmp.kernels.tuned import Subject
 from portmp.progress import lasting
 from portmp.routines import base
 from portmp.runtime.digests import digest
@@ -46,30 +46,11 @@ VERSION = 1
 Arrays = Mapping[str, Array | PlainArray]
 
 
-class _Module(Protocol):
-    @property
-    def format(self) -> Format: ...
-
-
-class Runnable(Protocol):
-    """What is needed of a kernel."""
-
-    signature: Declaration
-
-    @property
-    def module(self) -> _Module: ...
-
-    @property
-    def name(self) -> str: ...
-
-    def __call__(self, *given: Any, device: str | Device | None = None, **named: Any) -> Any: ...
-
-
 @dataclass(frozen=True)
 class Call:
     """A kernel and the arguments that it is verified with, which stay as they are."""
 
-    kernel: Runnable
+    kernel: Subject
     arguments: Mapping[str, Any]
 
     @property

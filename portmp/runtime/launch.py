@@ -265,9 +265,10 @@ def find(
             elif one.queue is not queue:
                 key.append(one.queue)
             # Two views of one memory differ from views of two.
-            memory.append(one.buffers[0])
-            if len(memory) > 1:
-                key.append(memory.index(memory[-1]))
+            buffer = one.buffers[0]
+            if buffer in memory:
+                key.append(memory.index(buffer))
+            memory.append(buffer)
         elif one is None:
             key.append(None)
         else:
