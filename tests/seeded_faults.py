@@ -618,6 +618,22 @@ FAULTS = (
         "threads_compile_once",
     ),
     Fault(
+        "kernels of users: two views of an array are taken for one array given twice",
+        "portmp/kernels/kernel.py",
+        "        if len({*operands}) < len(operands):\n",
+        "        if False:\n",
+        "test_kernel_calls.py",
+        "given_twice",
+    ),
+    Fault(
+        "kernels of users: a grid that a number decides is the first call's",
+        "portmp/kernels/kernel.py",
+        "fixed=self._repeats)",
+        "fixed=True)",
+        "test_kernel_calls.py",
+        "numbers_and_grids",
+    ),
+    Fault(
         "kernels of users: kept digests are not compared",
         "portmp/kernels/verifying.py",
         "error = kept.difference(outcome)",

@@ -1,9 +1,9 @@
 """Launches that are planned once: kernels, blocks and arguments, all but memory and numbers.
 
-A plan is made by running what launches a routine's kernels on stand-ins for its operands, in a
-queue that only notes what it is given. Calls whose operands lie in the same way then give memory
-and numbers to what was noted. So a routine is written once, and nothing of it runs again but its
-kernels.
+A plan is made by running what launches a routine's kernels, or a user's, on stand-ins for its
+operands, in a queue that only notes what it is given. Calls whose operands lie in the same way then
+give memory and numbers to what was noted. So a routine is written once, and nothing of it runs
+again but its kernels.
 """
 
 from __future__ import annotations
@@ -140,10 +140,7 @@ class Plan:
 
 
 class Direct(Plan):
-    """The same where nothing is noted: by a routine's reference, or as a part of another plan.
-
-    Or what is not the same from call to call.
-    """
+    """The same where nothing is noted: a reference, a part of another plan, what calls decide."""
 
     __slots__ = ("function",)
 
