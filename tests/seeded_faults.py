@@ -612,7 +612,7 @@ FAULTS = (
     Fault(
         "plans: two views of one memory are taken for views of two",
         "portmp/runtime/launch.py",
-        "if first < len(memory) - 1:",
+        "if buffer in memory:",
         "if False:",
         "test_launch.py",
         "its_own_or_shared",
@@ -680,6 +680,22 @@ FAULTS = (
         "found = self._loaded_on(device, name, dense)",
         "test_kernel_tools.py",
         "threads_compile_once",
+    ),
+    Fault(
+        "kernels of users: two views of an array are taken for one array given twice",
+        "portmp/kernels/kernel.py",
+        "        if len({*operands}) < len(operands):\n",
+        "        if False:\n",
+        "test_kernel_calls.py",
+        "given_twice",
+    ),
+    Fault(
+        "kernels of users: a grid that a number decides is the first call's",
+        "portmp/kernels/kernel.py",
+        "fixed=self._repeats)",
+        "fixed=True)",
+        "test_kernel_calls.py",
+        "numbers_and_grids",
     ),
     Fault(
         "kernels of users: kept digests are not compared",

@@ -5,18 +5,20 @@ from __future__ import annotations
 import gc
 import math
 import weakref
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
+from work import frames
 
 import portmp as mp
 from portmp import formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, PortmpError
-from portmp.kernels import kernel as kernels
 from portmp.routines import base
+from portmp.runtime import launch
 
 ADDED = """
 ${kernel()}
@@ -36,6 +38,11 @@ ${kernel()}
 """
 
 
+def plans(kernel: mp.Kernel) -> list[launch.Plan]:
+    """What a kernel keeps for calls that come again."""
+    return [plan for kept in kernel._plans.values() for plan in kept.values()]
+
+
 def added() -> mp.Kernel:
     """y += x."""
     return mp.Kernel(ADDED, "added(x: in [n], y: inout [n])", threads="n", block=64)
@@ -51,11 +58,13 @@ def test_repeated_calls_are_calls(device: Device) -> None:
     kernel(x, y)
     assert y.to_fractions() == [6, 60]
     assert z.to_fractions() == [3 + 3 + 4 + 5, 150]
-    assert len(kernel._prepared) == 2
+    assert len(plans(kernel)) == 1
+    kernel(x=x[:1], y=y[1:])
+    assert len(plans(kernel)) == 2 and y.to_fractions() == [6, 61]
     with mp.graph() as step:
         kernel(x=x, y=y)
     step.replay()
-    assert y.to_fractions() == [8, 80]
+    assert y.to_fractions() == [8, 81]
 
 
 def test_numbers_and_grids_are_a_calls_own(device: Device) -> None:
@@ -87,8 +96,8 @@ def test_numbers_change_from_launch_to_launch(device: Device) -> None:
     y = mp.array([1] * 130, "dd", device)
     for a, last in ((2.0, 130), (3, 64), ("5", 130), (0.1, 0), (-1.0, 1), (0.5, 130)):
         kernel(a=a, last=last, y=y)
-    [ready] = kernel._prepared.values()
-    assert ready.with_numbers is not None
+    [plan] = plans(kernel)
+    assert len(plan.steps) == 1
     assert y.to_fractions() == [-15] + [15] * 63 + [5] * 66
     for wrong in ({"a": "x", "last": 1}, {"a": 2, "last": 2**31}, {"a": y, "last": 1}):
         with pytest.raises(PortmpError, match=r"scaled: (a|last)"):
@@ -132,34 +141,91 @@ def test_limbs_of_floats(name: str) -> None:
         assert [type(x) for x in short] == [type(x) for x in exact]
 
 
-def test_nothing_keeps_arrays(device: Device) -> None:
+@pytest.mark.parametrize("grid", [{"threads": "n"}, {"grid": lambda last: -(-last // 64)}])
+def test_nothing_keeps_arrays(grid: dict[str, Any], device: Device) -> None:
     """Memory is given back with the arrays, and others at their places are other arrays."""
-    kernel = added()
+    takes = "added(last: int32, x: in [n], y: inout [n])"
+    kernel = mp.Kernel(ADDED, takes, block=64, **grid)
     for k in range(20):
         x, y = (mp.array([k, 1], "dd", device) for _ in range(2))
         for _ in range(2):
-            kernel(x=x, y=y)
+            kernel(x=x, y=y, last=k + 1)
         assert y.to_fractions() == [3 * k, 3]
-        assert len(kernel._prepared) == 1
+        assert len(plans(kernel)) == 1
         memory = weakref.ref(x.planes.buffers[0])
         del x
         gc.collect()
-        assert memory() is None and not kernel._prepared
+        assert memory() is None
+
+
+def test_kernels_go_with_their_plans(device: Device) -> None:
+    """What is compiled for a kernel that is gone is kept by no queue."""
+    kernel = added()
+    x, y = (mp.array([1], "dd", device) for _ in range(2))
+    kernel(x=x, y=y)
+    gone = weakref.ref(kernel), weakref.ref(kernel.module)
+    del kernel
+    gc.collect()
+    assert [ref() for ref in gone] == [None, None]
+
+
+def test_an_array_given_twice(device: Device) -> None:
+    """Is one array; another view of it overlaps, whichever call comes first."""
+    for first in (0, 1):
+        kernel, y = added(), mp.array([1, 2], "dd", device)
+        for turn in range(first, first + 3):
+            if turn % 2:
+                with pytest.raises(ArgumentError, match="added: y: overlaps x"):
+                    kernel(x=y[:], y=y)
+            else:
+                kernel(x=y, y=y)
+        assert y.to_fractions() == ([4, 8] if first == 0 else [2, 4])
+
+
+def test_queues_of_calls_without_arrays(device: Device) -> None:
+    """What is made lies in the queue that is meant at the time of each call."""
+    kernel = mp.Kernel("${kernel()}\n{\ny0[0] = 7;\n}\n", "seven(y: out int32 [n])", grid=1)
+    other = mp.queue(device)
+    for _ in range(2):
+        for queue in (device.queue, other):
+            with mp.device(queue):
+                made = kernel(n=1)
+            assert made.planes.queue is queue and made.to_numpy().tolist() == [7]
+            assert kernel(n=3, device=queue).planes.queue is queue
+
+
+@pytest.mark.parametrize("given", ["by name", "by place", "made"])
+def test_calls_run_few_functions(
+    given: str, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is decided by how arrays lie is decided once."""
+    reserve = getattr(device, "reserve", None)
+    if reserve is not None:  # what tests write to new memory is no call's
+        monkeypatch.setattr(reserve, "poison", False)
+    twice = mp.Kernel(ADDED.replace('"y", "i"))', '"x", "i"))'), "t(x: in [n], y: out [n])", grid=1)
+    x, y = (mp.array([1], "dd", device) for _ in range(2))
+    calls: dict[str, Callable[[], Any]] = {
+        "by name": lambda: twice(x=x, y=y),
+        "by place": lambda: twice(x, y),
+        "made": lambda: twice(x=x),
+    }
+    calls[given]()
+    assert frames(calls[given]) <= (13 if given == "made" else 9)
 
 
 def test_as_many_calls_are_kept_as_are_allowed(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then all are forgotten, and made anew."""
-    monkeypatch.setattr(kernels, "MOST_PLANS", 3)
+    monkeypatch.setattr(launch, "MOST", 3)
     kernel = added()
-    x = mp.array([1], "dd", device)
-    ys = [mp.array([k], "dd", device) for k in range(8)]
+    xs = [mp.array([1] * k, "dd", device) for k in range(8)]
+    ys = [mp.array([k] * k, "dd", device) for k in range(8)]
     for _ in range(2):
-        for y in ys:
+        for x, y in zip(xs, ys, strict=True):
             kernel(x=x, y=y)
-            assert len(kernel._prepared) <= 3
-    assert [y.to_fractions() for y in ys] == [[k + 2] for k in range(8)]
+            assert 1 <= len(plans(kernel)) <= 3
+    assert [y.to_fractions() for y in ys] == [[k + 2] * k for k in range(8)]
 
 
 @pytest.mark.parametrize(

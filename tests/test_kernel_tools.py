@@ -287,7 +287,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     database.reload()
 
 
-def test_tuning(settings: Path, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tuning(settings: Path, device: Device) -> None:
     """All of the space is tried, arrays stay, the winner is taken by later calls and processes."""
     kernel, (x, y) = tiled(), operands(device)
     before = bits(y)
@@ -304,9 +304,7 @@ def test_tuning(settings: Path, device: Device, monkeypatch: pytest.MonkeyPatch)
     chosen = kernel.schedule(device)
     assert re.fullmatch(r"user \d{4}-\d\d-\d\d", chosen.origin)
     assert chosen.words() == found.schedule.words()
-    assert launched_blocks(earlier, device, monkeypatch) == launched_blocks(
-        kernel, device, monkeypatch
-    )
+    assert launched_blocks(earlier, device) == launched_blocks(kernel, device)
     again = tiled()
     assert again.schedule(device) == chosen
     expected = mp.fma(mp.array([3] * 300, "dd", device), x, y)
@@ -323,30 +321,20 @@ def test_tuning(settings: Path, device: Device, monkeypatch: pytest.MonkeyPatch)
     assert len(json.loads(settings.read_text())["kernels"]) == 1
 
 
-def launched_blocks(kernel: mp.Kernel, device: Device, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The block that a call launches."""
-    seen = []
-    prepared = type(device.queue).prepared
-
-    def watched(self: Any, loaded: Any, grid: Any, block: Any, args: Any) -> Any:
-        seen.append((grid, block))
-        return prepared(self, loaded, grid, block, args)
-
-    x, y = operands(device)
-    with monkeypatch.context() as patch:
-        patch.setattr(type(device.queue), "prepared", watched)
-        kernel(3, x, y)
-    return seen[-1]
+def launched_blocks(kernel: mp.Kernel, device: Device) -> Any:
+    """The grid and the block that a call launches."""
+    kernel(3, *operands(device))
+    [plan] = kernel._plans[device.queue].values()
+    [step] = plan.steps
+    return step.grid, step.block
 
 
-def test_calls_take_what_the_database_says(
-    settings: Path, device: Device, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_calls_take_what_the_database_says(settings: Path, device: Device) -> None:
     """Of functions of values too, and for kernels of a module with others."""
     module = mp.Module('${kernel("other")}\n{\n}\n' + TILED.replace("()", '("axpy")', 1), tile=2)
     module.kernel("other(x: in [n])", threads="n", block=16)
     kernel = module.kernel(TAKES, threads=lambda n, tile: -(-n // tile), block=64)
-    assert launched_blocks(kernel, device, monkeypatch) == ((3, 1, 1), (64, 1, 1))
+    assert launched_blocks(kernel, device) == ((3, 1, 1), (64, 1, 1))
     kernel.tune({"tile": [2]}, 3, *operands(device))
     data = json.loads(settings.read_text())
     data["kernels"][0]["schedule"] = {"values": {"tile": 5}, "block": [4, 1, 1]}
@@ -355,7 +343,7 @@ def test_calls_take_what_the_database_says(
     fresh = mp.Module(module.text, tile=2)
     fresh.kernel("other(x: in [n])", threads="n", block=16)
     kernel = fresh.kernel(TAKES, threads=lambda n, tile: -(-n // tile), block=64)
-    assert launched_blocks(kernel, device, monkeypatch) == ((15, 1, 1), (4, 1, 1))
+    assert launched_blocks(kernel, device) == ((15, 1, 1), (4, 1, 1))
     assert kernel.schedule(device).words() == "tile=5 block=4"
 
 

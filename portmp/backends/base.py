@@ -212,14 +212,8 @@ class Queue(ABC):
         LaunchError for a grid or a block that is empty or more than the device takes. What is
         recorded was checked: repeating it checks nothing.
         """
-        self.perform(self.prepared(kernel, grid, block, args), args)
-
-    def prepared(
-        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
-    ) -> Callable[[], None]:
-        """What ``perform`` takes to launch a kernel, once or often; errors are launch's."""
         self._check(kernel, grid, block)
-        return self._launcher(kernel, grid, block, args)
+        self.perform(self._launcher(kernel, grid, block, args), args)
 
     def relauncher(
         self,

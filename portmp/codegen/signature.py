@@ -67,7 +67,7 @@ class Value(Parameter):
 
 @dataclass(frozen=True)
 class Plain(Parameter):
-    """A plain number, of a *kind* by a dtype of NumPy's; of a plan its stand-in in a sequence."""
+    """A plain number, of a *kind* by a dtype of NumPy's."""
 
     kind: str
 
@@ -75,7 +75,7 @@ class Plain(Parameter):
         return [f"const {elements.number(w.platform, self.kind)} {self.name}"]
 
     def arguments(self, value: Any) -> Sequence[Any]:
-        return value if isinstance(value, tuple) else (np.dtype(self.kind).type(value),)
+        return (np.dtype(self.kind).type(value),)
 
 
 @dataclass(frozen=True)
@@ -185,6 +185,8 @@ class Signature:
                 found += (value.start, *steps[-2:], steps[0] if len(steps) == 3 else 0)
             elif type(one) is Flag and value in _INTEGERS:
                 found.append(_INTEGERS[value])
+            elif type(value) is tuple:  # words of a number, or what stands for them
+                found += value
             else:
                 found += one.arguments(value)
         return found

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portmp.errors import ArgumentError, LaunchError, suggestion
-from portmp.kernels.signature import Signature, Size
+from portmp.kernels.signature import Declaration, Size
 from portmp.kernels.words.types import Block
 from portmp.routines import base
 
@@ -70,7 +70,7 @@ class Grid:
 
     def __init__(
         self,
-        signature: Signature,
+        signature: Declaration,
         values: Mapping[str, Any],
         threads: Extent | None,
         blocks: Extent | None,

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import re
 import threading
-import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from portmp import discovery, formats
 from portmp.arrays.array import Array
+from portmp.arrays.creation import Where
 from portmp.arrays.plain import PlainArray
-from portmp.backends.base import (
-    Argument,
-    Buffer,
-    Device,
-    Dim3,
-    Launch,
-    LaunchMemory,
-    Queue,
-    check_process,
-    is_recording,
-)
+from portmp.arrays.viewed import wrapped
+from portmp.backends.base import Device, LaunchMemory, Queue
 from portmp.backends.base import Kernel as Loaded
 from portmp.codegen import platform, render
 from portmp.codegen.platform import Traits
@@ -46,29 +37,31 @@ from portmp.formats import Format
 from portmp.kernels import names, requirements, tuned
 from portmp.kernels.extent import Extent, Grid, block_of
 from portmp.kernels.requirements import Requirement
-from portmp.kernels.signature import OWN, Parameter, parsed
+from portmp.kernels.signature import Operand, parsed
 from portmp.kernels.tuned import Declared, Schedule
 from portmp.kernels.vocabulary import Words
 from portmp.kernels.words.base import BlockMemory
 from portmp.kernels.words.threads import MORE, OPENING, c_name
 from portmp.routines import base
-from portmp.runtime import program
-from portmp.runtime.planes import View, allocate, allocate_numbers
+from portmp.runtime import launch, program
+from portmp.runtime.launch import Plan, Plans
+from portmp.runtime.planes import Blank, View, blank
 
 if TYPE_CHECKING:
     from portmp.kernels.resources import Resources
     from portmp.kernels.tuning import Tuning
     from portmp.kernels.verifying import Verified
 
-Where = str | Device | Queue | None
-"""What names a device, or a queue of one."""
-
 Dense = frozenset[str]
 """The arrays of a call whose elements follow each other from the start of their memory."""
 
 _BODY = re.compile(rf"{OPENING}(\s*)\{{")
-_NUMBERS = ("int32", "int64", "uint32", "uint64")
-"""Plain numbers that are passed by value."""
+_ARRAYS = (Array, PlainArray)
+_NUMBERS = {
+    kind: (np.iinfo(kind).min, np.iinfo(kind).max)
+    for kind in ("int32", "int64", "uint32", "uint64")
+}
+"""Plain numbers that are passed by value: the least and the most of each kind."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +212,7 @@ class Kernel:
         **values: object,
     ) -> None:
         self.signature = parsed(signature)
-        name = self.signature.name
+        self.name = name = self.signature.name
         if isinstance(template, Module):
             if of_module := [*(["checked"] if checked else []), *values]:
                 raise ArgumentError(f"{name}: {of_module[0]}: is the module's to say")
@@ -239,21 +232,14 @@ class Kernel:
                 )
         self.module.kernels[name] = self
         self._arrays = [p for p in self.signature.parameters if p.is_array]
-        self._array_names = [p.name for p in self._arrays]
         self._numbers = [p for p in self.signature.parameters if not p.is_array]
-        self._outs = [p.name for p in self._arrays if p.way == "out"]
-        self._required = {p.name for p in self.signature.parameters if p.way != "out"}
+        self._order = [p.name for p in (*self._arrays, *self._numbers)]
+        self._outs = [(i, p.name) for i, p in enumerate(self._arrays) if p.way == "out"]
+        self._repeats = bool(self._arrays) and self._grid.fixed and not self.module.checked
         self._names = frozenset(self.signature.by_name)
-        self._plans: dict[Any, _Plan] = {}
-        self._prepared: dict[tuple[int, ...], _Prepared] = {}
+        self._plans: dict[Queue, Plans] = {}
         self._variants: dict[Schedule, Kernel] = {}
         self._is_variant = False
-        _kernels.add(self)
-
-    @property
-    def name(self) -> str:
-        """The kernel's name."""
-        return self.signature.name
 
     def render(self, platform: str) -> str:
         """The source text for cuda, rocm or opencl."""
@@ -313,15 +299,14 @@ class Kernel:
 
         if self.module.checked:
             raise ArgumentError(f"{self.name}: tune: declare the kernel without checked")
-        found = tuning.tune(self, space, given, named, device)
-        for kernel in tuple(_kernels):  # others may be of the same text
-            kernel._plans.clear()
-            kernel._prepared.clear()
-        return found
+        return tuning.tune(self, space, given, named, device)
 
     def schedule(self, device: str | Device | None = None) -> Schedule:
         """The values and the block that calls take on a device, and where they come from."""
-        return self._schedule(discovery.get(device))
+        target = discovery.get(device)
+        if self._is_variant or target.by_reference:
+            return tuned.own(self)
+        return tuned.find(self, target)
 
     def verify(
         self,
@@ -352,255 +337,164 @@ class Kernel:
             found = self._variants.setdefault(schedule, module.kernels[self.name])
         return found
 
-    def _schedule(self, device: Device) -> Schedule:
-        """What is in force on a device."""
-        own = Schedule(tuned.kept(self.module.values), self.block.dimensions)
-        if self._is_variant or device.by_reference:
-            return own
-
-        def text() -> str:
-            return self.module.write(device.platform, device.traits).source.text
-
-        return tuned.find(self.name, self.module.name, self.declared, text, own, device)
-
     # --- calls --------------------------------------------------------------------------------
 
     def __call__(self, *given: Any, device: Where = None, **named: Any) -> Any:
         """Launch on arrays and numbers, by name or in the order of the signature."""
-        if known := self._known(named) if device is None and not given else None:
-            self._launch(known, named)
-            made, arguments = {}, named
-        else:
-            arguments = self.arguments(given, named)
-            plan = self._plan(arguments, device)
-            made = {p.name: self._made(p, plan.sizes, plan.queue) for p in plan.made}
-            views = {
-                name: (made[name] if name in made else arguments[name]).planes
-                for name in self._array_names
-            }
-            self._refuse_overlaps(views)
-            prepared = _Prepared(plan, self._parts(plan, views))
-            self._launch(prepared, arguments)
-            if not made:
-                self._keep(prepared, views.values())
-        results = [made.get(name, arguments.get(name)) for name in self._outs]
-        return results[0] if len(results) == 1 else tuple(results) if results else None
-
-    def _known(self, named: Mapping[str, Any]) -> _Prepared | None:
-        """What an earlier call with the same arrays, all given by name, prepared."""
-        if named.keys() != self._names:
-            return None
+        what: list[Any] = [device]
+        if given or named.keys() != self._names:
+            named = self.arguments(given, named)
+            what += self._asked(named).items()
+        operands = self._views(named)
+        if len({*operands}) < len(operands):
+            # An array that is given twice is no overlap of two views.
+            what += map(operands.index, operands)
+        queue = None if any(operands) else discovery.queue_of(device)
+        kept, key, plan = launch.find(what, operands, queue, self._plans)
+        if plan is None:
+            plan = self._planned(kept, key, operands, self._asked(named), device)
+        for place, new in plan.makes:
+            if operands[place] is None:
+                operands[place] = new.made(plan.queue)
+        for parameter in self._numbers:
+            operands.append(self._number(parameter, named[parameter.name]))
+        if not self._repeats:
+            operands.append(named)
         try:
-            views = [named[name].planes for name in self._array_names]
-        except AttributeError:  # no array: the call is refused in words
+            plan.run(operands)
+        except CheckError as error:
+            there = plan.queue.device
+            text = self._in_force(there)._text(there, self._dense(operands))
+            raise program.placed(error, text) from None
+        if not self._outs:
             return None
-        return self._prepared.get(tuple(map(id, views)))
+        results = []
+        for place, name in self._outs:
+            result = named.get(name)
+            results.append(wrapped(operands[place]) if result is None else result)
+        return results[0] if len(results) == 1 else tuple(results)
 
-    def _keep(self, prepared: _Prepared, views: Iterable[View[Any]]) -> None:
-        """Remember what a call prepared, as long as all of its arrays live."""
-        views = tuple(views)
-        key = tuple(map(id, views))
-        kept = self._prepared
+    def _planned(
+        self, kept: Plans, key: Any, views: list[Any], asked: Mapping[str, int], device: Where
+    ) -> Plan:
+        """A plan of calls whose arrays are alike; errors where they are wrong.
 
-        def forget(_: object) -> None:
-            kept.pop(key, None)
+        Arrays that the call does not give are made, and put among the *views*.
+        """
+        given = {p.name: v for p, v in zip(self._arrays, views, strict=True) if v}
+        for name, view in given.items():
+            self._check_view(self.signature.by_name[name], view)
+        queue = self._queue(given, device)
+        sizes = self._sizes(given, asked)
+        kernel, dense = self._in_force(queue.device), self._dense(views)
+        ready = kernel._fitting(queue.device, dense)
+        dynamic = ready.memory.bytes(sizes)
+        most = queue.device.properties.shared_memory
+        _check_memory(self.name, ready.memory.static + dynamic, most, queue.device)
+        memory = [LaunchMemory(dynamic)] if ready.memory.dynamic else []
+        makes = self._makes(views, sizes)
+        for place, new in makes:
+            views[place] = new.made(queue)
+        self._refuse_overlaps(views)
+        takes, block = self.signature.taken(dense), kernel.block.dimensions
 
-        if len(kept) >= MOST_PLANS:
-            kept.clear()
-        prepared.watched = [weakref.ref(view, forget) for view in views]
-        kept[key] = prepared
-
-    def _parts(
-        self, plan: _Plan, views: Mapping[str, View[Any]]
-    ) -> list[list[Argument] | Parameter]:
-        """A launch's arguments but for block memory: of arrays and sizes as they are."""
-        parts: list[list[Argument] | Parameter] = []
-        for parameter in self.signature.parameters:
-            name = parameter.name
-            if parameter.shape is None:
-                parts.append(parameter)
-            else:
-                view = views[name]
-                place = () if name in plan.dense else (view.start, *view.strides)
-                parts.append([*view.buffers, *place])
-        return [*parts, [*plan.sizes.values()]]
-
-    def _launch(self, prepared: _Prepared, arguments: Mapping[str, Any]) -> None:
-        """Launch what is prepared, with a call's numbers."""
-        plan = prepared.plan
-        queue, kernel = plan.queue, plan.kernel
-        try:
-            if prepared.again is not None:
-                check_process(queue.device)
-                queue.perform(prepared.again.run, prepared.again.args)
-                return
-            if prepared.with_numbers is not None and not is_recording():
-                check_process(queue.device)
-                limbs: list[Argument] = []
-                for parameter in self._numbers:
-                    limbs += self._number(parameter, arguments[parameter.name])
-                prepared.with_numbers(limbs)
-                return
-            launched, places = self._arguments(prepared.parts, arguments)
-            told = requirements.buffer(plan.requirements, queue) if plan.requirements else None
-            launched += [told] if told else []
-            launched += plan.memory
-            numbers = {p.name: arguments[p.name] for p in self._numbers}
-            grid = plan.grid or kernel._grid.blocks(kernel.block, plan.sizes, numbers)
+        def launches(*operands: Any) -> None:
+            numbers = {}
+            if not self._repeats:
+                numbers = {p.name: operands[-1][p.name] for p in self._numbers}
+            grid = kernel._grid.blocks(kernel.block, sizes, numbers)
             if 0 in grid:
                 return
-            block = kernel.block.dimensions
-            run = queue.prepared(plan.loaded, grid, block, launched)
-            queue.perform(run, launched)
-        except CheckError as error:
-            raise kernel._placed(error, plan) from None
-        if told:
-            kernel._check(told, plan, grid)
-        elif not self._numbers:
-            prepared.again = Launch(run, launched)
-        elif plan.grid:
-            prepared.with_numbers = queue.relauncher(
-                plan.loaded, grid, block, launched, {place: i for i, place in enumerate(places)}
-            )
+            where = operands[0].queue if self._arrays else queue
+            arguments = takes.arguments(dict(zip(self._order, operands, strict=False)) | sizes)
+            told = requirements.buffer(ready.requirements, where) if ready.requirements else None
+            arguments += [told, *memory] if told else memory
+            where.launch(ready.kernel, grid, block, arguments)
+            if told and (broken := requirements.broken(told, ready.requirements, where)):
+                text = kernel._text(where.device, dense)
+                raise requirements.error(self.name, broken, block, grid, text)
 
-    def _arguments(
-        self, parts: Sequence[list[Argument] | Parameter], given: Mapping[str, Any]
-    ) -> tuple[list[Argument], list[int]]:
-        """A launch's arguments but for block memory, and which of them are numbers' limbs."""
-        arguments: list[Argument] = []
-        places: list[int] = []
-        for part in parts:
-            if isinstance(part, Parameter):
-                limbs = self._number(part, given[part.name])
-                places += range(len(arguments), len(arguments) + len(limbs))
-                arguments += limbs
-            else:
-                arguments += part
-        return arguments, places
+        # Plans tell 0 and 1 from other numbers, calls do not.
+        operands = [*views, *(self._number(p, 2) for p in self._numbers)]
+        return kept.plan(key, operands, launches, launches, makes, fixed=self._repeats)
 
-    def _plan(self, arguments: Mapping[str, Any], device: Where) -> _Plan:
-        """What calls share whose arrays are alike, made by the first of them."""
-        key = self._key(arguments, device)
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self._planned(arguments, device)
-            if len(self._plans) >= MOST_PLANS:
-                self._plans.clear()
-            self._plans[key] = plan
-        return plan
+    def _in_force(self, device: Device) -> Kernel:
+        """The kernel with the values and the block that calls take on a device."""
+        schedule = self.schedule(device)
+        return self if schedule.origin == "declared" else self.varied(schedule)
 
-    def _key(self, arguments: Mapping[str, Any], device: Where) -> Any:
-        """What tells calls apart that need plans of their own."""
-        asked = [arguments[size] for size in self.signature.sizes if size in arguments]
-        sizes = [(type(size), str(size)) for size in asked]
-        return (*map(_facts, map(arguments.get, self._array_names)), *sizes, str(device))
+    def _dense(self, views: Sequence[View[Any] | None]) -> Dense:
+        """The arrays that are dense, as those are that a call does not give."""
+        pairs = zip(self._arrays, views, strict=False)
+        return frozenset([p.name for p, v in pairs if not v or (v.contiguous and not v.start)])
 
-    def _planned(self, arguments: Mapping[str, Any], device: Where) -> _Plan:
-        """What all calls share whose arrays are alike; errors where the arrays are wrong."""
-        views = self._views(arguments)
-        queue = self._queue(views, device)
-        target = queue.device
-        sizes = self._sizes(views, arguments)
-        made = [p for p in self._arrays if p.name not in views]
-        dense = {n for n, view in views.items() if view.contiguous and not view.start}
-        dense |= {p.name for p in made}
-        schedule = self._schedule(target)
-        kernel = self if schedule.origin == "declared" else self.varied(schedule)
-        ready = kernel._fitting(target, frozenset(dense))
-        dynamic = ready.memory.bytes(sizes)
-        _check_memory(
-            self.name, ready.memory.static + dynamic, target.properties.shared_memory, target
-        )
-        asked = (LaunchMemory(dynamic),) if ready.memory.dynamic else ()
-        ordered = {size: sizes[size] for size in self.signature.sizes}
-        grid = kernel._grid.blocks(kernel.block, sizes, {}) if kernel._grid.fixed else None
-        return _Plan(
-            queue,
-            ordered,
-            made,
-            frozenset(dense),
-            ready.kernel,
-            grid,
-            asked,
-            kernel,
-            ready.requirements,
-        )
+    def _text(self, device: Device, dense: Dense) -> RenderedSource:
+        """What is compiled for such calls."""
+        return self.module.write(device.platform, device.traits, {self.name: dense}).source
 
-    def _check(self, told: Buffer, plan: _Plan, grid: Dim3) -> None:
-        """CheckError for what the kernel asserts and does not hold."""
-        broken = requirements.broken(told, plan.requirements, plan.queue)
-        if broken:
-            device = plan.queue.device
-            written = self.module.write(device.platform, device.traits, {self.name: plan.dense})
-            text = written.source
-            raise requirements.error(self.name, broken, self.block.dimensions, grid, text)
+    def _views(self, arguments: Mapping[str, Any]) -> list[Any]:
+        """The memory of the arrays that a call gives, in their order; None for those it does not.
 
-    def _placed(self, error: CheckError, plan: _Plan) -> CheckError:
-        """A checker's error with the template's lines."""
-        device = plan.queue.device
-        written = self.module.write(device.platform, device.traits, {self.name: plan.dense})
-        return program.placed(error, written.source)
-
-    def _views(self, arguments: Mapping[str, Any]) -> dict[str, View[Any]]:
-        """The memory of the arrays that a call gives."""
-        views: dict[str, View[Any]] = {}
+        ArgumentError where one is missing, or something else.
+        """
+        views: list[Any] = []
         for parameter in self._arrays:
             value = arguments.get(parameter.name)
-            if value is not None:
-                views[parameter.name] = self._view(parameter, value)
+            if isinstance(value, _ARRAYS):
+                views.append(value.planes)
+            elif value is None and parameter.way == "out":
+                views.append(None)
+            elif value is None:
+                raise self._missing(parameter)
+            else:
+                raise ArgumentError(
+                    f"{self.name}: {parameter.name}: {type(value).__name__} given, an array is "
+                    f"needed: portmp.array(..., {str(parameter.elements(self.module.format))!r})"
+                )
         return views
+
+    def _missing(self, parameter: Operand) -> ArgumentError:
+        return ArgumentError(f"{self.name}: {parameter.name} is missing")
 
     def new_arrays(self, arguments: Mapping[str, Any], queue: Queue) -> dict[str, Any]:
         """The arrays that go out and that a call does not give."""
         views = self._views(arguments)
-        sizes = self._sizes(views, arguments)
-        missing = [p for p in self._arrays if p.name not in views]
-        return {p.name: self._made(p, sizes, queue) for p in missing}
+        given = {p.name: v for p, v in zip(self._arrays, views, strict=True) if v}
+        makes = self._makes(views, self._sizes(given, self._asked(arguments)))
+        return {self._arrays[place].name: wrapped(one.made(queue)) for place, one in makes}
 
     def arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """What a call gives, by name: all parameters but arrays that go out, and sizes."""
-        whole = not given and named.keys() == self._required
-        if whole and not any(value is None for value in named.values()):
-            return dict(named)
-        names = [p.name for p in self.signature.parameters]
-        if len(given) > len(names):
-            raise ArgumentError(
-                f"{self.name}: {len(given)} arguments given, {len(names)} are taken: "
-                + ", ".join(names)
-            )
-        found = dict(zip(names, given, strict=False))
-        for name, value in named.items():
-            if name not in self.signature.by_name and name not in self.signature.sizes:
-                near = suggestion(name, [*names, *self.signature.sizes])
-                raise ArgumentError(f"{self.name}: has no parameter {name!r}{near}")
-            if name in found:
-                raise ArgumentError(f"{self.name}: {name} is given twice")
-            found[name] = value
+        found = dict(named)
+        if given or not self._names.issuperset(named):
+            names = [p.name for p in self.signature.parameters]
+            if len(given) > len(names):
+                raise ArgumentError(
+                    f"{self.name}: {len(given)} arguments given, {len(names)} are taken: "
+                    + ", ".join(names)
+                )
+            found = dict(zip(names, given, strict=False))
+            for name in named:
+                if name not in self._names and name not in self.signature.sizes:
+                    near = suggestion(name, [*names, *self.signature.sizes])
+                    raise ArgumentError(f"{self.name}: has no parameter {name!r}{near}")
+                if name in found:
+                    raise ArgumentError(f"{self.name}: {name} is given twice")
+            found |= named
         for parameter in self.signature.parameters:
             if found.get(parameter.name) is None and parameter.way != "out":
-                raise ArgumentError(f"{self.name}: {parameter.name} is missing")
+                raise self._missing(parameter)
         return found
 
-    def _view(self, parameter: Parameter, value: Any) -> View[Any]:
-        """An array's memory, once its elements are what the parameter says."""
-        where, kind = f"{self.name}: {parameter.name}", parameter.kind
-        if not isinstance(value, (Array, PlainArray)):
-            wanted = self.module.format.name if kind == OWN else kind
-            raise ArgumentError(
-                f"{where}: {type(value).__name__} given, an array is needed: "
-                f"portmp.array(..., {wanted!r})"
-            )
-        wanted = kind if parameter.is_plain else parameter.format(self.module.format).name
-        if str(value.planes.elements) != wanted:
-            raise FormatError(
-                f"{where}: elements are {value.planes.elements!s}, {wanted} is needed"
-            )
-        view: View[Any] = value.planes
-        if parameter.written and any(
-            n > 1 and not step for n, step in zip(view.shape, view.strides, strict=True)
-        ):
+    def _check_view(self, parameter: Operand, view: View[Any]) -> None:
+        """An error where elements are not what the parameter says, or cannot be written."""
+        where = f"{self.name}: {parameter.name}"
+        wanted = parameter.elements(self.module.format)
+        if str(view.elements) != str(wanted):
+            raise FormatError(f"{where}: elements are {view.elements!s}, {wanted} is needed")
+        sides = zip(view.shape, view.strides, strict=True)
+        if parameter.written and any(n > 1 and not step for n, step in sides):
             raise ArgumentError(f"{where}: a broadcast view cannot be written")
-        return view
 
     def _queue(self, views: Mapping[str, View[Any]], asked: Where) -> Queue:
         """The queue of all arrays, or of what is asked for where there are none."""
@@ -625,10 +519,8 @@ class Kernel:
             )
         return queue
 
-    def _sizes(
-        self, views: Mapping[str, View[Any]], arguments: Mapping[str, Any]
-    ) -> dict[str, int]:
-        """All sizes, from shapes and from what the call gives; ShapeError where they differ."""
+    def _asked(self, arguments: Mapping[str, Any]) -> dict[str, int]:
+        """The sizes that a call gives."""
         asked = {}
         for size in self.signature.sizes:
             if size in arguments:
@@ -638,33 +530,37 @@ class Kernel:
                         f"{self.name}: {size}: {value!r:.60} given, a size from 0 on is needed"
                     )
                 asked[size] = int(value)
+        return asked
+
+    def _sizes(self, views: Mapping[str, View[Any]], asked: Mapping[str, int]) -> dict[str, int]:
+        """All sizes, from shapes and from what the call gives; ShapeError where they differ."""
         sizes = self.signature.measured({n: v.shape for n, v in views.items()}, asked)
         for name, view in views.items():
             self.signature.check(name, view.shape, sizes)
-        return sizes
+        return {size: sizes[size] for size in self.signature.sizes}
 
-    def _made(
-        self, parameter: Parameter, sizes: Mapping[str, int], queue: Queue
-    ) -> Array | PlainArray:
-        """A new array for what goes out."""
-        shape = self.signature.shape(parameter.name, sizes)
-        if any(n < 0 for n in shape):
-            raise ArgumentError(f"{self.name}: {parameter.name}: its shape is {shape}")
-        if parameter.is_plain:
-            return PlainArray(allocate_numbers(parameter.kind, shape, queue))
-        return Array(allocate(parameter.format(self.module.format), shape, queue))
+    def _makes(
+        self, views: Sequence[View[Any] | None], sizes: Mapping[str, int]
+    ) -> list[tuple[int, Blank]]:
+        """What makes the arrays that a call does not give, each with its place."""
+        makes = []
+        for place, (parameter, view) in enumerate(zip(self._arrays, views, strict=True)):
+            if view is None:
+                shape = self.signature.shape(parameter.name, sizes)
+                if any(n < 0 for n in shape):
+                    raise ArgumentError(f"{self.name}: {parameter.name}: its shape is {shape}")
+                makes.append((place, blank(parameter.elements(self.module.format), shape)))
+        return makes
 
-    def _refuse_overlaps(self, views: Mapping[str, View[Any]]) -> None:
+    def _refuse_overlaps(self, views: Sequence[View[Any]]) -> None:
         """ArgumentError where what is written shares memory with another array."""
-        for parameter in self._arrays:
-            if parameter.written:
-                view = views[parameter.name]
-                for name, other in views.items():
-                    if other is not view and view.overlaps(other):
-                        raise ArgumentError(
-                            f"{self.name}: {parameter.name}: overlaps {name}, and is written; give "
-                            "a copy"
-                        )
+        for parameter, view in zip(self._arrays, views, strict=True):
+            for other, seen in zip(self._arrays, views, strict=True):
+                if parameter.written and seen is not view and view.overlaps(seen):
+                    raise ArgumentError(
+                        f"{self.name}: {parameter.name}: overlaps {other.name}, and is written; "
+                        "give a copy"
+                    )
 
     def _fitting(self, device: Device, dense: Dense) -> Ready:
         """The loaded module; LaunchError for blocks beyond what the device takes."""
@@ -676,66 +572,24 @@ class Kernel:
             )
         return self.module.load(device, self.name, dense)[self.name]
 
-    def _number(self, parameter: Parameter, value: Any) -> Sequence[Argument]:
+    def _number(self, parameter: Operand, value: Any) -> Sequence[Any]:
         """A number as kernel arguments."""
         where = f"{self.name}: {parameter.name}"
+        if value is None:
+            raise self._missing(parameter)
         if not parameter.is_plain:
             if isinstance(value, Array):
                 raise ArgumentError(f"{where}: an array given, one number is needed")
             return base.scalar_limbs(parameter.format(self.module.format), value, where)
-        info = np.iinfo(parameter.kind)
+        least, most = _NUMBERS[parameter.kind]
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise ArgumentError(f"{where}: {value!r:.60} given, an integer is needed")
-        if not info.min <= value <= info.max:
-            raise ArgumentError(
-                f"{where}: {value} given, {parameter.kind} holds {info.min} to {info.max}"
-            )
-        return [np.dtype(parameter.kind).type(value)]
+        if not least <= value <= most:
+            raise ArgumentError(f"{where}: {value} given, {parameter.kind} holds {least} to {most}")
+        return (np.dtype(parameter.kind).type(value),)
 
     def __repr__(self) -> str:
         return f"<portmp kernel {self.name} of {self.module.name}, {self.module.format.name}>"
-
-
-@dataclass(slots=True)
-class _Prepared:
-    """A call whose arrays are checked: its arguments, and parameters where numbers come."""
-
-    plan: _Plan
-    parts: Sequence[list[Argument] | Parameter]
-    again: Launch | None = None
-    """The launch itself, where it needs no numbers."""
-    with_numbers: Callable[[Sequence[Argument]], None] | None = None
-    """What launches it with the limbs of numbers, which do not change the grid."""
-    watched: Sequence[weakref.ref[Any]] = ()
-
-
-class _Plan(NamedTuple):
-    """What calls share whose arrays have the same kinds, places and device."""
-
-    queue: Queue
-    sizes: Mapping[str, int]
-    made: Sequence[Parameter]
-    dense: Dense
-    loaded: Loaded
-    grid: tuple[int, int, int] | None
-    memory: Sequence[LaunchMemory]
-    kernel: Kernel
-    requirements: Sequence[Requirement]
-
-
-MOST_PLANS = 256
-"""Plans that a kernel keeps, and calls that it repeats."""
-
-_kernels: WeakSet[Kernel] = WeakSet()
-"""All that live, so that what is tuned counts for those that were called before."""
-
-
-def _facts(value: Any) -> Any:
-    """What a plan depends on of an argument; of what is no array, its type."""
-    if type(value) is Array or type(value) is PlainArray:
-        view = value.planes
-        return view.elements, view.place, view.queue
-    return type(value)
 
 
 def _template(template: str | Path) -> tuple[Path | None, str, str]:

@@ -3,7 +3,8 @@
 A parameter with brackets is an array: ``in``, ``out`` or ``inout``, then the format or dtype of
 its elements (``value``, the kernel's own format, where nothing is said), then its shape. A name in
 a shape is a size: it follows from the arrays of a call, and is an integer of 64 bits in the
-kernel. Parameters without brackets are numbers.
+kernel. Parameters without brackets are numbers. What each is in a kernel's text and launch says
+``codegen.signature``.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from portmp import formats
 from portmp.arrays.plain import DTYPES
+from portmp.codegen.signature import Array, Index, Parameter, Plain, Signature, Value
 from portmp.errors import ArgumentError, FormatError, ShapeError, suggestion
 from portmp.formats import Format
 
@@ -102,8 +104,8 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """One parameter: an array if it has a shape. ``kind``: a format's or a dtype's name."""
+class Operand:
+    """One operand as it is declared: an array if it has a shape. ``kind``: a format or a dtype."""
 
     name: str
     way: str
@@ -115,7 +117,7 @@ class Parameter:
         """Whether it is an array."""
         return self.shape is not None
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Whether elements are plain numbers, not values of a format."""
         return self.kind in DTYPES
@@ -129,13 +131,25 @@ class Parameter:
         """The format of its values, in a kernel whose own is *own*."""
         return own if self.kind == OWN else formats.get(self.kind)
 
+    def elements(self, own: Format) -> Format | str:
+        """What its elements are there: values of a format, or numbers of a dtype."""
+        return self.kind if self.is_plain else self.format(own)
+
+    def taken(self, dense: bool) -> Parameter:
+        """What a kernel takes for it: of an array that is *dense* its planes alone."""
+        plain = (self.kind,) if self.is_plain else ()
+        if self.shape is None:
+            return Plain(self.name, self.kind) if plain else Value(self.name)
+        steps = () if dense else tuple([f"step{axis}" for axis in range(len(self.shape))])
+        return Array(self.name, steps, const=not self.written, plain=plain, start=not dense)
+
 
 @dataclass(frozen=True)
-class Signature:
-    """A kernel's name and parameters."""
+class Declaration:
+    """A kernel's name, and what it takes in the order of calls."""
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Operand, ...]
 
     @cached_property
     def sizes(self) -> tuple[str, ...]:
@@ -147,9 +161,14 @@ class Signature:
         return tuple(found)
 
     @cached_property
-    def by_name(self) -> Mapping[str, Parameter]:
+    def by_name(self) -> Mapping[str, Operand]:
         """The parameters by name."""
         return {p.name: p for p in self.parameters}
+
+    def taken(self, dense: Collection[str]) -> Signature:
+        """What a kernel takes for all of them and, at its end, for the sizes."""
+        parameters = [p.taken(p.name in dense) for p in self.parameters]
+        return Signature(self.name, (*parameters, *map(Index, self.sizes)))
 
     def measured(
         self, shapes: Mapping[str, tuple[int, ...]], asked: Mapping[str, int]
@@ -192,7 +211,7 @@ class Signature:
         return tuple(size.value(known) for size in self.by_name[name].shape or ())
 
 
-def parsed(text: str) -> Signature:
+def parsed(text: str) -> Declaration:
     """A signature from its text; ArgumentError that says what is wrong with it."""
     head = _HEAD.fullmatch(text) if isinstance(text, str) else None
     if not head:
@@ -213,7 +232,7 @@ def parsed(text: str) -> Signature:
         if parameter.name in seen or parameter.name in sizes:
             raise ArgumentError(f"{name}: {parameter.name!r} stands for two things")
         seen.add(parameter.name)
-    return Signature(name, found)
+    return Declaration(name, found)
 
 
 def _split(text: str) -> list[str]:
@@ -221,7 +240,7 @@ def _split(text: str) -> list[str]:
     return re.split(r",(?![^\[]*\])", text)
 
 
-def _parameter(kernel: str, text: str) -> Parameter:
+def _parameter(kernel: str, text: str) -> Operand:
     match = _PARAMETER.fullmatch(text)
     if not match:
         raise ArgumentError(
@@ -241,7 +260,7 @@ def _parameter(kernel: str, text: str) -> Parameter:
     if shape is None:
         if way not in (None, "in"):
             raise ArgumentError(f"{kernel}: {name}: {way} given for a number; only arrays go out")
-        return Parameter(name, "in", kind, None)
+        return Operand(name, "in", kind, None)
     if way is None:
         raise ArgumentError(f"{kernel}: {name}: an array is in, out or inout, nothing is said")
     sizes = tuple(Size(one.strip()) for one in shape.split(","))
@@ -251,4 +270,4 @@ def _parameter(kernel: str, text: str) -> Parameter:
         )
     for size in sizes:
         _ = size.names  # says what is wrong with it
-    return Parameter(name, way, kind, sizes)
+    return Operand(name, way, kind, sizes)

@@ -10,7 +10,7 @@ from portmp.codegen.render import RenderedSource
 from portmp.compilers import host_programs
 from portmp.files import target as targets
 from portmp.formats import Format
-from portmp.kernels.signature import Signature, Size
+from portmp.kernels.signature import Declaration, Size
 from portmp.kernels.words.base import ALIGNMENT, BlockMemory
 from portmp.kernels.words.threads import c_name
 from portmp.kernels.words.types import Block
@@ -22,7 +22,7 @@ it; the values of the template that these are made of."""
 
 def program(
     platform: str,
-    signature: Signature,
+    signature: Declaration,
     form: Format,
     source: RenderedSource,
     block: Block,

@@ -8,12 +8,13 @@ has no schedule until it is tuned again. Values must change no bits, which ``tun
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from portmp.backends.base import Device, Queue
-from portmp.kernels.signature import Signature
+from portmp.kernels.signature import Declaration
+from portmp.kernels.words.types import Block
 from portmp.schedules import database
 
 Value = int | float | str
@@ -38,26 +39,6 @@ def _told(extent: Any) -> str:
     """A function by what it does: its code, which has no address in it."""
     code = getattr(extent, "__code__", None)
     return repr(extent) if code is None else f"{code.co_code.hex()} {code.co_names}"
-
-
-class KernelLike(Protocol):
-    """What those who tune and verify need of a kernel."""
-
-    signature: Signature
-    declared: Declared
-    block: Any
-    module: Any
-
-    @property
-    def name(self) -> str: ...
-
-    def __call__(self, *given: Any, device: str | Device | None = None, **named: Any) -> Any: ...
-
-    def varied(self, schedule: Schedule) -> Any: ...
-
-    def arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]: ...
-
-    def new_arrays(self, arguments: Mapping[str, Any], queue: Queue) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -92,42 +73,54 @@ def kept(values: Mapping[str, object]) -> tuple[tuple[str, Value], ...]:
     return tuple((k, v) for k, v in values.items() if isinstance(v, (int, float, str)))
 
 
-def purpose(
-    name: str, template: str, declared: Declared, text: str, device: Device
-) -> dict[str, Any]:
+class Subject(Protocol):
+    """A kernel as what tunes and verifies it sees it."""
+
+    name: str
+    signature: Declaration
+    declared: Declared
+    block: Block
+    module: Any
+
+    def __call__(self, *given: Any, device: str | Device | None = None, **named: Any) -> Any: ...
+
+    def varied(self, schedule: Schedule) -> Any: ...
+
+    def arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]: ...
+
+    def new_arrays(self, arguments: Mapping[str, Any], queue: Queue) -> dict[str, Any]: ...
+
+
+def own(kernel: Subject) -> Schedule:
+    """What a kernel is declared with."""
+    return Schedule(kept(kernel.module.values), kernel.block.dimensions)
+
+
+def purpose(kernel: Subject, device: Device) -> dict[str, Any]:
     """What an entry is for: the kernel by its text, the device, the compiler."""
+    declared = kernel.declared
+    text = kernel.module.write(device.platform, device.traits).source.text
     told = hashlib.sha256(f"{declared}\0{text}".encode()).hexdigest()
     compiler = hashlib.sha256(device.compiler_key().encode()).hexdigest()
     return {
-        "kernel": name,
-        "template": template,
+        "kernel": kernel.name,
+        "template": kernel.module.name,
         "text": told[:32],
         "where": database.identity(device),
         "compiler": compiler[:32],
     }
 
 
-def find(
-    name: str,
-    template: str,
-    declared: Declared,
-    text: Callable[[], str],
-    own: Schedule,
-    device: Device,
-) -> Schedule:
-    """The measured schedule of a kernel on a device, or its *own*.
-
-    *text* is asked for only where the database has a kernel of this name.
-    """
-    entries = [e for e in database.kernels() if e["kernel"] == name and e["template"] == template]
-    if not entries:
-        return own
-    wanted = purpose(name, template, declared, text(), device)
+def find(kernel: Subject, device: Device) -> Schedule:
+    """The measured schedule of a kernel on a device, or its own."""
+    declared, names = own(kernel), (kernel.name, kernel.module.name)
+    entries = [e for e in database.kernels() if (e["kernel"], e["template"]) == names]
+    wanted = purpose(kernel, device) if entries else {}  # which renders the kernel
     for entry in entries:
         if all(entry[key] == value for key, value in wanted.items()):
-            stored = entry["schedule"]
-            known = {**dict(own.values), **stored["values"]}
-            if known.keys() == dict(own.values).keys():
+            stored, values = entry["schedule"], dict(declared.values)
+            known = values | stored["values"]
+            if known.keys() == values.keys():
                 origin = f"user {entry['measured']['date']}"
                 return Schedule(tuple(known.items()), tuple(stored["block"]), origin)
-    return own
+    return declared

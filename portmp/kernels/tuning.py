@@ -24,7 +24,7 @@ from portmp.backends.base import Device, Launch, recording
 from portmp.errors import ArgumentError, DeviceError, one_line, suggestion
 from portmp.kernels import tuned
 from portmp.kernels.extent import block_of
-from portmp.kernels.tuned import KernelLike, Schedule
+from portmp.kernels.tuned import Schedule, Subject
 from portmp.progress import lasting
 from portmp.runtime.digests import digest
 from portmp.schedules import database
@@ -92,7 +92,7 @@ class _KernelSearch(Search[Schedule]):
     """
 
     def __init__(
-        self, kernel: KernelLike, device: Device, arguments: Mapping[str, Any], declared: Schedule
+        self, kernel: Subject, device: Device, arguments: Mapping[str, Any], declared: Schedule
     ) -> None:
         super().__init__(device, declared, "the first one's")
         self._kernel, self._arguments = kernel, arguments
@@ -144,7 +144,7 @@ class _KernelSearch(Search[Schedule]):
 
 
 def tune(
-    kernel: KernelLike,
+    kernel: Subject,
     space: Mapping[str, Sequence[Any]],
     given: Sequence[Any],
     named: Mapping[str, Any],
@@ -185,11 +185,9 @@ def tune(
     return Tuning(kernel.name, device.name, tried, best.schedule, best.gain, str(target))
 
 
-def _entry(kernel: KernelLike, device: Device, best: Winner[Schedule]) -> dict[str, Any]:
+def _entry(kernel: Subject, device: Device, best: Winner[Schedule]) -> dict[str, Any]:
     """What the database keeps."""
-    text = kernel.module.write(device.platform, device.traits).source.text
-    purpose = tuned.purpose(kernel.name, kernel.module.name, kernel.declared, text, device)
-    return purpose | {
+    return tuned.purpose(kernel, device) | {
         "schedule": {"values": dict(best.schedule.values), "block": list(best.schedule.block)},
         "measured": best.measured(device, seconds=best.seconds),
     }
@@ -211,7 +209,7 @@ def _device(name: str, arguments: Mapping[str, Any], asked: str | Device | None)
 
 
 def _schedules(
-    kernel: KernelLike, space: Mapping[str, Sequence[Any]], declared: Schedule
+    kernel: Subject, space: Mapping[str, Sequence[Any]], declared: Schedule
 ) -> Iterator[Schedule]:
     """All combinations of a space."""
     where = f"{kernel.name}: tune"

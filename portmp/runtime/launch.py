@@ -1,9 +1,9 @@
 """Launches that are planned once: kernels, blocks and arguments, all but memory and numbers.
 
-A plan is made by running what launches a routine's kernels on stand-ins for its operands, in a
-queue that only notes what it is given. Calls whose operands lie in the same way then give memory
-and numbers to what was noted. So a routine is written once, and nothing of it runs again but its
-kernels.
+A plan is made by running what launches a routine's kernels, or a user's, on stand-ins for its
+operands, in a queue that only notes what it is given. Calls whose operands lie in the same way then
+give memory and numbers to what was noted. So a routine is written once, and nothing of it runs
+again but its kernels.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from portmp.backends.base import (
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import DeviceError
 from portmp.runtime import program
-from portmp.runtime.planes import Blank, Start, Unknown, View
+from portmp.runtime.planes import Start, Unknown, View
 from portmp.schedules import database
 
 MOST = 4096
@@ -148,7 +148,7 @@ class Plan:
 
 
 class Direct(Plan):
-    """The same where nothing is noted: by a routine's reference, or as a part of another plan."""
+    """The same where nothing is noted: a reference, a part of another plan, what calls decide."""
 
     __slots__ = ("function",)
 
@@ -180,11 +180,14 @@ class Plans(dict[Any, Plan]):
         operands: Sequence[Given],
         launches: Callable[..., None],
         reference: Callable[..., None],
-        makes: Blank | None = None,
+        makes: Any = None,
+        *,
+        fixed: bool = True,
     ) -> Plan:
         """The new plan of what *launches* (or the *reference*, without kernels) does.
 
-        Both are called with operands, or stand-ins, in this order.
+        Both are called with operands, or stand-ins, in this order. Where what is launched is not
+        *fixed* by all that the plan is found by, *launches* is called in every run.
         """
         queue = self.queue
         if any(isinstance(one, View) and one.queue is not queue for one in operands):
@@ -192,8 +195,8 @@ class Plans(dict[Any, Plan]):
         if len(self) >= MOST:
             self.clear()
         known, starts = key
-        if queue.notes or queue.device.by_reference:
-            made: Plan = Direct(queue, makes, launches if queue.notes else reference)
+        if not fixed or queue.notes or queue.device.by_reference:
+            made: Plan = Direct(queue, makes, reference if queue.device.by_reference else launches)
         else:
             try:
                 if known in self:
@@ -258,13 +261,18 @@ def _varies(number: Sequence[Number]) -> bool:
     return number[0] not in (0, 1) or any(number[1:])
 
 
-def find(what: Sequence[Any], operands: Sequence[Given | None]) -> tuple[Plans, Any, Plan | None]:
+def find(
+    what: Sequence[Any],
+    operands: Sequence[Given | None],
+    queue: Any = None,
+    known: dict[Queue, Plans] | None = None,
+) -> tuple[Plans, Any, Plan | None]:
     """The plans of the operands' queue, what this call is there and, if it came before, its plan.
 
-    *what* tells calls of a routine apart but for their operands. One of these is a view at least.
+    *what* tells calls of a routine apart but for their operands. One of these is a view, or their
+    *queue* is told. *known*: where plans are kept that go with something else than the queue.
     """
     key = [*what]
-    queue: Any = None
     memory: list[Buffer] = []
     starts: list[int] = []
     for one in operands:
@@ -275,33 +283,37 @@ def find(what: Sequence[Any], operands: Sequence[Given | None]) -> tuple[Plans, 
             elif one.queue is not queue:
                 key.append(one.queue)
             # Two views of one memory differ from views of two, and by how far they are apart.
-            memory.append(one.buffers[0])
+            buffer = one.buffers[0]
+            if buffer in memory:
+                first = memory.index(buffer)
+                key.append((first, _apart(starts[first], one.start)))
+            memory.append(buffer)
             starts.append(one.start)
-            if len(memory) > 1:
-                first = memory.index(memory[-1])
-                if first < len(memory) - 1:
-                    key.append((first, _apart(starts[first], one.start)))
         elif one is None:
             key.append(None)
         else:
             # 0 and 1 are told apart, since routines do, and are no stand-ins.
             key.append(None if _varies(one) else (one[0], math.copysign(1, one[0])))
-    kept: Plans | None = queue.plans
+    kept: Plans | None = queue.plans if known is None else known.get(queue)
     if (
         kept is None
         or kept.traits is not queue.device.traits
         or kept.edition != database.edition.number
     ):
-        kept = queue.plans = Plans(queue)
-    known = tuple(key)
+        kept = Plans(queue)
+        if known is None:
+            queue.plans = kept
+        else:
+            known[queue] = kept
+    call = tuple(key)
     try:
-        plan = kept.get(known)
+        plan = kept.get(call)
     except TypeError:  # an option of a kind that has no plan: it is refused in words
-        return kept, known, None
+        return kept, call, None
     if plan is None or plan is _PLACED:
-        known = known, tuple(starts)
-        plan = plan and kept.get(known)
-    return kept, known, plan
+        call = call, tuple(starts)
+        plan = plan and kept.get(call)
+    return kept, call, plan
 
 
 def _apart(first: Any, other: Any) -> Any:
@@ -313,7 +325,7 @@ def _planned(
     queue: Queue,
     operands: Sequence[Given],
     launches: Callable[..., None],
-    makes: Blank | None,
+    makes: Any,
     placed: bool = False,
 ) -> Plan:
     """What is launched for operands that lie like these; *placed*: and begin where these do."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from portmp import formats
 from portmp.arrays.plain import DTYPES
+from portmp.codegen import elements
 from portmp.codegen.platform import Platform, Traits
-from portmp.codegen.writer import SCALAR, Writer
+from portmp.codegen.writer import Writer
 from portmp.errors import RenderError, suggestion
 from portmp.formats import Format
 from portmp.kernels.requirements import Requirement
-from portmp.kernels.signature import Parameter, Signature, Size
+from portmp.kernels.signature import Declaration, Operand, Size
 from portmp.kernels.words.arithmetic import Arithmetic
 from portmp.kernels.words.types import Block, Type
 
@@ -50,7 +53,7 @@ class Base:
         platform: Platform,
         traits: Traits,
         form: Format,
-        signatures: Mapping[str, Signature],
+        signatures: Mapping[str, Declaration],
         blocks: Mapping[str, Block],
         dense: Mapping[str, frozenset[str]],
         checked: bool = False,
@@ -82,7 +85,7 @@ class Base:
         for signature in self.signatures.values():
             for parameter in signature.parameters:
                 if not parameter.is_plain:
-                    form = parameter.format(self.own).arithmetic
+                    form = self.computing(parameter)
                     found[form.name] = form
         return list(found.values())
 
@@ -94,7 +97,7 @@ class Base:
         """The same with the storage formats of all kernels: what stands before them."""
         return self._writer(form, list(self.signatures.values()))
 
-    def _writer(self, form: Format, signatures: Sequence[Signature]) -> Writer:
+    def _writer(self, form: Format, signatures: Sequence[Declaration]) -> Writer:
         stored = []
         for parameter in (p for signature in signatures for p in signature.parameters):
             if not parameter.is_plain and parameter.is_array:
@@ -131,21 +134,22 @@ class Base:
 
     def type(self, name: str) -> Type:
         """The C type of a dtype: ``${type("int32")}``, which ``${int32}`` is for short."""
-        if name == "bool":
-            return Type("unsigned char", 1, dtype="uint8")
         if name not in DTYPES:
             raise RenderError(f"type: {name!r} given, {', '.join(DTYPES)} are allowed")
-        long = self.platform.index
-        text = {"int8": self.platform.int8, "int16": "short", "int32": "int", "int64": long}
-        text |= {"uint32": "unsigned", "uint64": f"unsigned {long}"}
-        return Type(text.get(name) or SCALAR[name], int(name.strip("uint")) // 8, None, dtype=name)
+        dtype = "uint8" if name == "bool" else name
+        text = elements.number(self.platform, name)
+        return Type(text, np.dtype(dtype).itemsize, dtype=dtype)
+
+    def computing(self, parameter: Operand) -> Format:
+        """The format that computes with a parameter's values."""
+        return self.form if parameter.is_plain else parameter.format(self.own).arithmetic
 
     def type_of(self, parameter: str) -> Type:
         """The type of a parameter's elements once they are loaded."""
         found = self._parameter(parameter)
         if found.is_plain:
             return self.type(found.kind)
-        return self.of(found.format(self.own).arithmetic.name).value
+        return self.of(self.computing(found).name).value
 
     def function(self, name: str, part: str, **facts: object) -> str:
         """The name of a function, which a part of the prelude writes before the kernels."""
@@ -157,7 +161,7 @@ class Base:
             raise RenderError(f"{word}: stands before any kernel(); words of a kernel follow it")
         return self._kernel
 
-    def _parameter(self, name: str) -> Parameter:
+    def _parameter(self, name: str) -> Operand:
         signature = self.signatures[self._current(name)]
         if name not in signature.by_name:
             near = suggestion(name, list(signature.by_name))

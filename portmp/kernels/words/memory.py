@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from portmp.errors import RenderError
-from portmp.kernels.signature import Parameter, Size
+from portmp.kernels.signature import Operand, Size
 from portmp.kernels.words.base import ALIGNMENT, Base
 from portmp.kernels.words.types import Type, Value, suited, typed
 
@@ -111,13 +111,13 @@ class Memory(Base):
                 raise RenderError(f"{name}: is a number, it has no elements")
             if parameter.is_plain:
                 return Value(name, parameter.kind)
-            form = parameter.format(self.own).arithmetic
+            form = self.computing(parameter)
             writer = self.writer(form)
             return Value(writer.pack([f"{name}{i}" for i in writer.limbs]), form.name)
         place = self.at(name, *indices)
         if parameter.is_plain:
             return Value(f"{name}0[{place}]", parameter.kind)
-        form = parameter.format(self.own).arithmetic
+        form = self.computing(parameter)
         return Value(self.writer(form).element(name, place), form.name)
 
     def store(self, name: str, *indices_and_value: object) -> str:
@@ -127,7 +127,7 @@ class Memory(Base):
         place = self.at(name, *indices)
         if parameter.is_plain:
             return f"{name}0[{place}] = {value};"
-        arithmetic = self.of(parameter.format(self.own).arithmetic.name)
+        arithmetic = self.of(self.computing(parameter).name)
         value = suited(f"store: {name}", value, arithmetic.form)
         writer = self.writer(arithmetic.form)
         words = [writer.store(name, i, "place_", writer.word_of("value_", i)) for i in writer.limbs]
@@ -136,7 +136,7 @@ class Memory(Base):
         )
         return "{ " + " ".join([declared, *words]) + " }"
 
-    def _written(self, name: str) -> Parameter:
+    def _written(self, name: str) -> Operand:
         parameter = self._parameter(name)
         if not (parameter.is_array and parameter.written):
             raise RenderError(
@@ -158,7 +158,7 @@ class Memory(Base):
             )
         return Type(f"{self.platform.vector_names[kind.number]}{lanes}", lanes * kind.bytes)
 
-    def _vectors(self, word: str, name: str, lanes: int) -> tuple[Type, Parameter]:
+    def _vectors(self, word: str, name: str, lanes: int) -> tuple[Type, Operand]:
         parameter = self._parameter(name)
         if not parameter.is_array or len(parameter.shape or ()) != 1:
             raise RenderError(f"{word}: {name}: vectors are of arrays with one axis")

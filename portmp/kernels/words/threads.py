@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from portmp.codegen.signature import Parameter
 from portmp.errors import RenderError
 from portmp.kernels.requirements import PARAMETER
-from portmp.kernels.signature import Parameter
 from portmp.kernels.words.base import Base
 
 OPENING = "\x04"
@@ -26,14 +26,6 @@ def _names(declarations: Sequence[str]) -> list[str]:
     return [one.rsplit(None, 1)[-1].strip("*") for one in ", ".join(declarations).split(", ")]
 
 
-def _views(parameter: Parameter) -> list[str]:
-    """Where an array that is not dense begins, and its steps along each axis."""
-    if not parameter.is_array:
-        return []
-    axes = range(len(parameter.shape or ()))
-    return [f"{parameter.name}_start", *[f"{parameter.name}_step{axis}" for axis in axes]]
-
-
 class Threads(Base):
     """The head of a kernel, indices of threads and blocks, barriers and fences."""
 
@@ -48,15 +40,13 @@ class Threads(Base):
         self._kernel = name
         block = self.blocks[name]
         head = self.platform.block_kernel.format(*block.dimensions, block.threads)
-        lines: list[str] = []
+        signature = self.signatures[name]
+        lines = self._declared(signature.taken(self.dense[name]).parameters)
         made: dict[str, str] = {}
-        for parameter in self.signatures[name].parameters:
-            own = self._declared(parameter)
-            lines += own
-            given = [one for one in _names(own) if one != parameter.name] + _views(parameter)
-            made |= dict.fromkeys(given, f"a part of {parameter.name}")
+        for parameter in signature.taken(()).parameters:
+            parts = [one for one in _names(self._declared([parameter])) if one != parameter.name]
+            made |= dict.fromkeys(parts, f"a part of {parameter.name}")
         self.made[name] = made
-        lines += [f"const {self.index} {size}" for size in self.signatures[name].sizes]
         declared = _names(lines)
         if twice := [one for one in declared if declared.count(one) > 1]:
             raise RenderError(
@@ -73,23 +63,14 @@ class Threads(Base):
             found.append(self.platform.dynamic_parameter)
         return found
 
-    def _declared(self, parameter: Parameter) -> list[str]:
-        name = parameter.name
-        if not parameter.is_array:
-            if parameter.is_plain:
-                return [f"const {self.type(parameter.kind)} {name}"]
-            return [self.writer(parameter.format(self.own).arithmetic).scalars(name)]
-        if parameter.is_plain:
-            pointer = (
-                self.platform.pointer if parameter.written else self.platform.const_pointer
-            ).format(self.type(parameter.kind))
-            lines = [f"{pointer}{name}0"]
-        else:
-            writer = self.writer(parameter.format(self.own).arithmetic)
-            lines = [writer.planes(name, const=not parameter.written)]
-        if name not in self.dense[self._kernel]:
-            lines += [f"const {self.index} {one}" for one in _views(parameter)]
-        return lines
+    def _declared(self, taken: Sequence[Parameter]) -> list[str]:
+        """The present kernel's parameters in C, each spelled for its format."""
+        by_name = self.signatures[self._kernel].by_name
+        texts: list[str] = []
+        for one in taken:
+            form = self.computing(by_name[one.name]) if one.name in by_name else self.form
+            texts += one.texts(self.writer(form))
+        return texts
 
     def _axis(self, axis: int) -> int:
         if axis not in (0, 1, 2):
