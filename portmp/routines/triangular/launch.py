@@ -27,6 +27,7 @@ from portmp.routines.gemm import launch as gemm
 from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import choose
 from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.product import Product, entries
 from portmp.routines.triangular import reference
 from portmp.routines.triangular.steps import Method, Run, Steps, factors
 from portmp.runtime import launch
@@ -242,14 +243,13 @@ class OnDevice(Steps[Planes]):
         return x.view(x.shape, (batch, -row, column), start)
 
     def product(self, a: Planes, b: Planes, c: Planes, kind: str, method: Method) -> None:
-        alpha, beta = self.factors[kind]
+        given = Product(a, b, *self.factors[kind], c, c)
         if method is None:
-            self.updates.run(a, b, c, alpha, beta)
+            self.updates.run(given)
             return
         way = self._way(c.device, a.shape[2])
-        for each in range(c.shape[0]):
-            left, right, out = (base.matrix_of(v, (each,)) for v in (a, b, c))
-            ozaki.update(left, right, out, out, alpha=alpha, beta=beta, way=way)
+        for each in entries(given):
+            ozaki.update(each, way)
 
     def products(
         self, a: Planes, c: Planes, parts: Sequence[Run], kind: str, method: Method
