@@ -38,6 +38,18 @@ FOLDED = 64
 """Accumulators that one work-item adds up."""
 
 
+def _places(name: str, const: bool = False) -> tuple[Parameter, ...]:
+    """Accumulators: memory, how far apart they are there, and how far a digit is from the next."""
+    lead = "" if name == "work" else f"{name}_"
+    return Scratch(name, "int64", const), Index(f"{lead}apart"), Index(f"{lead}step")
+
+
+MATRIX = ("row", "col")
+WHICH = Index("n"), Index("first"), Index("count")
+"""Which elements of a matrix with n columns are computed."""
+WORK, SUMS = _places("work"), _places("sums")
+
+
 @cache
 def compilation_unit(
     form: str,
@@ -53,80 +65,43 @@ def compilation_unit(
     makes accumulators longer; *distances*: how far results are off is rounded, not the sums.
     """
     f = formats.get(form)
-    long = LongAccumulator(f.word, factors)
-    ended = LongAccumulator(f.word, factors + scaled)
+    long, ended = LongAccumulator(f.word, factors), LongAccumulator(f.word, factors + scaled)
     name = "exact_product" if factors == 2 else "exact_sum"
-    n, first, count, parts = (Index(one) for one in ("n", "first", "count", "parts"))
-    operands = [Array(one, ("row", "col")) for one in "ab"[:factors]]
-    more = [Array("c", ("row", "col")), Value("beta")] if addend else []
-    work, sums = _places("work"), _places("sums")
-    times = spec(
-        f"{name}_times{'_and_more' if addend else ''}",
-        "exact/scale.mako",
-        f,
-        {},
-        takes=[n, first, count, Value("alpha"), *more, *sums, *work],
-        given=long,
-        accumulator=ended,
-        addend=addend,
-        threads=threads,
+    times = f"{name}_times" if scaled else name
+    more = (Array("c", MATRIX), Value("beta")) if addend else ()
+    early = () if scaled else more  # beta c is added to what is scaled
+
+    def kernel(called: str, template: str, *takes: Parameter, **values: Any) -> KernelSpec:
+        path = f"exact/{template}.mako"
+        return spec(called, path, f, {}, takes=takes, threads=threads, **values)
+
+    add = kernel(
+        f"{name}_and_more" if early else name,
+        "accumulate",
+        *(Index("n"), Index("k"), Index("first"), Index("count"), Index("parts")),
+        *(Array(one, MATRIX) for one in "ab"[:factors]),
+        *(*early, *WORK),
+        accumulator=long,
+        addend=bool(early),
+        held=accumulator.HELD.get(f.word, 0) if f.limbs == 1 else 0,
     )
-    addend = addend and not scaled
-    more = more if addend else []
-    out = Array("out", ("row", "col"), const=False)
-    times_name = f"{name}{'_times' if scaled else ''}"
+    sizes = Index("count"), Index("parts"), Index("fewer")
+    there = _places("work", const=True)
+    fold = kernel(f"{name}_fold", "add_up", *sizes, *there, *SUMS, planes=long.planes)
     if distances:
-        far = Array("out", ("row", "col"), const=False, plain=(f.word,), numbered=False)
-        ending = spec(
-            f"{times_name}_apart",
-            "exact/apart.mako",
-            f,
-            {},
-            takes=[n, first, count, *work, Array("z", ("row", "col")), far],
-            accumulator=ended,
-            threads=threads,
-        )
+        far = Array("out", MATRIX, const=False, plain=(f.word,), numbered=False)
+        apart = *WHICH, *WORK, Array("z", MATRIX), far
+        ending = kernel(f"{times}_apart", "apart", *apart, accumulator=ended)
     else:
-        ending = spec(
-            f"{times_name}_round",
-            "exact/round.mako",
-            f,
-            {},
-            takes=[n, first, count, *work, out],
-            accumulator=ended,
-            places=accumulator.places(f),
-            threads=threads,
-        )
-    return (
-        spec(
-            f"{name}{'_and_more' if addend else ''}",
-            "exact/accumulate.mako",
-            f,
-            {},
-            takes=[n, Index("k"), first, count, parts, *operands, *more, *work],
-            accumulator=long,
-            addend=addend,
-            held=accumulator.HELD.get(f.word, 0) if f.limbs == 1 else 0,
-            threads=threads,
-        ),
-        spec(
-            f"{name}_fold",
-            "exact/add_up.mako",
-            f,
-            {},
-            takes=[count, parts, Index("fewer"), *_places("work", const=True), *sums],
-            planes=long.planes,
-            threads=threads,
-        ),
-        ending,
-        *((times,) if scaled else ()),
-    )
-
-
-def _places(name: str, const: bool = False) -> list[Parameter]:
-    """Accumulators: memory, how far apart they are there, and how far a digit is from the next."""
-    lead = "" if name == "work" else f"{name}_"
-    return [Scratch(name, "int64", const), Index(f"{lead}apart"), Index(f"{lead}step")]
+        takes = *WHICH, *WORK, Array("out", MATRIX, const=False)
+        places = accumulator.places(f)
+        ending = kernel(f"{times}_round", "round", *takes, accumulator=ended, places=places)
+    if not scaled:
+        return add, fold, ending
+    called = f"{times}_and_more" if addend else times
+    takes = *WHICH, Value("alpha"), *more, *SUMS, *WORK
+    values = {"given": long, "accumulator": ended, "addend": addend}
+    return add, fold, ending, kernel(called, "scale", *takes, **values)
 
 
 def gemm(given: Asked) -> Planes:
