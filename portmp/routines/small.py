@@ -116,7 +116,7 @@ def two_panels(form: Format, device: Device | None, panel: Shape | None) -> Shap
 
 def products(form: Format) -> dict[str, Network]:
     """Networks by role of what templates do beside a panel."""
-    operators = {op: form.operator(op) for op in ("div", "neg", "fma", "mul", "add")}
+    operators = form.roles("div", "neg", "fma", "mul", "add")
     return form.accumulator("accurate").networks | operators
 
 

@@ -55,7 +55,7 @@ def panel_rows(form: Format, device: Device | None) -> list[int]:
 def kernel_spec(form: str) -> KernelSpec:
     """A block's factor, by one thread."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
+    roles = f.roles("sqrt", "div", "neg", "fma")
     takes = Index("n"), Flag("origin"), matrix("a", const=False), FAILED
     return spec("cholesky", "linalg/cholesky.mako", f, roles, takes=takes, most=definition.BLOCK)
 
@@ -64,7 +64,7 @@ def kernel_spec(form: str) -> KernelSpec:
 def panel_spec(form: str, rows: int) -> KernelSpec:
     """A block's factor, and *rows* rows below it in each block of threads."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
+    roles = f.roles("sqrt", "div", "neg", "fma")
     sizes: dict[str, Any] = {"team": TEAM, "lanes": LANES, "rows": rows, "at_once": ROWS[rows]}
     sizes["takes"] = (
         *(*(Index(name) for name in ("n", "below", "tiles")), Flag("origin"), matrix("a")),
@@ -78,7 +78,7 @@ def panel_spec(form: str, rows: int) -> KernelSpec:
 def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     """Whole factors of few rows, of many matrices."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
+    roles = f.roles("sqrt", "div", "neg", "fma")
     counts = (Flag(name) for name in _counts(shape))
     matrices = *small.taken("a"), *small.taken("out", const=False)
     return small.kernel("cholesky", f, shape, roles, (*counts, *matrices, FAILED))

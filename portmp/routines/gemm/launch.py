@@ -58,7 +58,7 @@ def kernel_spec(
     accumulator = f.accumulator(accuracy)
     roles = accumulator.networks
     if not schedule.split:
-        roles |= {op: f.operator(op) for op in ("add", "mul")}
+        roles |= f.roles("add", "mul")
     name = f"gemm{accumulator.suffix}{'_slabs' if schedule.split else ''}"
     tiles: dict[str, Any] = {}
     if isinstance(schedule, GemmSchedule):
@@ -96,12 +96,11 @@ def compilation_unit(
     if not schedule.split:
         return (product,)
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("add", "mul")}
     combine = spec(
         "gemm_combine",
         "blas/gemm_combine.mako",
         f,
-        roles,
+        f.roles("add", "mul"),
         stored=_results(out),
         threads=threads,
         slab=definition.SLAB,

@@ -63,17 +63,16 @@ def panel_spec(
 ) -> KernelSpec:
     """Steps of a panel; *together*: whose blocks wait for each other between them."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
     sizes: dict[str, Any] = {"threads": threads, "rows": rows, "most": definition.BLOCK}
     sizes |= {"registers": REGISTERS, "together": together, "takes": _panel(f)}
-    return spec("lu_panel", "linalg/lu_panel.mako", f, roles, **sizes)
+    return spec("lu_panel", "linalg/lu_panel.mako", f, f.roles("div", "neg", "fma"), **sizes)
 
 
 @cache
 def alone_spec(form: str, width: int, rows: int) -> KernelSpec:
     """Whole panels in vectors of *width* columns, a thread each: for CPUs."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
+    roles = f.roles("div", "neg", "fma")
     sizes: dict[str, Any] = {"rows": rows, "most": definition.BLOCK, "takes": _panel(f)}
     return spec("lu_panel", "linalg/lu_panel_vectors.mako", f, roles, width=width, **sizes)
 
@@ -82,14 +81,13 @@ def alone_spec(form: str, width: int, rows: int) -> KernelSpec:
 def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     """Panels of few rows whole, of many matrices; or these whole, which have a few panels."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
     takes = (
         *(Flag(name) for name in (*_counts(shape), "pivot_count")),
         *(Index("slot"), Flag("place_count"), Flag("order_count")),
         *(*small.taken("a"), *small.taken("out", const=False)),
         *(Scratch(name, "int32") for name in _Found._fields),
     )
-    return small.kernel("lu", f, shape, roles, takes)
+    return small.kernel("lu", f, shape, f.roles("div", "neg", "fma"), takes)
 
 
 def _counts(shape: small.Shape) -> tuple[str, ...]:

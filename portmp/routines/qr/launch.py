@@ -57,7 +57,7 @@ def shapes(threads: int) -> list[Shape]:
 def _roles(f: Format) -> dict[str, Network]:
     nets = f.accumulator().networks
     roles = {role: nets[role] for role in ("accumulate", "finish")}
-    return roles | {op: f.operator(op) for op in ("add", "sub", "mul", "div", "sqrt", "neg", "fma")}
+    return roles | f.roles("add", "sub", "mul", "div", "sqrt", "neg", "fma")
 
 
 def _panel(f: Format) -> tuple[Parameter, ...]:

@@ -75,7 +75,7 @@ def compilation_unit(
     )
     roles = {"combine": nets["combine"]}
     if kind == "dot":
-        roles |= {op: f.operator(op) for op in ("add", "mul")}
+        roles |= f.roles("add", "mul")
     combining = "blas/reduce_combine_rows.mako" if alone else schedule.combining
     combine = spec(
         f"{kind}_combine",

@@ -105,7 +105,7 @@ def kernel_spec(
     f = formats.get(form)
     accumulator = f.accumulator("accurate")
     nets = steps(f, "dot")
-    roles = nets | {op: f.operator(op) for op in ("add", "mul")}
+    roles = nets | f.roles("add", "mul")
     return spec(
         "csr_rows",
         "linalg/csr.mako",

@@ -83,7 +83,7 @@ def kernel_spec(form: str, width: int = 1) -> KernelSpec:
     For CPUs: one thread has a tile of them.
     """
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
+    roles = f.roles("div", "neg", "fma")
     template = "triangular" if width == 1 else "triangular_vectors"
     sizes: dict[str, Any] = {"threads": 1, "tile": TILE, "most": definition.BLOCK}
     sizes |= {"takes": (*SIDES, *OPERANDS), "width": width}
@@ -94,7 +94,7 @@ def kernel_spec(form: str, width: int = 1) -> KernelSpec:
 def lanes_spec(form: str, threads: int, lanes: int) -> KernelSpec:
     """The same for GPUs, *lanes* threads a right-hand side."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
+    roles = f.roles("div", "neg", "fma")
     sizes: dict[str, Any] = {"threads": threads, "lanes": lanes, "most": definition.BLOCK}
     sizes["takes"] = *SIDES, *OPERANDS
     return spec("triangular_lanes", "linalg/triangular_lanes.mako", f, roles, **sizes)
@@ -138,9 +138,7 @@ def system_spec(form: str, layout: str, threads: int) -> KernelSpec:
     """Systems of at most SYSTEM unknowns whole, for many right-hand sides and matrices."""
     f = formats.get(form)
     accumulator = f.accumulator("accurate")
-    roles = accumulator.networks | {
-        op: f.operator(op) for op in ("div", "neg", "fma", "add", "mul")
-    }
+    roles = accumulator.networks | f.roles("div", "neg", "fma", "add", "mul")
     sizes: dict[str, Any] = {"most": definition.BLOCK, **LAYOUTS[layout], "threads": threads}
     if _operations(form) > LONGEST:
         sizes["down"] = 1
