@@ -11,7 +11,7 @@ leading limbs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -329,25 +329,55 @@ def _update(way: Way, *operands: Any) -> None:
         given = turned._replace(a=turned.b, b=turned.a)
     left = operand(given.a, second=False)
     right = operand(given.b.transposed((1, 0)), second=True)
-    in_blocks(left, right, way, _Product(left, right, given, way).block)
+    _Product(left, right, given, way).run()
 
 
-def in_blocks(
-    left: Operand, right: Operand, way: Way, block: Callable[[Words, Words, slice, slice], None]
-) -> None:
-    """Call *block* with words of rows and of columns, and which these are, block by block."""
-    (m, k), n, scheme = left.view.shape, right.view.shape[0], way.scheme
-    held_bytes = sum(one.exponents.buffers[0].nbytes for one in (left, right))
-    rows, columns = blocks(scheme, m, n, k, way.limit(left.view.device), held_bytes)
-    for j in range(0, n, columns):
-        width = min(columns, n - j)
-        held = right.words(scheme, j, width)
-        for i in range(0, m, rows):
-            height = min(rows, m - i)
-            mine = left.words(scheme, i, height)
-            block(mine, held, slice(i, i + height), slice(j, j + width))
-            del mine  # before memory for the next block is asked for
-        del held
+class InBlocks(ABC):
+    """What is made of the sums of two factors' words, block by block; k > 0.
+
+    *form*: that of the results.
+    """
+
+    def __init__(self, left: Operand, right: Operand, form: Format, way: Way) -> None:
+        self.left, self.right, self.way = left, right, way
+        self.threads = base.threads(left.view.device, THREADS)
+        self.key = way.scheme.rebuild_spec(form, left.view.shape[1], self.threads)
+
+    def run(self) -> None:
+        """All blocks."""
+        left, right, scheme = self.left, self.right, self.way.scheme
+        (m, k), n = left.view.shape, right.view.shape[0]
+        held_bytes = sum(one.exponents.buffers[0].nbytes for one in (left, right))
+        limit = self.way.limit(left.view.device)
+        rows, columns = blocks(scheme, m, n, k, limit, held_bytes)
+        for j in range(0, n, columns):
+            width = min(columns, n - j)
+            held = right.words(scheme, j, width)
+            for i in range(0, m, rows):
+                height = min(rows, m - i)
+                mine = left.words(scheme, i, height)
+                self.block(mine, held, slice(i, i + height), slice(j, j + width))
+                del mine  # before memory for the next block is asked for
+            del held
+
+    def block(self, first: Words, then: Words, rows: slice, columns: slice) -> None:
+        """Some rows and columns, by words of these rows and columns."""
+        scheme, queue, k = self.way.scheme, self.left.view.queue, self.left.view.shape[1]
+        height, width = rows.stop - rows.start, columns.stop - columns.start
+        down, across = padded(height), padded(width)
+        found = allocate(scheme.sums, (scheme.planes(k) * down * across,), queue)
+        scheme.multiply(self.way.engine, queue, down, across, k, first, then, found.buffers[0])
+        given = {"m": height, "n": width, "row_stride": across, "products": found}
+        given |= {"a_exponents": self.left.exponents, "a_first": rows.start}
+        given |= {"b_exponents": self.right.exponents, "b_first": columns.start}
+        given |= self.others(rows, columns, down * across)
+        items = height * base.blocks(width, scheme.rebuilt)
+        grid = (base.blocks(items, self.threads), 1, 1)
+        launch.run(queue, (self.key,), grid, (self.threads, 1, 1), given)
+
+    @abstractmethod
+    def others(self, rows: slice, columns: slice, plane: int) -> dict[str, Any]:
+        """What else the kernel takes, of a block whose sums lie in planes of so many."""
 
 
 def square(
@@ -409,34 +439,20 @@ def part_of(v: Planes, rows: slice, columns: slice) -> Planes:
     return v.view((rows.stop - rows.start, columns.stop - columns.start), v.strides, start)
 
 
-class _Product:
-    """alpha a b + beta c of matrices, whose words are there, block by block; k > 0."""
+class _Product(InBlocks):
+    """alpha a b + beta c of matrices, whose words are there."""
 
     def __init__(self, left: Operand, right: Operand, given: Product[Planes], way: Way) -> None:
-        self.left, self.right, self.given = left, right, given
-        self.scheme, self.engine = way.scheme, way.engine
-        self.threads = base.threads(given.out.device, THREADS)
-        self.key = self.scheme.rebuild_spec(given.out.format, given.steps, self.threads)
+        super().__init__(left, right, given.out.format, way)
+        self.given = given
 
-    def block(self, first: Words, then: Words, rows: slice, columns: slice) -> None:
-        """Some rows and columns of the product, by words of these rows and columns."""
+    def others(self, rows: slice, columns: slice, plane: int) -> dict[str, Any]:
+        """Operands and the output, how sums lie, and what ends an element."""
         a, b, _, _, c, out = self.given
-        (i, j), queue, scheme = (rows.start, columns.start), out.queue, self.scheme
-        height, width = rows.stop - i, columns.stop - j
-        k, plane = a.shape[1], padded(height) * padded(width)
-        found = allocate(scheme.sums, (scheme.planes(k) * plane,), queue)
-        sums = found.buffers[0]
-        scheme.multiply(self.engine, queue, padded(height), padded(width), k, first, then, sums)
-        given: dict[str, Any] = self.given.ending | scheme.layout(k, plane)
-        given |= {"m": height, "n": width, "k": k, "row_stride": padded(width), "products": found}
-        given |= {"a_exponents": self.left.exponents, "a_first": i}
-        given |= {"b_exponents": self.right.exponents, "b_first": j}
-        given["a"] = part_of(a, rows, slice(0, k))
-        given["b"] = part_of(b, slice(0, k), columns)
-        given |= {"c": part_of(c, rows, columns), "out": part_of(out, rows, columns)}
-        items = height * base.blocks(width, scheme.rebuilt)
-        grid = (base.blocks(items, self.threads), 1, 1)
-        launch.run(queue, (self.key,), grid, (self.threads, 1, 1), given)
+        k = a.shape[1]
+        parts = {"a": part_of(a, rows, slice(0, k)), "b": part_of(b, slice(0, k), columns)}
+        parts |= {"c": part_of(c, rows, columns), "out": part_of(out, rows, columns)}
+        return {"k": k, **self.way.scheme.layout(k, plane), **self.given.ending, **parts}
 
 
 def blocks(scheme: Scheme, m: int, n: int, k: int, limit: int, held: int = 0) -> tuple[int, int]:
