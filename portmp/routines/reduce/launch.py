@@ -229,6 +229,7 @@ def squares(x: Planes) -> Planes:
     return out
 
 
+@cache
 def _on_host(kind: str, form: Format) -> Callable[..., None]:
     """Reduces rows by the reference."""
     return base.hosted(partial(reference.over_rows, form, kind))
