@@ -1433,7 +1433,7 @@ FAULTS = (
     Fault(
         "tight bounds of results that take c's place are those with another c",
         "portmp/arrays/blas.py",
-        '    return replace(given, c=elementwise.apply("copy", [given.c]))\n',
+        '    return given._replace(c=elementwise.apply("copy", [given.c]))\n',
         "    return given\n",
         "test_certified_tight.py",
         "any_way",

@@ -41,6 +41,7 @@ from portmp.routines.ozaki import choose, reference, residues, slices, systems
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.ozaki.systems import ResidueSystem, WideSystem
+from portmp.routines.product import Product
 from portmp.runtime import planes
 from portmp.verify import cases as verify
 
@@ -185,7 +186,7 @@ def test_kinds_of_moduli_change_no_bits(form: str, device: Device) -> None:
         one, zero = (base.scalar_limbs(a.format, v, "alpha") for v in (1, 0))
         way = ozaki.Way(scheme, engines.Own())
         x, y, z = a.planes, b.planes, out.planes
-        ozaki.update(x, y, z, z, alpha=one, beta=zero, way=way)
+        ozaki.update(Product(x, y, one, zero, z, z), way)
         assert bits(out) == want
 
 
@@ -445,7 +446,7 @@ def test_blocks_change_no_bits(
         out = mp.zeros((70, 45), form, device)
         way = ozaki.Way(scheme, engines.Own(), limit)
         x, y, z = a.planes, b.planes, out.planes
-        ozaki.update(x, y, z, z, alpha=one, beta=zero, way=way)
+        ozaki.update(Product(x, y, one, zero, z, z), way)
         return bits(out)
 
     def scheme() -> residues.Scheme:

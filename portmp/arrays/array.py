@@ -6,7 +6,6 @@ import math
 import numbers
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from operator import attrgetter
 from typing import Any, Self, cast
 
 import numpy as np
@@ -21,7 +20,7 @@ from portmp.errors import ArgumentError, FormatError, ShapeError, shown
 from portmp.formats import Format, convert, decimal, longer
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
-from portmp.runtime.planes import Planes, allocate, moved, upload
+from portmp.runtime.planes import Planes, allocate, moved, upload, within
 
 Number = int | float | str | Fraction
 DEFAULT_FORMAT = "dd"
@@ -53,11 +52,9 @@ class Array(Methods[Planes], holds=Planes):
 
     # --- facts ----------------------------------------------------------------------------
 
-    format: Format = property(  # type: ignore[assignment]
-        attrgetter("planes.elements"), doc="The number format."
-    )
-    dtype: Format = property(  # type: ignore[assignment]
-        attrgetter("planes.elements"), doc="The number format, by the name that NumPy has for it."
+    format: Format = within("planes.elements", "The number format.")
+    dtype: Format = within(
+        "planes.elements", "The number format, by the name that NumPy has for it."
     )
 
     @property

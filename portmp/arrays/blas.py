@@ -7,7 +7,6 @@ alpha and beta are exact scalars: Python numbers, decimal strings, or an Array o
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Literal, TypedDict, Unpack, overload
 
 import numpy as np
@@ -22,6 +21,7 @@ from portmp.routines import base, certified, methods, normwise, tight
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.product import Asked, Product
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.runtime.planes import Planes
 
@@ -145,15 +145,14 @@ def gemm(
     left, right = _swapped(left) if trans_a else left, _swapped(right) if trans_b else right
     how = certified.wanted(bound, left.format, normwise=True)
     limbs = scalar(left, alpha, "alpha"), scalar(left, beta, "beta")
-    given = methods.ProductOperands(left.planes, right.planes, *limbs, _planes(c, "c"))
-    target = _planes(out, "out")
+    given = Product(left.planes, right.planes, *limbs, _planes(c, "c"), _planes(out, "out"))
     if how == certified.FOLLOWED:
         certified.check(accuracy, schedule, method, rounding)
-        return _pair(*certified.product(given, target, accuracy))
+        return _pair(*certified.product(given, accuracy))
     if how:
-        given = _kept(given, target)
+        given = _kept(given)
     value, computed = methods.of_matrices(
-        given, target, accuracy=accuracy, schedule=schedule, method=method, rounding=rounding
+        given, accuracy=accuracy, schedule=schedule, method=method, rounding=rounding
     )
     return _with_bound(how, value, given, computed)
 
@@ -193,15 +192,14 @@ def gemv(
     matrix = _swapped(matrix) if trans else matrix
     how = certified.wanted(bound, vector.format, normwise=True)
     limbs = scalar(vector, alpha, "alpha"), scalar(vector, beta, "beta")
-    given = methods.ProductOperands(matrix.planes, vector.planes, *limbs, _planes(y, "y"))
-    target = _planes(out, "out")
+    given = Product(matrix.planes, vector.planes, *limbs, _planes(y, "y"), _planes(out, "out"))
     if how == certified.FOLLOWED:
         certified.check(accuracy, schedule, rounding=rounding)
-        return _pair(*certified.product(given, target, accuracy, vector=True))
+        return _pair(*certified.product(given, accuracy, vector=True))
     if how:
-        given = _kept(given, target)
+        given = _kept(given)
     value, computed = methods.of_vector(
-        given, target, accuracy=accuracy, schedule=schedule, rounding=rounding
+        given, accuracy=accuracy, schedule=schedule, rounding=rounding
     )
     return _with_bound(how, value, given, computed)
 
@@ -211,7 +209,7 @@ def _planes(value: Array | None, argument: str) -> Planes | None:
 
 
 def _with_bound(
-    how: str, value: Planes, given: methods.ProductOperands, computed: methods.Computed
+    how: str, value: Planes, given: Asked, computed: methods.Computed
 ) -> Array | tuple[Array, Array]:
     """The result, with the bound that is wanted beside it."""
     if not how:
@@ -224,11 +222,11 @@ def _pair(value: Planes, bound: Planes) -> tuple[Array, Array]:
     return Array(value), Array(bound)
 
 
-def _kept(given: methods.ProductOperands, out: Planes | None) -> methods.ProductOperands:
+def _kept(given: Asked) -> Asked:
     """The operands, with a copy of the addend where the output takes its memory."""
-    if given.c is None or out is None or not out.overlaps(given.c):
+    if given.c is None or given.out is None or not given.out.overlaps(given.c):
         return given
-    return replace(given, c=elementwise.apply("copy", [given.c]))
+    return given._replace(c=elementwise.apply("copy", [given.c]))
 
 
 def axpy(alpha: Number | Array, x: Array, y: Array, *, out: Array | None = None) -> Array:

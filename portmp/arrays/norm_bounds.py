@@ -12,9 +12,10 @@ from portmp.arrays.array import Array
 from portmp.arrays.creation import array, zeros
 from portmp.arrays.elementwise import maximum, minimum, sqrt
 from portmp.networks.bounded import MUL, SMALLEST
-from portmp.routines import certified
+from portmp.routines import base, certified
 from portmp.routines.certified import LOST, RAISED, ROOT
 from portmp.routines.exact import launch as exact
+from portmp.routines.product import Product
 
 
 def of_rows(norms: Array, x: Array, *, tight: bool) -> Array:
@@ -67,10 +68,9 @@ def _from_exact_sums(norms: Array, x: Array) -> Array:
     root, scaled = norms * inverse, x * inverse[:, None]
     left, right = (manipulation.concat([scaled, end[:, None]], axis=1) for end in (root, -root))
     none = zeros((len(norms), 1, 1), form, x.queue)
-    zero = np.dtype(form.word).type(0)
-    apart = exact.gemm_apart(
-        none.planes, left[:, None, :].planes, right[:, :, None].planes, beta=(zero,) * form.limbs
-    )
+    factors = left[:, None, :].planes, right[:, :, None].planes
+    one, zero = (base.scalar_limbs(form, number, "alpha") for number in (1, 0))
+    apart = exact.gemm_apart(none.planes, Product(*factors, one, zero, None, None))
     error = Array(apart).reshape(len(norms))
     # Scaling loses lower limbs of small entries, and of the norm.
     error = (error + certified.upwards(2 * count * form.limbs * unit * largest, form.word)) * RAISED

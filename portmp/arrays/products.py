@@ -13,6 +13,7 @@ from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.routines import axes, base, certified, methods
 from portmp.routines.exact import launch as exact
 from portmp.routines.gemm import launch as gemm
+from portmp.routines.product import of_vectors
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes, View
 
@@ -188,10 +189,7 @@ def _certified(
     methods.check_correct(rounding, accuracy, schedule, bound=bool(how))
     if x.ndim != 1 or x.shape != y.shape:
         raise ShapeError(f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given")
-    row = x.view((1, *x.shape), (0, *x.strides), x.start)
-    column = y.view((*y.shape, 1), (*y.strides, 0), y.start)
-    zero = base.scalar_limbs(x.format, 0, "beta")
-    return wrapped(exact.gemm(row, column, beta=zero).view_as(()))
+    return wrapped(exact.gemm(of_vectors(x, y).in_columns()).view_as(()))
 
 
 def inner(x1: AnyArray, x2: AnyArray) -> Any:

@@ -7,7 +7,6 @@ import math
 import operator
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from portmp.arrays import indexing
 from portmp.backends.base import Device, Event, Queue, is_recording
 from portmp.errors import ArgumentError, ShapeError, UnsupportedError
 from portmp.routines.moves import launch as moves
-from portmp.runtime.planes import View
+from portmp.runtime.planes import View, within
 
 V = TypeVar("V", bound=View[Any])
 
@@ -81,9 +80,7 @@ class Viewed(Generic[V]):
     def tolist(self) -> Any:
         """The elements as nested lists of Python's numbers, or one number."""
 
-    shape: tuple[int, ...] = property(  # type: ignore[assignment]
-        attrgetter("planes.shape"), doc="Lengths of the axes."
-    )
+    shape: tuple[int, ...] = within("planes.shape", "Lengths of the axes.")
 
     @property
     def ndim(self) -> int:
@@ -95,12 +92,8 @@ class Viewed(Generic[V]):
         """Number of elements."""
         return self.planes.size
 
-    device: Device = property(  # type: ignore[assignment]
-        attrgetter("planes.queue.device"), doc="The device that holds the limbs."
-    )
-    queue: Queue = property(  # type: ignore[assignment]
-        attrgetter("planes.queue"), doc="The queue that its work is given to."
-    )
+    device: Device = within("planes.queue.device", "The device that holds the limbs.")
+    queue: Queue = within("planes.queue", "The queue that its work is given to.")
 
     # --- copies that the host does not wait for ---------------------------------------------
 

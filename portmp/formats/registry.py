@@ -171,6 +171,10 @@ class Format:
             return networks.get(self.operators[op])
         return operators.operator(op, n["add"], n["mul"], n["div"], n["sqrt"])
 
+    def roles(self, *ops: str) -> dict[str, Network]:
+        """The networks of public operators, by their names, for a kernel."""
+        return {op: self.operator(op) for op in ops}
+
     def __str__(self) -> str:
         return self.name
 

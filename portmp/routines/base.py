@@ -259,9 +259,9 @@ def hosted(reference: Callable[..., Host]) -> Callable[..., None]:
 
 
 def matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:
-    """One matrix of a batch."""
+    """One matrix of a batch or, by fewer indices than it has axes, a smaller batch."""
     start = v.start + sum(i * s for i, s in zip(entry, v.strides, strict=False))
-    return v.view(v.shape[-2:], v.strides[-2:], start)
+    return v.view(v.shape[len(entry) :], v.strides[len(entry) :], start)
 
 
 def column_of(v: Planes) -> Planes:

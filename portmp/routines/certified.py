@@ -27,7 +27,7 @@ from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.exact import launch as exact
 from portmp.routines.exact.accumulator import SMALLEST
 from portmp.routines.gemm import launch as products
-from portmp.routines.methods import ProductOperands
+from portmp.routines.product import Asked, of_vectors
 from portmp.routines.reduce import launch as reductions
 from portmp.runtime.planes import Planes
 
@@ -79,9 +79,7 @@ def check(
     formats.get("float64").accumulator(accuracy)
 
 
-def product(
-    given: ProductOperands, out: Planes | None, accuracy: str, *, vector: bool = False
-) -> Pair:
+def product(given: Asked, accuracy: str, *, vector: bool = False) -> Pair:
     """A product, as of ``gemm``, or of ``gemv`` for a *vector* b, with a bound.
 
     A large product takes up to a seventh more time for it, on CPUs that of ``qs`` a quarter; fast
@@ -92,23 +90,21 @@ def product(
     z, raised = _with_bound(given, vector, in_spans=way is not None, accuracy=accuracy)
     least = lost(form, given.steps, given.alpha)
     if way is None:
-        return _ended(z, form, _whole(z, form, least, raised), out)
+        return _ended(z, form, _whole(z, form, least, raised), given.out)
     scale = spans.Scale(abs(alpha), form.compute.unit_roundoff * raised, upwards(least, form.word))
     a, b = (_limbs(v, way.limbs) for v in (given.a, given.b))
-    return _ended(z, form, spans.bounds(base.bounds_of(z), a, b, scale, way), out)
+    return _ended(z, form, spans.bounds(base.bounds_of(z), a, b, scale, way), given.out)
 
 
 def _with_bound(
-    given: ProductOperands, vector: bool, *, in_spans: bool = False, **how: Any
+    given: Asked, vector: bool, *, in_spans: bool = False, **how: Any
 ) -> tuple[Planes, float]:
     """Values with what kernels add up, and what that is raised by."""
-    a, b, c = given.a, given.b, given.c
-    how |= {"alpha": given.alpha, "beta": given.beta}
     if vector:
-        return reductions.gemv_with_bound(a, b, y=c, **how), RAISED
-    z = products.with_bound(a, b, c=c, in_spans=in_spans, **how)
+        return reductions.gemv_with_bound(given, **how), RAISED
+    z = products.with_bound(given, in_spans=in_spans, **how)
     # Slabs are added one after the other, by four roundings of the bound each, spans by one.
-    unit = formats.get(b.format.word).unit_roundoff
+    unit = formats.get(given.b.format.word).unit_roundoff
     each = 4 + definition.SLAB // definition.SPAN if in_spans else 4
     roundings = each * (given.steps // definition.SLAB) * unit
     raised = RAISED / (1 - roundings) if roundings < 1 else math.inf
@@ -117,15 +113,8 @@ def _with_bound(
 
 def dot(x: Planes, y: Planes, accuracy: str) -> Pair:
     """As ``dot``, with a bound of its error."""
-    value, bound = product(_of_vectors(x, y), None, accuracy, vector=True)
+    value, bound = product(of_vectors(x, y), accuracy, vector=True)
     return value.view_as(()), bound.view_as(())
-
-
-def _of_vectors(x: Planes, y: Planes) -> ProductOperands:
-    """The sum of x_i y_i as a product of a row and a vector."""
-    row = x.view((1, *x.shape), (0, *x.strides), x.start)
-    one, zero = (base.scalar_limbs(x.format, number, "alpha") for number in (1, 0))
-    return ProductOperands(row, y, one, zero, None)
 
 
 def over_rows(x: Planes) -> Pair:
@@ -137,7 +126,7 @@ def over_rows(x: Planes) -> Pair:
 # --- bounds of results that are there -------------------------------------------------------------
 
 
-def apart(result: Planes, given: ProductOperands) -> Planes:
+def apart(result: Planes, given: Asked) -> Planes:
     """A tight bound of the error of *result*, a product with a matrix or a vector."""
     wide = formats.wider(given.b.format)
     if wide is None:
@@ -150,7 +139,7 @@ def apart(result: Planes, given: ProductOperands) -> Planes:
 def dot_apart(result: Planes, x: Planes, y: Planes) -> Planes:
     """A tight bound of the error of *result*, which is the sum of x_i y_i."""
     held = result.view((1,), (1,), result.start)
-    return apart(held, _of_vectors(x, y)).view_as(())
+    return apart(held, of_vectors(x, y)).view_as(())
 
 
 def over_rows_apart(result: Planes, x: Planes) -> Planes:
@@ -162,16 +151,15 @@ def over_rows_apart(result: Planes, x: Planes) -> Planes:
     return distance(result, _ended(sums, wide, _whole(sums, wide)))
 
 
-def _exactly(result: Planes, given: ProductOperands) -> Planes:
-    a, alpha, beta = given.a, given.alpha, given.beta
-    if not all(map(np.isfinite, (*alpha, *(beta if given.adds else ())))):
+def _exactly(result: Planes, given: Asked) -> Planes:
+    if not all(map(np.isfinite, (*given.alpha, *(given.beta if given.adds else ())))):
         return of("mul", leading(result), math.nan)
     z = result
     if given.b.ndim == 1:
         z, given = base.column_of(result), given.in_columns()
-        a = a if a.format is given.b.format else conversions.between(a, given.b.format)
-    found = exact.gemm_apart(z, a, given.b, alpha=alpha, beta=beta, c=given.c)
-    return found.view_as(result.shape)
+        if given.a.format is not given.b.format:
+            given = given._replace(a=conversions.between(given.a, given.b.format))
+    return exact.gemm_apart(z, given).view_as(result.shape)
 
 
 def distance(result: Planes, near: Pair) -> Planes:

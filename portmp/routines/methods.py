@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 from portmp.errors import ArgumentError
@@ -11,6 +10,7 @@ from portmp.routines.conversions import launch as conversions
 from portmp.routines.exact import launch as exact
 from portmp.routines.gemm import launch as gemm
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.product import Asked
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes
 
@@ -18,35 +18,6 @@ CORRECT = "correct"
 
 Computed = str | Ozaki1 | Ozaki2
 """How a product was computed: ``accurate``, ``fast``, ``correct``, or by integers."""
-
-
-@dataclass(frozen=True)
-class ProductOperands:
-    """What alpha a b + beta c is made of: a (..., m, k), b (..., k, n), c (..., m, n).
-
-    Or vectors b (k,) and c (m,). c is not read, and may be missing, where beta is 0.
-    """
-
-    a: Planes
-    b: Planes
-    alpha: base.ScalarLimbs
-    beta: base.ScalarLimbs
-    c: Planes | None
-
-    @property
-    def steps(self) -> int:
-        """k, over which products are added up; of a number, which has no product, 0."""
-        return self.a.shape[-1] if self.a.shape else 0
-
-    @property
-    def adds(self) -> bool:
-        """Whether beta c is added."""
-        return not base.is_number(self.beta, 0)
-
-    def in_columns(self) -> ProductOperands:
-        """With vectors as matrices of one column."""
-        c = None if self.c is None else base.column_of(self.c)
-        return replace(self, b=base.column_of(self.b), c=c)
 
 
 def check_correct(
@@ -61,20 +32,13 @@ def check_correct(
 
 
 def of_matrices(
-    given: ProductOperands,
-    out: Planes | None,
-    *,
-    accuracy: str,
-    schedule: Any,
-    method: object,
-    rounding: str | None,
+    given: Asked, *, accuracy: str, schedule: Any, method: object, rounding: str | None
 ) -> tuple[Planes, Computed]:
-    """The product, into *out* where there is one."""
+    """The product, into its output where there is one."""
     a, b = given.a, given.b
-    more: dict[str, Any] = {"alpha": given.alpha, "beta": given.beta, "c": given.c, "out": out}
     if rounding is not None:
         check_correct(rounding, accuracy, schedule, method)
-        return exact.gemm(a, b, **more), CORRECT
+        return exact.gemm(given), CORRECT
     if method != "direct":
         # Seldom wanted, and much to import.
         from portmp.routines.ozaki import choose
@@ -83,28 +47,20 @@ def of_matrices(
         chosen = choose.resolve(method, accuracy, schedule, a, b)
         if chosen is not None and min(a.ndim, b.ndim) > 1:
             way = choose.way(a.format, a.device, given.steps, chosen)
-            return ozaki.gemm(a, b, **more, way=way), chosen
-    return gemm.gemm(a, b, **more, accuracy=accuracy, schedule=schedule), accuracy
+            return ozaki.gemm(given, way), chosen
+    return gemm.gemm(*given, accuracy=accuracy, schedule=schedule), accuracy
 
 
 def of_vector(
-    given: ProductOperands,
-    out: Planes | None,
-    *,
-    accuracy: str,
-    schedule: Any,
-    rounding: str | None,
+    given: Asked, *, accuracy: str, schedule: Any, rounding: str | None
 ) -> tuple[Planes, Computed]:
     """The same of a vector b."""
-    a, x, c, beta = given.a, given.b, given.c, given.beta
-    scalars = {"alpha": given.alpha, "beta": beta}
     if rounding is None:
-        found = reduce.gemv(a, x, y=c, out=out, accuracy=accuracy, schedule=schedule, **scalars)
-        return found, accuracy
+        return reduce.gemv(*given, accuracy=accuracy, schedule=schedule), accuracy
     check_correct(rounding, accuracy, schedule)
-    addend, target = reduce.operands(a, x, beta, c, out)
+    whole = reduce.checked(given)
+    a, x = whole.a, whole.b
     if a.format is not x.format:
         a = conversions.between(a, x.format)
-    column, addend, ended = (base.column_of(v) for v in (x, addend, target))
-    exact.gemm(a, column, c=addend, out=ended, **scalars)
-    return target, CORRECT
+    exact.gemm(whole.in_columns()._replace(a=a))
+    return whole.out, CORRECT

@@ -19,7 +19,8 @@ from portmp.networks.normwise import HELD
 from portmp.routines import base
 from portmp.routines.certified import RAISED, leading, lost, of, stored_short, upwards
 from portmp.routines.elementwise import launch as elementwise
-from portmp.routines.methods import Computed, ProductOperands
+from portmp.routines.methods import Computed
+from portmp.routines.product import Asked
 from portmp.routines.reduce import launch as reductions
 from portmp.runtime.planes import Planes
 
@@ -121,7 +122,7 @@ def _underflow(form: Format, k: int, alpha: base.ScalarLimbs) -> float:
     return lost(form, k, alpha) + 4 * 2.0 ** SMALLEST[form.word]
 
 
-def product(result: Planes, given: ProductOperands, computed: Computed) -> Planes:
+def product(result: Planes, given: Asked, computed: Computed) -> Planes:
     """A bound of the error of *result*, a product with a matrix or, as of GEMV, a vector.
 
     With a vector a may be in a storage format of the others'. It takes no time beside a large
@@ -134,11 +135,9 @@ def product(result: Planes, given: ProductOperands, computed: Computed) -> Plane
     return _of_matrices(z, given.in_columns(), computed, lanes=True).view_as(result.shape)
 
 
-def _of_matrices(
-    result: Planes, given: ProductOperands, computed: Computed, *, lanes: bool
-) -> Planes:
+def _of_matrices(result: Planes, given: Asked, computed: Computed, *, lanes: bool) -> Planes:
     """The same of matrices; *lanes*: of a column that was computed as GEMV's."""
-    a, b, c, alpha, beta = given.a, given.b, given.c, given.alpha, given.beta
+    a, b, alpha, beta, c, _ = given
     form, k = result.format, given.steps
     loss = _loss(form, k, computed, alpha, beta, lanes=lanes)
     raised = _raised(loss.product)

@@ -7,7 +7,7 @@ of a barrier.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +17,10 @@ from portmp.codegen.kernel_spec import KernelSpec
 from portmp.codegen.signature import Flag, Index, Parameter, Scratch
 from portmp.formats import Format
 from portmp.routines.plain import launch as plain
+from portmp.routines.triangular.launch import width_for
 from portmp.runtime import launch, program
 from portmp.runtime.planes import allocate_numbers
+from portmp.runtime.program import CompilationUnit
 
 ALONE = {1: 4096, 2: 2048, 3: 1024, 4: 1024}
 """Rows of a panel that one core of a CPU does in vectors, by limbs: fewer launches are worth more
@@ -32,6 +34,24 @@ def rows_alone(form: Format, device: Device) -> int:
     while rows * row > device.properties.shared_memory:
         rows //= 2
     return rows
+
+
+def alone(
+    spec: Callable[[str, int, int], KernelSpec], form: Format, device: Device | None
+) -> KernelSpec | None:
+    """The kernel of whole panels in vectors, by width and rows; None where there are no vectors."""
+    width = width_for(form, device)
+    if device is None or width == 1:
+        return None
+    return spec(form.name, width, rows_alone(form, device))
+
+
+def units(single: KernelSpec | None, many: KernelSpec) -> Iterator[tuple[str, CompilationUnit]]:
+    """What does panels, by a routine's name: that of one core, if it can, and of many blocks."""
+    name, _, _ = many.name.partition("_panel")
+    yield name, (single or many,)
+    if single:
+        yield f"{name}_tall", (many,)
 
 
 class Shape(NamedTuple):
@@ -57,10 +77,16 @@ Spec = Callable[[Shape, bool, bool], KernelSpec]
 
 
 class Panels:
-    """Launches of panels in one queue: by *one* block or, in shapes the usual one first, *many*."""
+    """Launches of panels in one queue: by *one* block or, in shapes the usual one first, *many*.
 
-    def __init__(self, queue: Queue, spec: Spec, one: Shape, many: Sequence[Shape]) -> None:
-        self.queue, self.spec, self.one, self.many = queue, spec, one, many
+    *single*: the kernel in vectors that does it instead of one block (``alone``).
+    """
+
+    def __init__(
+        self, queue: Queue, spec: Spec, one: Shape, many: Sequence[Shape], single: KernelSpec | None
+    ) -> None:
+        self.queue, self.spec, self.many, self.single = queue, spec, many, single
+        self.one = Shape(dict(single.values)["rows"], 1) if single else one
         self.arrived = allocate_numbers("int32", (1,), queue)
         plain.fill(self.arrived, 0)
 
@@ -70,7 +96,8 @@ class Panels:
         together = self._together(batch, height) if many else None
         shape = together or (self.many[0] if many else self.one)
         every = 1 if many and together is None else width + 1
-        unit = (self.spec(shape, many, together is not None),)
+        single = None if many else self.single
+        unit = (single or self.spec(shape, many, together is not None),)
         blocks = shape.count(height)
         given = {"m": height, "width": width, "blocks": blocks, "arrived": self.arrived, **own}
         for step in range(0, width + 1, every):

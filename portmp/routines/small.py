@@ -6,18 +6,21 @@ as many matrices as a warp holds, or one. The numbers change speed, never bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from portmp import definition
 from portmp.backends.base import Device
-from portmp.codegen.signature import Flag, Parameter, matrix
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Flag, Index, Parameter, matrix
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines import base
+from portmp.runtime import launch
 from portmp.runtime.planes import Planes
+from portmp.runtime.program import CompilationUnit
 
 SIZES = (8, 16, 32, 64)
 """Rows and columns that kernels are rendered for; matrices take the next larger ones."""
@@ -113,7 +116,7 @@ def two_panels(form: Format, device: Device | None, panel: Shape | None) -> Shap
 
 def products(form: Format) -> dict[str, Network]:
     """Networks by role of what templates do beside a panel."""
-    operators = {op: form.operator(op) for op in ("div", "neg", "fma", "mul", "add")}
+    operators = form.roles("div", "neg", "fma", "mul", "add")
     return form.accumulator("accurate").networks | operators
 
 
@@ -122,15 +125,40 @@ def sums(form: Format) -> dict[str, int]:
     return {"period": form.accumulator("accurate").period, "slab": definition.SLAB}
 
 
-def roles(form: Format, operators: Iterable[str], shape: Shape) -> dict[str, Network]:
-    """Networks of a kernel by role: *operators*, and with several panels those of products."""
-    found = {op: form.operator(op) for op in operators}
-    return found | products(form) if shape.panels > 1 else found
+def kernel(
+    name: str,
+    form: Format,
+    shape: Shape,
+    roles: dict[str, Network],
+    takes: Iterable[Parameter],
+    **values: Any,
+) -> KernelSpec:
+    """The kernel of a factorisation by its name; it also takes how many matrices there are.
+
+    With several panels its *roles* are those of products, too.
+    """
+    called = f"{name}_{'small' if shape.panels == 1 else 'panels'}"
+    nets = roles | products(form) if shape.panels > 1 else roles
+    values = {**shape._asdict(), **sums(form), **values}
+    takes = (Index("batch"), *takes)
+    return spec(called, f"linalg/{name}_small.mako", form, nets, takes=takes, **values)
 
 
-def values(form: Format, shape: Shape) -> dict[str, Any]:
-    """Parameters of a kernel."""
-    return {**shape._asdict(), **sums(form)}
+def units(
+    form: Format, shape: Callable[[int], Shape | None], kernel: Callable[[str, Shape], KernelSpec]
+) -> Iterator[tuple[str, CompilationUnit]]:
+    """The kernels of matrices of one panel and of two, whose *shape* is that of so many rows."""
+    for found in map(shape, (definition.BLOCK, 2 * definition.BLOCK)):
+        if found:
+            one = kernel(form.name, found)
+            yield one.name, (one,)
+
+
+def run(key: KernelSpec, shape: Shape, a: Planes, given: Mapping[str, Any]) -> None:
+    """Launch such a kernel for matrices a (batch, rows, columns)."""
+    batch = a.shape[0]
+    grid, block = (shape.blocks(batch), 1, 1), (shape.threads, 1, 1)
+    launch.run(a.queue, (key,), grid, block, {"batch": batch, **given})
 
 
 def taken(name: str, const: bool = True) -> tuple[Parameter, ...]:

@@ -183,7 +183,7 @@ def _specs(
         "span_norms",
         f"blas/span_norms{kind}.mako",
         form,
-        {op: form.operator(op) for op in OPERATORS},
+        form.roles(*OPERATORS),
         stored=dict.fromkeys(("a", "b", "x"), read),
         takes=[*lengths, *across, matrix("a"), matrix("b"), out, *pitches],
         multiples=tuple(spans.multiples(word)),

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from portmp import definition
 from portmp.routines import base, certified
-from portmp.routines.methods import Computed, ProductOperands
+from portmp.routines.methods import Computed
+from portmp.routines.product import Asked
 from portmp.runtime.planes import Planes
 
 
-def product(result: Planes, given: ProductOperands, computed: Computed) -> Planes:
+def product(result: Planes, given: Asked, computed: Computed) -> Planes:
     """A tight bound of the error of *result*, a product with a matrix or a vector.
 
     By integers it takes little time where int8 matrices are multiplied fast, and needs float64; it

@@ -227,7 +227,7 @@ def run(
     *given*: what its signature names: views, numbers as limbs, integers.
     """
     kernel = kernel or unit[0].name
-    signature = next(s for one in unit for s in one.signatures if s.kernel == kernel)
+    signature = {s.kernel: s for one in unit for s in one.signatures}[kernel]
     loaded = program.kernels(queue.device, *unit)[kernel]
     queue.launch(loaded, grid, block, signature.arguments(given))
 
@@ -250,10 +250,11 @@ def repeat(
 def do(operands: Sequence[Given], launches: Callable[..., T], reference: Callable[..., T]) -> T:
     """What is not worth a plan: *launches* or, on a device that runs no kernels, the *reference*.
 
-    Both are called with the operands, and what they return is returned.
+    Both are called with the operands, of which the first is a view; what they return is returned.
     """
-    queue = next(one.queue for one in operands if isinstance(one, View))
-    return (reference if queue.device.by_reference else launches)(*operands)
+    first = operands[0]
+    assert isinstance(first, View)
+    return (reference if first.device.by_reference else launches)(*operands)
 
 
 def _varies(number: Sequence[Number]) -> bool:

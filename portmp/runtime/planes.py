@@ -28,6 +28,11 @@ Elements = TypeVar("Elements", Format, str)
 """What a view's elements are: values of a format, or numbers of a dtype."""
 
 
+def within(path: str, doc: str) -> Any:
+    """A property that is what a part of the object has; it is read without running Python."""
+    return property(attrgetter(path), doc=doc)
+
+
 class Facts:
     """What views have in common that are alike but for their memory, its queue and, as far as
     Start goes, where they begin there.
@@ -180,8 +185,7 @@ class View(Generic[Elements]):
         place = self.shape, self.strides, self.start
         return type(self)(self.elements, *place, self.buffers, queue)
 
-    device: Device = property(attrgetter("queue.device"))  # type: ignore[assignment]
-    """The device that holds the planes."""
+    device: Device = within("queue.device", "The device that holds the planes.")
 
     @property
     def size(self) -> int:

@@ -55,7 +55,7 @@ def panel_rows(form: Format, device: Device | None) -> list[int]:
 def kernel_spec(form: str) -> KernelSpec:
     """A block's factor, by one thread."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
+    roles = f.roles("sqrt", "div", "neg", "fma")
     takes = Index("n"), Flag("origin"), matrix("a", const=False), FAILED
     return spec("cholesky", "linalg/cholesky.mako", f, roles, takes=takes, most=definition.BLOCK)
 
@@ -64,7 +64,7 @@ def kernel_spec(form: str) -> KernelSpec:
 def panel_spec(form: str, rows: int) -> KernelSpec:
     """A block's factor, and *rows* rows below it in each block of threads."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
+    roles = f.roles("sqrt", "div", "neg", "fma")
     sizes: dict[str, Any] = {"team": TEAM, "lanes": LANES, "rows": rows, "at_once": ROWS[rows]}
     sizes["takes"] = (
         *(*(Index(name) for name in ("n", "below", "tiles")), Flag("origin"), matrix("a")),
@@ -78,14 +78,10 @@ def panel_spec(form: str, rows: int) -> KernelSpec:
 def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     """Whole factors of few rows, of many matrices."""
     f = formats.get(form)
-    roles = small.roles(f, ("sqrt", "div", "neg", "fma"), shape)
-    name = "cholesky_small" if shape.panels == 1 else "cholesky_panels"
-    values = small.values(f, shape)
-    values["takes"] = (
-        *(Index("batch"), *(Flag(name) for name in _counts(shape)), *small.taken("a")),
-        *(*small.taken("out", const=False), FAILED),
-    )
-    return spec(name, "linalg/cholesky_small.mako", f, roles, **values)
+    roles = f.roles("sqrt", "div", "neg", "fma")
+    counts = (Flag(name) for name in _counts(shape))
+    matrices = *small.taken("a"), *small.taken("out", const=False)
+    return small.kernel("cholesky", f, shape, roles, (*counts, *matrices, FAILED))
 
 
 def _counts(shape: small.Shape) -> tuple[str, ...]:
@@ -204,8 +200,6 @@ def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
 
 def _small(shape: small.Shape, a: Planes, out: Planes, origin: int, failed: Numbers) -> None:
     """A block of few rows: out becomes the factors of a, which may be out itself."""
-    batch, n, _ = a.shape
-    unit = (small_spec(a.format.name, shape),)
-    given: dict[str, Any] = dict(zip(_counts(shape), (n, origin), strict=True))
-    given |= {"batch": batch, "failed": failed} | small.given("a", a) | small.given("out", out)
-    launch.run(out.queue, unit, (shape.blocks(batch), 1, 1), (shape.threads, 1, 1), given)
+    given: dict[str, Any] = dict(zip(_counts(shape), (a.shape[1], origin), strict=True))
+    given |= {"failed": failed, **small.given("a", a), **small.given("out", out)}
+    small.run(small_spec(a.format.name, shape), shape, a, given)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from types import ModuleType
 from typing import ClassVar
 
-from portmp import definition
 from portmp.backends.base import Device
 from portmp.formats import Format
+from portmp.routines import small
 from portmp.routines.case import Case
 from portmp.routines.cholesky import launch, reference
 from portmp.routines.routine import Routine
@@ -31,10 +32,8 @@ class Cholesky(Routine):
                 yield "cholesky", (launch.kernel_spec(form.name),)
             for each in rows:
                 yield f"cholesky_panel{each}", (launch.panel_spec(form.name, each),)
-            for name, panels in (("cholesky_small", 1), ("cholesky_panels", 2)):
-                shape = launch.small_shape(form, device, panels * definition.BLOCK)
-                if shape:
-                    yield name, (launch.small_spec(form.name, shape),)
+            shape = partial(launch.small_shape, form, device)
+            yield from small.units(form, shape, launch.small_spec)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

@@ -24,6 +24,7 @@ from portmp.routines import base
 from portmp.routines.exact import accumulator, reference
 from portmp.routines.exact.accumulator import LongAccumulator
 from portmp.routines.gemm import launch as products
+from portmp.routines.product import Asked, Product, entries
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
@@ -35,6 +36,18 @@ FEWEST = 64
 """Terms of a sum that are worth an accumulator."""
 FOLDED = 64
 """Accumulators that one work-item adds up."""
+
+
+def _places(name: str, const: bool = False) -> tuple[Parameter, ...]:
+    """Accumulators: memory, how far apart they are there, and how far a digit is from the next."""
+    lead = "" if name == "work" else f"{name}_"
+    return Scratch(name, "int64", const), Index(f"{lead}apart"), Index(f"{lead}step")
+
+
+MATRIX = ("row", "col")
+WHICH = Index("n"), Index("first"), Index("count")
+"""Which elements of a matrix with n columns are computed."""
+WORK, SUMS = _places("work"), _places("sums")
 
 
 @cache
@@ -52,158 +65,96 @@ def compilation_unit(
     makes accumulators longer; *distances*: how far results are off is rounded, not the sums.
     """
     f = formats.get(form)
-    long = LongAccumulator(f.word, factors)
-    ended = LongAccumulator(f.word, factors + scaled)
+    long, ended = LongAccumulator(f.word, factors), LongAccumulator(f.word, factors + scaled)
     name = "exact_product" if factors == 2 else "exact_sum"
-    n, first, count, parts = (Index(one) for one in ("n", "first", "count", "parts"))
-    operands = [Array(one, ("row", "col")) for one in "ab"[:factors]]
-    more = [Array("c", ("row", "col")), Value("beta")] if addend else []
-    work, sums = _places("work"), _places("sums")
-    times = spec(
-        f"{name}_times{'_and_more' if addend else ''}",
-        "exact/scale.mako",
-        f,
-        {},
-        takes=[n, first, count, Value("alpha"), *more, *sums, *work],
-        given=long,
-        accumulator=ended,
-        addend=addend,
-        threads=threads,
+    times = f"{name}_times" if scaled else name
+    more = (Array("c", MATRIX), Value("beta")) if addend else ()
+    early = () if scaled else more  # beta c is added to what is scaled
+
+    def kernel(called: str, template: str, *takes: Parameter, **values: Any) -> KernelSpec:
+        path = f"exact/{template}.mako"
+        return spec(called, path, f, {}, takes=takes, threads=threads, **values)
+
+    add = kernel(
+        f"{name}_and_more" if early else name,
+        "accumulate",
+        *(Index("n"), Index("k"), Index("first"), Index("count"), Index("parts")),
+        *(Array(one, MATRIX) for one in "ab"[:factors]),
+        *(*early, *WORK),
+        accumulator=long,
+        addend=bool(early),
+        held=accumulator.HELD.get(f.word, 0) if f.limbs == 1 else 0,
     )
-    addend = addend and not scaled
-    more = more if addend else []
-    out = Array("out", ("row", "col"), const=False)
-    times_name = f"{name}{'_times' if scaled else ''}"
+    sizes = Index("count"), Index("parts"), Index("fewer")
+    there = _places("work", const=True)
+    fold = kernel(f"{name}_fold", "add_up", *sizes, *there, *SUMS, planes=long.planes)
     if distances:
-        far = Array("out", ("row", "col"), const=False, plain=(f.word,), numbered=False)
-        ending = spec(
-            f"{times_name}_apart",
-            "exact/apart.mako",
-            f,
-            {},
-            takes=[n, first, count, *work, Array("z", ("row", "col")), far],
-            accumulator=ended,
-            threads=threads,
-        )
+        far = Array("out", MATRIX, const=False, plain=(f.word,), numbered=False)
+        apart = *WHICH, *WORK, Array("z", MATRIX), far
+        ending = kernel(f"{times}_apart", "apart", *apart, accumulator=ended)
     else:
-        ending = spec(
-            f"{times_name}_round",
-            "exact/round.mako",
-            f,
-            {},
-            takes=[n, first, count, *work, out],
-            accumulator=ended,
-            places=accumulator.places(f),
-            threads=threads,
-        )
-    return (
-        spec(
-            f"{name}{'_and_more' if addend else ''}",
-            "exact/accumulate.mako",
-            f,
-            {},
-            takes=[n, Index("k"), first, count, parts, *operands, *more, *work],
-            accumulator=long,
-            addend=addend,
-            held=accumulator.HELD.get(f.word, 0) if f.limbs == 1 else 0,
-            threads=threads,
-        ),
-        spec(
-            f"{name}_fold",
-            "exact/add_up.mako",
-            f,
-            {},
-            takes=[count, parts, Index("fewer"), *_places("work", const=True), *sums],
-            planes=long.planes,
-            threads=threads,
-        ),
-        ending,
-        *((times,) if scaled else ()),
-    )
+        takes = *WHICH, *WORK, Array("out", MATRIX, const=False)
+        places = accumulator.places(f)
+        ending = kernel(f"{times}_round", "round", *takes, accumulator=ended, places=places)
+    if not scaled:
+        return add, fold, ending
+    called = f"{times}_and_more" if addend else times
+    takes = *WHICH, Value("alpha"), *more, *SUMS, *WORK
+    values = {"given": long, "accumulator": ended, "addend": addend}
+    return add, fold, ending, kernel(called, "scale", *takes, **values)
 
 
-def _places(name: str, const: bool = False) -> list[Parameter]:
-    """Accumulators: memory, how far apart they are there, and how far a digit is from the next."""
-    lead = "" if name == "work" else f"{name}_"
-    return [Scratch(name, "int64", const), Index(f"{lead}apart"), Index(f"{lead}step")]
-
-
-def gemm(
-    a: Planes,
-    b: Planes,
-    *,
-    beta: base.ScalarLimbs,
-    c: Planes | None = None,
-    out: Planes | None = None,
-    alpha: base.ScalarLimbs | None = None,
-) -> Planes:
+def gemm(given: Asked) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n), rounded once; batch axes broadcast.
 
     alpha = 0 does not read a and b. ArgumentError where an operand is not finite; it waits for the
     device to know.
     """
-    c, target = products.operands(a, b, c, out, beta)
-    added = not base.is_number(beta, 0)
-    for name, scalar in (("alpha", alpha or ()), ("beta", beta if added else ())):
-        if target.size and not all(map(np.isfinite, scalar)):
+    whole = products.checked(given)
+    out = whole.out
+    for name, scalar in (("alpha", whole.alpha), ("beta", whole.beta if whole.adds else ())):
+        if out.size and not all(map(np.isfinite, scalar)):
             raise ArgumentError(
                 f"{name}: {scalar[0]} given; what is correctly rounded has finite operands"
             )
-    _gemm(a, b, alpha, beta, c if added else None, target)
-    for each in np.ndindex(*target.shape[:-2]):
-        _refuse_not_finite(base.matrix_of(target, each))
-    return target
+    _gemm(whole)
+    for each in np.ndindex(*out.shape[:-2]):
+        _refuse_not_finite(base.matrix_of(out, each))
+    return out
 
 
-def gemm_apart(
-    result: Planes,
-    a: Planes,
-    b: Planes,
-    *,
-    beta: base.ScalarLimbs,
-    c: Planes | None = None,
-    alpha: base.ScalarLimbs | None = None,
-) -> Planes:
+def gemm_apart(result: Planes, given: Asked) -> Planes:
     """How far *result* is from alpha a b + beta c: words, each the exact distance rounded up.
 
     NaN where one of them is not finite. Operands as of ``gemm``.
     """
-    added = not base.is_number(beta, 0)
     out = allocate(formats.get(result.format.word), result.shape, result.queue)
-    _gemm(a, b, alpha, beta, c if added else None, out, result)
+    a, b, alpha, beta, c, _ = given
+    _gemm(Product(a, b, alpha, beta, c if c and given.adds else out, out), result)
     return out
 
 
-def _gemm(
-    a: Planes,
-    b: Planes,
-    alpha: base.ScalarLimbs | None,
-    beta: base.ScalarLimbs,
-    c: Planes | None,
-    out: Planes,
-    result: Planes | None = None,
-) -> None:
-    if not out.size:
+def _gemm(given: Product[Planes], result: Planes | None = None) -> None:
+    if not given.out.size:
         return
-    if alpha is not None and base.is_number(alpha, 0):
+    scale: base.ScalarLimbs | None = given.alpha
+    if base.is_number(given.alpha, 0):
+        a, b, scale = given.a, given.b, None
         a = a.view((*a.shape[:-1], 0), a.strides, a.start)
-        b = b.view((*b.shape[:-2], 0, b.shape[-1]), b.strides, b.start)
-    if alpha is not None and (base.is_number(alpha, 0) or base.is_number(alpha, 1)):
-        alpha = None
-    batch = out.shape[:-2]
-    others = (v if v is None else v.broadcast_to((*batch, *v.shape[-2:])) for v in (c, result))
-    views = [*(v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b)), *others]
-    for each in np.ndindex(*batch):
-        va, vb, vc, vz = (v and base.matrix_of(v, each) for v in views)
-        assert va is not None
-        _fill(va, vb, beta, vc, base.matrix_of(out, each), alpha, vz)
+        given = given._replace(a=a, b=b.view((*b.shape[:-2], 0, b.shape[-1]), b.strides, b.start))
+    elif base.is_number(given.alpha, 1):
+        scale = None
+    places = np.ndindex(*given.out.shape[:-2])
+    for place, (a, b, _, beta, c, out) in zip(places, entries(given), strict=True):
+        more = (beta, c) if given.adds else (None, None)
+        _fill(a, b, scale, *more, result and base.matrix_of(result, place), out)
 
 
 def over_rows(x: Planes) -> Planes:
     """The sum of each row of x (m, n), rounded once; shape (m,). Errors as of gemm."""
     out = allocate(x.format, (x.shape[0],), x.queue)
     if out.size:
-        _fill(x, None, None, None, base.column_of(out))
+        _fill(x, *[None] * 5, base.column_of(out))
     _refuse_not_finite(base.column_of(out))
     return out
 
@@ -212,7 +163,7 @@ def over_rows_apart(result: Planes, x: Planes) -> Planes:
     """How far *result* (m,) is from the sums of the rows of x (m, n), as of ``gemm_apart``."""
     out = allocate(formats.get(x.format.word), result.shape, x.queue)
     if out.size:
-        _fill(x, None, None, None, base.column_of(out), None, base.column_of(result))
+        _fill(x, *[None] * 4, base.column_of(result), base.column_of(out))
     return out
 
 
@@ -230,30 +181,23 @@ def _refuse_not_finite(out: Planes) -> None:
         )
 
 
-def _fill(
-    a: Planes,
-    b: Planes | None,
-    beta: base.ScalarLimbs | None,
-    c: Planes | None,
-    out: Planes,
-    alpha: base.ScalarLimbs | None = None,
-    result: Planes | None = None,
-) -> None:
-    """*out*: the sums, or words, how far *result* is from them."""
+def _fill(*terms: Any) -> None:
+    """Fill the last one, as ``_launch`` does."""
+    a, b, *_ = terms
     by = reference.gemm if b else lambda form, a, *terms: reference.over_rows(form, a, terms[-1])
-    terms: Any = a, b, beta if c else None, c, alpha, result, out
     launch.do(terms, _launch, base.hosted(partial(by, a.format)))
 
 
 def _launch(
     a: Planes,
     b: Planes | None,
+    alpha: base.ScalarLimbs | None,
     beta: base.ScalarLimbs | None,
     c: Planes | None,
-    alpha: base.ScalarLimbs | None,
     result: Planes | None,
     out: Planes,
 ) -> None:
+    """*out*: the sums, or words, how far *result* is from them; None for what does not count."""
     device, queue, form = out.device, out.queue, a.format
     threads = base.threads(device, THREADS)
     factors = 1 if b is None else 2

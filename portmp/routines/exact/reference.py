@@ -18,9 +18,9 @@ def gemm(
     form: Format,
     a: Host,
     b: Host,
+    alpha: Sequence[Any] | None = None,
     beta: Sequence[Any] = (),
     c: Host | None = None,
-    alpha: Sequence[Any] | None = None,
     result: Host | None = None,
 ) -> Host:
     """alpha a b + beta c for a (m, k), b (k, n), rounded once; NaN for operands not finite.

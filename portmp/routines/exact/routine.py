@@ -64,7 +64,7 @@ class Exact(Routine):
             form,
             (a, b),
             "gemm",
-            lambda f, a, b: reference.gemm(f, a, b, scalar(f, BETA), c),
+            lambda f, a, b: reference.gemm(f, a, b, None, scalar(f, BETA), c),
             CORRECT | {"beta": BETA, "c": c},
         )
         yield Case(
@@ -82,7 +82,7 @@ class Exact(Routine):
             form,
             (a, b),
             "gemm",
-            lambda f, a, b: reference.gemm(f, a, b, scalar(f, BETA), c, scalar(f, ALPHA)),
+            lambda f, a, b: reference.gemm(f, a, b, scalar(f, ALPHA), scalar(f, BETA), c),
             CORRECT | {"alpha": ALPHA, "beta": BETA, "c": c},
         )
 

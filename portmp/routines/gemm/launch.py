@@ -8,8 +8,8 @@ recomputed from leading limbs. 2mnk operations; (mk + kn + 2mn) values of traffi
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
 from functools import cache, lru_cache, partial
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from portmp import definition, formats
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.packed import COUNT, WIDEST
-from portmp.codegen.signature import Array, Flag, Index, Value, matrix
+from portmp.codegen.signature import Array, Index, matrix
 from portmp.errors import ShapeError
 from portmp.formats import IN_SPANS, Format
 from portmp.routines import base
@@ -27,6 +27,7 @@ from portmp.routines.gemm import schedule as schedules
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.routines.gemm.tiles import Layout
 from portmp.routines.moves import launch as moves
+from portmp.routines.product import SCALARS, Asked, Product, completed, computed_by, entries
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate, blank_like
 from portmp.schedules.base import check_class
@@ -41,10 +42,7 @@ Schedule = GemmSchedule | PanelSchedule
 
 FACTORS = (*(Index(name) for name in ("m", "n", "k")), matrix("a"), matrix("b"))
 """What kernels take of sizes and factors ..."""
-ENDING = (
-    *(matrix("c"), matrix("out", const=False), Value("alpha"), Value("beta")),
-    *(Flag("alpha_is_one"), Flag("beta_kind")),
-)
+ENDING = (matrix("c"), matrix("out", const=False), *SCALARS)
 """... and of what ends an element: the addend, the result and the scalars."""
 
 
@@ -60,7 +58,7 @@ def kernel_spec(
     accumulator = f.accumulator(accuracy)
     roles = accumulator.networks
     if not schedule.split:
-        roles |= {op: f.operator(op) for op in ("add", "mul")}
+        roles |= f.roles("add", "mul")
     name = f"gemm{accumulator.suffix}{'_slabs' if schedule.split else ''}"
     tiles: dict[str, Any] = {}
     if isinstance(schedule, GemmSchedule):
@@ -98,12 +96,11 @@ def compilation_unit(
     if not schedule.split:
         return (product,)
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("add", "mul")}
     combine = spec(
         "gemm_combine",
         "blas/gemm_combine.mako",
         f,
-        roles,
+        f.roles("add", "mul"),
         stored=_results(out),
         threads=threads,
         slab=definition.SLAB,
@@ -119,11 +116,11 @@ def _results(out: str) -> dict[str, Format] | None:
 def gemm(
     a: Planes,
     b: Planes,
-    *,
     alpha: base.ScalarLimbs,
     beta: base.ScalarLimbs,
     c: Planes | None = None,
     out: Planes | None = None,
+    *,
     accuracy: str = "accurate",
     schedule: Schedule | None = None,
 ) -> Planes:
@@ -132,63 +129,27 @@ def gemm(
         c = None
     kept, key, plan = launch.find((gemm, accuracy, schedule), (a, b, alpha, beta, c, out))
     if plan is None:
-        addend, target = operands(a, b, c, out, beta)
+        given = checked(Product(a, b, alpha, beta, c, out))
         check_class(schedule, GemmSchedule, PanelSchedule)
-        call = _Call(accuracy, schedule, target.shape)
-        given = (a, b, alpha, beta, addend, target)
-        plan = kept.plan(key, given, call.launch, call.compute, blank_like(target))
+        by_kernels = partial(_by_kernels, accuracy, schedule)
+        by_reference = computed_by(partial(reference.gemm, a.format, accuracy=accuracy))
+        plan = kept.plan(key, given, by_kernels, by_reference, blank_like(given.out))
     if out is None:
         out = plan.makes.made(plan.queue)
     plan.run((a, b, alpha, beta, out if c is None else c, out))
     return out
 
 
-@dataclass(frozen=True)
-class _Call:
-    """A product with what its launches do not find in its operands."""
-
-    accuracy: str
-    schedule: Schedule | None
-    shape: tuple[int, ...]
-
-    def compute(
-        self,
-        a: Planes,
-        b: Planes,
-        alpha: base.ScalarLimbs,
-        beta: base.ScalarLimbs,
-        c: Planes,
-        out: Planes,
-    ) -> None:
-        """By the reference, a matrix at a time."""
-        product = partial(reference.gemm, a.format, accuracy=self.accuracy)
-        views = self._views(a, b, c, out)
-        for each in np.ndindex(*self.shape[:-2]):
-            va, vb, vc, vo = (base.matrix_of(v, each) for v in views)
-            base.on_host(vo, product, va, vb, alpha, beta, vc)
-
-    def launch(
-        self,
-        a: Planes,
-        b: Planes,
-        alpha: base.ScalarLimbs,
-        beta: base.ScalarLimbs,
-        c: Planes,
-        out: Planes,
-    ) -> None:
-        """By kernels."""
-        if not out.size:
-            return
-        chosen = fitted(self.schedule or default(out, a.shape[-1], self.accuracy), a, b)
-        if self.schedule is not None:
-            chosen.check(a.format, a.device)
-        depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
-        for va, vb, vc, vo in _batches(self._views(a, b, c, out)):
-            _launch(a.format, chosen, self.accuracy, va, vb, vc, vo, depth, alpha, beta)
-
-    def _views(self, *views: Planes) -> list[Planes]:
-        """Operands with all batches."""
-        return [v.broadcast_to((*self.shape[:-2], *v.shape[-2:])) for v in views]
+def _by_kernels(accuracy: str, schedule: Schedule | None, *operands: Any) -> None:
+    given: Product[Planes] = Product(*operands)
+    a, b, out = given.a, given.b, given.out
+    if not out.size:
+        return
+    chosen = fitted(schedule or default(out, given.steps, accuracy), a, b)
+    if schedule is not None:
+        chosen.check(a.format, a.device)
+    for batch in entries(given, axes=3):
+        _launch(batch, chosen, accuracy)
 
 
 class Updates:
@@ -201,31 +162,23 @@ class Updates:
     def __init__(self) -> None:
         self._chosen: dict[tuple[object, ...], Schedule] = {}
 
-    def run(
-        self, a: Planes, b: Planes, c: Planes, alpha: base.ScalarLimbs, beta: base.ScalarLimbs
-    ) -> None:
-        """Overwrite c."""
-        if c.device.by_reference:
-            gemm(a, b, alpha=alpha, beta=beta, c=c, out=c)
-            return
+    def run(self, given: Product[Planes]) -> None:
+        """Overwrite c, which is the output."""
+        launch.do(given, self._by_kernels, gemm)
+
+    def _by_kernels(self, *operands: Any) -> Any:
+        given: Product[Planes] = Product(*operands)
+        a, b = given.a, given.b
         key = a.shape, b.shape, *_reading(a, b)
         chosen = self._chosen.get(key)
         if chosen is None:
-            chosen = fitted(default(c, a.shape[-1], "accurate"), a, b)
+            chosen = fitted(default(given.out, given.steps, "accurate"), a, b)
             self._chosen[key] = chosen
-        _launch(a.format, chosen, "accurate", a, b, c, c, a.shape[-1], alpha, beta)
+        _launch(given, chosen, "accurate")
 
 
 def with_bound(
-    a: Planes,
-    b: Planes,
-    *,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    c: Planes | None = None,
-    accuracy: str = "accurate",
-    one_limb_more: bool = False,
-    in_spans: bool = False,
+    given: Asked, *, accuracy: str = "accurate", one_limb_more: bool = False, in_spans: bool = False
 ) -> Planes:
     """The same with a bound of each element's error in units of u^N, as a limb below the others.
 
@@ -234,45 +187,35 @@ def with_bound(
     have a last limb of zero. Bounds leave out underflow and their own rounding
     (``routines.certified``) and, *in_spans*, what norms add (``routines.spans``).
     """
+    a = given.a
     sums = accuracy + IN_SPANS if in_spans else accuracy
-    shape = _shape(a, b)
-    addend = None if base.is_number(beta, 0) else _addend(a, c, shape)
-    read, given = formats.with_bound(a.format, one_limb_more)
-    out = allocate(given, shape, a.queue)
-    if not out.size:
-        return out
-    depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
+    shape = _shape(a, given.b)
     # Without an addend planes of the format, which nobody reads.
-    c = a.view(out.shape, (0,) * out.ndim, a.start) if addend is None else addend
-    views = [v.broadcast_to((*shape[:-2], *v.shape[-2:])) for v in (a, b, c, out)]
-    if out.device.by_reference:
-        product = partial(reference.gemm, given, accuracy=sums)
-        for each in np.ndindex(*shape[:-2]):
-            va, vb, vc, vo = (base.matrix_of(v, each) for v in views)
-            base.on_host(vo, product, va, vb, alpha, beta, None if addend is None else vc)
-        return out
-    computed = (formats.wider(a.format) if one_limb_more else None) or a.format
-    values = base.values_of(out, computed.arithmetic)
-    schedule = fitted(default(values, a.shape[-1], accuracy), a, b)
-    schedule = schedule.for_bounds(computed, given.accumulator(sums), out.device)
-    views = [v if v.format is given else v.seen_as(read) for v in views]
-    scale, add = (base.exact_limbs(given, limbs) for limbs in (alpha, beta))
-    for va, vb, vc, vo in _batches(views):
-        _launch(read, schedule, sums, va, vb, vc, vo, depth, scale, add, given.name)
+    c = _addend(given, shape) if given.adds else a.view(shape, (0,) * len(shape), a.start)
+    read, results = formats.with_bound(a.format, one_limb_more)
+    out = allocate(results, shape, a.queue)
+
+    def by_kernels(*operands: Any) -> None:
+        given: Product[Planes] = Product(*operands)
+        a, b, alpha, beta, c, out = given
+        computed = (formats.wider(a.format) if one_limb_more else None) or a.format
+        values = base.values_of(out, computed.arithmetic)
+        schedule = fitted(default(values, given.steps, accuracy), a, b)
+        schedule = schedule.for_bounds(computed, results.accumulator(sums), out.device)
+        a, b, c = (v.seen_as(read) for v in (a, b, c))
+        alpha, beta = (base.exact_limbs(results, limbs) for limbs in (alpha, beta))
+        for batch in entries(Product(a, b, alpha, beta, c, out), axes=3):
+            _launch(batch, schedule, sums, results.name)
+
+    if out.size:
+        by_reference = computed_by(partial(reference.gemm, results, accuracy=sums))
+        launch.do(Product(a, given.b, given.alpha, given.beta, c, out), by_kernels, by_reference)
     return out
 
 
-def operands(
-    a: Planes, b: Planes, c: Planes | None, out: Planes | None, beta: base.ScalarLimbs
-) -> tuple[Planes, Planes]:
-    """The addend (where there is none, the output) and the output, once all shapes fit."""
-    shape = _shape(a, b)
-    target = base.output(out, a, shape, a=a, b=b)
-    if base.is_number(beta, 0):
-        return target, target
-    c = _addend(a, c, shape)
-    base.refuse_shift(target, c=c)
-    return c, target
+def checked(given: Asked) -> Product[Planes]:
+    """With an output, and an addend in its shape, once all shapes fit."""
+    return completed(given, _shape(given.a, given.b), _addend)
 
 
 def _shape(a: Planes, b: Planes) -> tuple[int, ...]:
@@ -287,8 +230,9 @@ def _shape(a: Planes, b: Planes) -> tuple[int, ...]:
     return (*batch, a.shape[-2], b.shape[-1])
 
 
-def _addend(a: Planes, c: Planes | None, shape: tuple[int, ...]) -> Planes:
+def _addend(given: Asked, shape: Sequence[int]) -> Planes:
     """What beta multiplies, in the product's shape."""
+    a, c = given.a, given.c
     if c is None:
         raise ShapeError("gemm: beta is not 0 but c is missing")
     base.same(a.format, a=a, c=c)
@@ -356,79 +300,48 @@ def _aligned(v: Planes) -> bool:
     form = v.format
     words = WIDEST // form.dtype(0).itemsize if form.compute is form else COUNT
     fast = min(v.strides[-2:])
-    others = [s for s in v.strides if s != fast]
-    return (
-        fast == 1 and not any(n % words for n in (v.start, *others)) and len(others) == v.ndim - 1
-    )
+    if fast != 1 or v.strides.count(1) > 1:
+        return False
+    return math.gcd(v.start, *v.strides[:-2], max(v.strides[-2:])) % words == 0
 
 
-def _batches(views: list[Planes]) -> list[list[Planes]]:
-    """Cut leading axes into pieces of one batch axis of at most MAX_GRID_Y entries."""
-    lead = views[0].shape[:-2]
-    if len(lead) == 0 or (len(lead) == 1 and lead[0] <= MAX_GRID_Y):
-        return [views]
-    pieces = []
-    for outer in itertools.product(*(range(n) for n in lead[:-1])):
-        for first in range(0, lead[-1], MAX_GRID_Y):
-            count = min(MAX_GRID_Y, lead[-1] - first)
-            row = []
-            for v in views:
-                steps = zip((*outer, first), v.strides[: len(lead)], strict=True)
-                start = v.start + sum(i * s for i, s in steps)
-                row.append(v.view((count, *v.shape[-2:]), v.strides[-3:], start))
-            pieces.append(row)
-    return pieces
-
-
-def _launch(
-    form: Format,
-    s: Schedule,
-    accuracy: str,
-    a: Planes,
-    b: Planes,
-    c: Planes,
-    out: Planes,
-    k: int,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    results: str = "",
-) -> None:
+def _launch(given: Product[Planes], s: Schedule, accuracy: str, results: str = "") -> None:
+    """A product with one batch axis or none; *results*: the output's format if it is another."""
+    (a, b, *_, out), k = given, given.depth
     m, n = out.shape[-2:]
     batch = out.shape[0] if out.ndim == 3 else 1
     if k and isinstance(s, PanelSchedule) and n >= COPIED and _far(a):
         a = moves.copied(a)
+        given = given._replace(a=a)
     if s.split and k <= definition.SLAB:
         s = s.for_call(split=False)
     slabs = base.blocks(k, definition.SLAB) if s.split else 1
     per_launch = MAX_GRID_Y // slabs
     if batch > per_launch:
         for first in range(0, batch, per_launch):
-            count = min(per_launch, batch - first)
-            pa, pb, pc, po = (
-                v.view((count, *v.shape[1:]), v.strides, v.start + first * v.strides[0])
-                for v in (a, b, c, out)
-            )
-            _launch(form, s, accuracy, pa, pb, pc, po, k, alpha, beta, results)
+            some = partial(_some, first=first, count=min(per_launch, batch - first))
+            _launch(given.each(some), s, accuracy, results)
         return
-    beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
     factors = {"m": m, "n": n, "k": k, "a": a, "b": b}
-    end = {"c": c, "out": out, "alpha": alpha, "beta": beta, "beta_kind": beta_kind}
-    end["alpha_is_one"] = base.is_number(alpha, 1)
     threads = base.threads(out.device, COMBINE_THREADS)
-    specs = compilation_unit(form.name, s, accuracy, threads, results)
+    specs = compilation_unit(a.format.name, s, accuracy, threads, results)
     block = (s.threads, 1, 1)
     tiles = _tiles(s, m, n)
     if not s.split:
-        factors["total"] = _total(out.format, k, c, out, beta_kind)
+        what = factors | given.ending | {"total": _total(given, k)}
         for slab in range(0, max(k, 1), definition.SLAB):
-            given = factors | end | {"slab": slab}
-            launch.run(out.queue, specs, (tiles, batch, 1), block, given)
+            launch.run(out.queue, specs, (tiles, batch, 1), block, what | {"slab": slab})
         return
-    work = allocate(form.compute, (batch * slabs, m, n), out.queue)
+    work = allocate(a.format.compute, (batch * slabs, m, n), out.queue)
     launch.run(out.queue, specs, (tiles, batch * slabs, 1), block, factors | {"total": work})
     grid = (base.blocks(m * n, threads), batch, 1)
-    given = factors | end | {"slabs": work}
-    launch.run(out.queue, specs, grid, (threads, 1, 1), given, "gemm_combine")
+    what = factors | given.ending | {"slabs": work}
+    launch.run(out.queue, specs, grid, (threads, 1, 1), what, "gemm_combine")
+
+
+def _some(v: Planes, first: int, count: int) -> Planes:
+    """So many matrices of a batch."""
+    return v.view((count, *v.shape[1:]), v.strides, v.start + first * v.strides[0])
 
 
 def _far(a: Planes) -> bool:
@@ -439,11 +352,13 @@ def _far(a: Planes) -> bool:
     return abs(a.strides[-2]) < abs(a.strides[-1]) and all(a.strides)
 
 
-def _total(form: Format, k: int, c: Planes, out: Planes, beta_kind: int) -> Planes:
+def _total(given: Product[Planes], k: int) -> Planes:
     """Where slabs add up: the output itself, unless it is read at the end or stored short."""
-    if form.compute is form and (k <= definition.SLAB or not (beta_kind and out.overlaps(c))):
+    out, form = given.out, given.out.format
+    alone = k <= definition.SLAB
+    if form.compute is form and (alone or not (given.adds and out.overlaps(given.c))):
         return out
-    if k <= definition.SLAB:  # nothing adds up: any memory does for the argument
+    if alone:  # nothing adds up: any memory does for the argument
         return Planes(
             form.compute, out.shape, out.strides, out.start, out.buffers[:1] * form.limbs, out.queue
         )

@@ -48,7 +48,7 @@ def _limits(f: Format) -> list[Parameter]:
 def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """Sweeps of small matrices."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("add", "sub", "mul", "div", "sqrt", "neg", "fma")}
+    roles = f.roles("add", "sub", "mul", "div", "sqrt", "neg", "fma")
     sizes: dict[str, Any] = {"threads": threads, "most": definition.ROTATED}
     sizes["takes"] = (
         *(Index("size"), *(Flag(name) for name in ("sweeps", "vectors", "shift")), *_limits(f)),

@@ -72,7 +72,7 @@ class Spectrum(NamedTuple):
 def correction_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """Corrections of vectors."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("sub", "mul", "div", "fma")}
+    roles = f.roles("sub", "mul", "div", "fma")
     operands = matrix("s"), matrix("r"), Array("out", start=False, const=False)
     takes = Index("n"), Plain("apart", f.word), *operands
     return spec("correction", "linalg/correction.mako", f, roles, takes=takes, threads=threads)

@@ -41,7 +41,7 @@ FEW = 2 * definition.BLOCK
 def kernel_spec(form: str, threads: int = THREADS, whole: bool = False) -> KernelSpec:
     """A panel, or a *whole* matrix of few panels."""
     f = formats.get(form)
-    operators = {op: f.operator(op) for op in ("mul", "div", "neg", "fma")}
+    operators = f.roles("mul", "div", "neg", "fma")
     roles = small.products(f) if whole else operators
     sizes: dict[str, Any] = {"threads": threads, "most": definition.BLOCK, "whole": whole}
     sizes |= {"alpha": definition.PIVOT, **small.sums(f)}

@@ -24,11 +24,11 @@ from portmp.routines import base, panel, small
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
-from portmp.routines.panel import Panels, Shape, rows_alone
+from portmp.routines.panel import Panels, Shape
 from portmp.routines.plain import launch as plain
 from portmp.routines.reference import Host
 from portmp.routines.triangular import launch as triangular
-from portmp.routines.triangular.launch import COPYING, PLANNED, OnDevice, threads_of, width_for
+from portmp.routines.triangular.launch import COPYING, PLANNED, OnDevice, threads_of
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, allocate_together
@@ -63,43 +63,31 @@ def panel_spec(
 ) -> KernelSpec:
     """Steps of a panel; *together*: whose blocks wait for each other between them."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
     sizes: dict[str, Any] = {"threads": threads, "rows": rows, "most": definition.BLOCK}
     sizes |= {"registers": REGISTERS, "together": together, "takes": _panel(f)}
-    return spec("lu_panel", "linalg/lu_panel.mako", f, roles, **sizes)
+    return spec("lu_panel", "linalg/lu_panel.mako", f, f.roles("div", "neg", "fma"), **sizes)
 
 
 @cache
 def alone_spec(form: str, width: int, rows: int) -> KernelSpec:
     """Whole panels in vectors of *width* columns, a thread each: for CPUs."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
+    roles = f.roles("div", "neg", "fma")
     sizes: dict[str, Any] = {"rows": rows, "most": definition.BLOCK, "takes": _panel(f)}
     return spec("lu_panel", "linalg/lu_panel_vectors.mako", f, roles, width=width, **sizes)
-
-
-def alone(form: Format, device: Device | None) -> KernelSpec | None:
-    """That kernel; None where there are no vectors."""
-    width = width_for(form, device)
-    if device is None or width == 1:
-        return None
-    return alone_spec(form.name, width, rows_alone(form, device))
 
 
 @cache
 def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     """Panels of few rows whole, of many matrices; or these whole, which have a few panels."""
     f = formats.get(form)
-    roles = small.roles(f, ("div", "neg", "fma"), shape)
-    name = "lu_small" if shape.panels == 1 else "lu_panels"
     takes = (
-        Index("batch"),
         *(Flag(name) for name in (*_counts(shape), "pivot_count")),
         *(Index("slot"), Flag("place_count"), Flag("order_count")),
         *(*small.taken("a"), *small.taken("out", const=False)),
         *(Scratch(name, "int32") for name in _Found._fields),
     )
-    return spec(name, "linalg/lu_small.mako", f, roles, takes=takes, **small.values(f, shape))
+    return small.kernel("lu", f, shape, f.roles("div", "neg", "fma"), takes)
 
 
 def _counts(shape: small.Shape) -> tuple[str, ...]:
@@ -148,16 +136,10 @@ def threads_for(device: Device | None) -> int:
     return threads if threads >= definition.BLOCK else 1
 
 
-def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
-    """The kernel of a panel."""
-    single = alone(form, device)
-    return (single,) if single else of_many(form, device)
-
-
-def of_many(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
+def of_many(form: Format, device: Device | None) -> KernelSpec:
     """The kernel of a panel that several blocks of threads share."""
     rows = ROWS[device.properties.kind if device else "gpu"][0]
-    return (panel_spec(form.name, threads_for(device), rows),)
+    return panel_spec(form.name, threads_for(device), rows)
 
 
 Integers = np.ndarray[Any, np.dtype[np.int32]]
@@ -219,17 +201,15 @@ def _found(
 def _few_rows(shape: small.Shape, a: Planes, out: Planes, first: int, found: _Found) -> None:
     """What has few rows: out becomes the factors of a, which may be out itself."""
     batch, m, width = a.shape
-    unit = (small_spec(out.format.name, shape),)
     given: dict[str, Any] = dict(
         zip(_counts(shape), (m, width, min(m, width), first), strict=True),
-        batch=batch,
         slot=first // definition.BLOCK * batch,
         pivot_count=found.pivots.shape[-1],
         place_count=found.places.shape[-1],
         order_count=found.order.shape[-1],
     )
     given |= small.given("a", a) | small.given("out", out) | found._asdict()
-    launch.run(out.queue, unit, (shape.blocks(batch), 1, 1), (shape.threads, 1, 1), given)
+    small.run(small_spec(out.format.name, shape), shape, a, given)
 
 
 class _OnDevice(OnDevice, LuSteps[Planes]):
@@ -250,16 +230,12 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
         plain.fill(self.found.singular, 0)
         form, rows = w.format.name, ROWS[w.device.properties.kind]
 
-        single = alone(w.format, w.device)
-
         def stepped(shape: Shape, many: bool, together: bool) -> KernelSpec:
-            if single and not many:
-                return single
             return panel_spec(form, shape.threads, shape.rows, together)
 
+        single = panel.alone(alone_spec, w.format, w.device)
         shapes = [Shape(each, self.threads) for each in rows]
-        one = Shape(dict(single.values)["rows"], 1) if single else shapes[0]
-        self.panels = Panels(w.queue, stepped, one, shapes)
+        self.panels = Panels(w.queue, stepped, shapes[0], shapes, single)
         most = base.blocks(m, rows[0])
         counts = [(batch * m,), *[(2 * batch * most,)] * 2]
         names = "places", "candidate_places", "candidate_rows"

@@ -8,10 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from portmp import definition
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
-from portmp.routines import base
+from portmp.routines import base, panel, small
 from portmp.routines.case import Case
 from portmp.routines.lu import launch, reference
 from portmp.routines.routine import Routine
@@ -29,15 +28,13 @@ class Lu(Routine):
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Panels and their swaps, those of few rows; rows in another order."""
         if not form.coded:
-            yield "lu", launch.unit(form, device)
-            if launch.alone(form, device):
-                yield "lu_tall", launch.of_many(form, device)
+            many = launch.of_many(form, device)
+            yield from panel.units(panel.alone(launch.alone_spec, form, device), many)
             threads = launch.threads_for(device)
             yield "lu_swap", (launch.swap_spec(form.name, threads),)
-            for name, size in (("lu_small", definition.BLOCK), ("lu_panels", 2 * definition.BLOCK)):
-                shape = launch.small_shape(form, device, size, size)
-                if shape:
-                    yield name, (launch.small_spec(form.name, shape),)
+            yield from small.units(
+                form, lambda n: launch.small_shape(form, device, n, n), launch.small_spec
+            )
             yield "rows", (launch.rows_spec(form.name, base.threads(device, COPYING)),)
 
     def cases(self, form: Format) -> Iterator[Case]:

@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from portmp.routines.methods import Computed
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki import reference, residues, systems
 from portmp.routines.ozaki.integers import Plane
-from portmp.routines.ozaki.launch import Way, Words
+from portmp.routines.ozaki.launch import Way
 from portmp.routines.ozaki.reference import Host
 from portmp.routines.ozaki.residues import Residues
 from portmp.routines.ozaki.systems import ResidueSystem, Results
@@ -161,42 +162,27 @@ def product(result: Planes, a: Planes, b: Planes, computed: Computed) -> Planes 
     return out
 
 
-class _Apart:
-    """The bound of one product, block by block."""
+class _Apart(ozaki.InBlocks):
+    """The bound of one product."""
 
     def __init__(
         self, z: Planes, a: Planes, b: Planes, out: Planes, found: Limits, way: Way
     ) -> None:
+        left = ozaki.operand(a, second=False)
+        right = ozaki.operand(b.transposed((1, 0)), second=True)
+        super().__init__(left, right, z.format, way)
         assert isinstance(way.scheme, Differences)
-        self.scheme, self.way, self.limits, self.out = way.scheme, way, found, out
-        self.left = ozaki.operand(a, second=False)
-        self.right = ozaki.operand(b.transposed((1, 0)), second=True)
-        self.z = replace(self.left, view=z, others=self.right.exponents)
-        self.threads = base.threads(out.device, ozaki.THREADS)
-        self.key = self.scheme.rebuild_spec(z.format, a.shape[1], self.threads)
+        self.scheme, self.limits, self.out = way.scheme.results, found, out
+        self.z = replace(left, view=z, others=right.exponents)
 
-    def run(self) -> None:
-        """All blocks."""
-        ozaki.in_blocks(self.left, self.right, self.way, self.block)
-
-    def block(self, first: Words, then: Words, rows: slice, columns: slice) -> None:
-        """Some rows and columns."""
-        (i, j), queue, scheme = (rows.start, columns.start), self.out.queue, self.scheme
-        height, width = rows.stop - i, columns.stop - j
-        across, k = ozaki.padded(width), self.left.view.shape[1]
-        plane = ozaki.padded(height) * across
-        found = allocate(scheme.sums, (scheme.planes(k) * plane,), queue)
-        sums = found.buffers[0]
-        scheme.multiply(self.way.engine, queue, ozaki.padded(height), across, k, first, then, sums)
+    def others(self, rows: slice, columns: slice, plane: int) -> dict[str, Any]:
+        """The result and its integers' words, where the bound goes, and what it is made of."""
+        (i, m), (j, n) = ((v.start, v.stop - v.start) for v in (rows, columns))
         given = {one: getattr(self.limits, one) for one in _LIMITS}
-        given |= {"m": height, "n": width, "stride": plane, "row_stride": across}
-        given |= {"products": found, "results": self.z.cut(scheme.results, i, height, j, width)}
-        given |= {"a_exponents": self.left.exponents, "a_first": i}
-        given |= {"b_exponents": self.right.exponents, "b_first": j}
+        given |= {"stride": plane, "results": self.z.cut(self.scheme, i, m, j, n)}
         given["z"] = ozaki.part_of(self.z.view, rows, columns)
         given["out"] = ozaki.part_of(self.out, rows, columns)
-        grid = (base.blocks(height * base.blocks(width, scheme.rebuilt), self.threads), 1, 1)
-        launch.run(queue, (self.key,), grid, (self.threads, 1, 1), given)
+        return given
 
 
 def on_host(form: Format, found: Limits, z: Host, a: Host, b: Host) -> Host:

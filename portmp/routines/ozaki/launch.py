@@ -11,7 +11,7 @@ leading limbs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -21,13 +21,14 @@ import numpy as np
 from portmp import formats
 from portmp.backends.base import Buffer, Device, Library, Queue
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.codegen.signature import Array, Flag, Index, Parameter, Scratch, Value
+from portmp.codegen.signature import Array, Index, Parameter, Scratch
 from portmp.errors import ArgumentError, FormatError, OutOfMemory
 from portmp.formats import Format
 from portmp.routines import base, engines
 from portmp.routines.gemm import launch as direct
 from portmp.routines.ozaki import reference
 from portmp.routines.ozaki.integers import Integers
+from portmp.routines.product import SCALARS, Asked, Product, computed_by, entries
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
 
@@ -185,8 +186,7 @@ def rebuild_takes(layout: Sequence[str], kind: str) -> list[Parameter]:
         *(Index(one) for one in ("m", "n", "k", *layout, "row_stride")),
         *(Scratch("products", kind, const=True), *EXPONENTS),
         *(Array(one, ("row", "col")) for one in "abc"),
-        Array("out", ("row", "col"), const=False),
-        *(Value("alpha"), Value("beta"), Flag("alpha_is_one"), Flag("beta_kind")),
+        *(Array("out", ("row", "col"), const=False), *SCALARS),
     ]
 
 
@@ -303,79 +303,81 @@ def check(form: Format, device: Device, method: str, engine: str, workspace: obj
         raise ArgumentError(f"workspace: {workspace!r} given, a positive number of bytes is needed")
 
 
-def gemm(
-    a: Planes,
-    b: Planes,
-    *,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    c: Planes | None,
-    out: Planes | None,
-    way: Way,
-) -> Planes:
+def gemm(given: Asked, way: Way) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
-    addend, target = direct.operands(a, b, c, out, beta)
-    if not a.shape[-1] or base.is_number(alpha, 0):
-        return direct.gemm(a, b, alpha=alpha, beta=beta, c=c, out=target)
-    if not target.size:
-        return target
-    batch = target.shape[:-2]
-    views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, addend, target)]
-    for each in np.ndindex(*batch):
-        update(*(base.matrix_of(v, each) for v in views), alpha=alpha, beta=beta, way=way)
-    return target
+    whole = direct.checked(given)
+    if not whole.depth:
+        return direct.gemm(*given[:5], whole.out)
+    if whole.out.size:
+        for each in entries(whole):
+            update(each, way)
+    return whole.out
 
 
-def update(
-    a: Planes,
-    b: Planes,
-    c: Planes,
-    out: Planes,
-    *,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    way: Way,
-) -> None:
+def update(given: Product[Planes], way: Way) -> None:
     """The same of matrices that fit each other, over one step at least. Nothing is checked."""
-    by_host = base.hosted(partial(reference.product, a.format, way.scheme.integers))
-    launch.do((a, b, alpha, beta, c, out), partial(_update, way), by_host)
+    by_reference = computed_by(partial(reference.product, given.a.format, way.scheme.integers))
+    launch.do(given, partial(_update, way), by_reference)
 
 
-def _update(
-    way: Way,
-    a: Planes,
-    b: Planes,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    c: Planes,
-    out: Planes,
-) -> None:
-    if abs(out.strides[0]) < abs(out.strides[1]):
+def _update(way: Way, *operands: Any) -> None:
+    given: Product[Planes] = Product(*operands)
+    if abs(given.out.strides[0]) < abs(given.out.strides[1]):
         # Neighbours of a row of C are written at once: of a view by columns the transposed product
         # is made, whose sums are the same integers.
-        a, b, c, out = (v.transposed((1, 0)) for v in (b, a, c, out))
-    left = operand(a, second=False)
-    right = operand(b.transposed((1, 0)), second=True)
-    product = _Product(left, right, c, out, alpha=alpha, beta=beta, way=way)
-    in_blocks(left, right, way, product.block)
+        turned = given.each(lambda v: v.transposed((1, 0)))
+        given = turned._replace(a=turned.b, b=turned.a)
+    left = operand(given.a, second=False)
+    right = operand(given.b.transposed((1, 0)), second=True)
+    _Product(left, right, given, way).run()
 
 
-def in_blocks(
-    left: Operand, right: Operand, way: Way, block: Callable[[Words, Words, slice, slice], None]
-) -> None:
-    """Call *block* with words of rows and of columns, and which these are, block by block."""
-    (m, k), n, scheme = left.view.shape, right.view.shape[0], way.scheme
-    held_bytes = sum(one.exponents.buffers[0].nbytes for one in (left, right))
-    rows, columns = blocks(scheme, m, n, k, way.limit(left.view.device), held_bytes)
-    for j in range(0, n, columns):
-        width = min(columns, n - j)
-        held = right.words(scheme, j, width)
-        for i in range(0, m, rows):
-            height = min(rows, m - i)
-            mine = left.words(scheme, i, height)
-            block(mine, held, slice(i, i + height), slice(j, j + width))
-            del mine  # before memory for the next block is asked for
-        del held
+class InBlocks(ABC):
+    """What is made of the sums of two factors' words, block by block; k > 0.
+
+    *form*: that of the results.
+    """
+
+    def __init__(self, left: Operand, right: Operand, form: Format, way: Way) -> None:
+        self.left, self.right, self.way = left, right, way
+        self.threads = base.threads(left.view.device, THREADS)
+        self.key = way.scheme.rebuild_spec(form, left.view.shape[1], self.threads)
+
+    def run(self) -> None:
+        """All blocks."""
+        left, right, scheme = self.left, self.right, self.way.scheme
+        (m, k), n = left.view.shape, right.view.shape[0]
+        held_bytes = sum(one.exponents.buffers[0].nbytes for one in (left, right))
+        limit = self.way.limit(left.view.device)
+        rows, columns = blocks(scheme, m, n, k, limit, held_bytes)
+        for j in range(0, n, columns):
+            width = min(columns, n - j)
+            held = right.words(scheme, j, width)
+            for i in range(0, m, rows):
+                height = min(rows, m - i)
+                mine = left.words(scheme, i, height)
+                self.block(mine, held, slice(i, i + height), slice(j, j + width))
+                del mine  # before memory for the next block is asked for
+            del held
+
+    def block(self, first: Words, then: Words, rows: slice, columns: slice) -> None:
+        """Some rows and columns, by words of these rows and columns."""
+        scheme, queue, k = self.way.scheme, self.left.view.queue, self.left.view.shape[1]
+        height, width = rows.stop - rows.start, columns.stop - columns.start
+        down, across = padded(height), padded(width)
+        found = allocate(scheme.sums, (scheme.planes(k) * down * across,), queue)
+        scheme.multiply(self.way.engine, queue, down, across, k, first, then, found.buffers[0])
+        given = {"m": height, "n": width, "row_stride": across, "products": found}
+        given |= {"a_exponents": self.left.exponents, "a_first": rows.start}
+        given |= {"b_exponents": self.right.exponents, "b_first": columns.start}
+        given |= self.others(rows, columns, down * across)
+        items = height * base.blocks(width, scheme.rebuilt)
+        grid = (base.blocks(items, self.threads), 1, 1)
+        launch.run(queue, (self.key,), grid, (self.threads, 1, 1), given)
+
+    @abstractmethod
+    def others(self, rows: slice, columns: slice, plane: int) -> dict[str, Any]:
+        """What else the kernel takes, of a block whose sums lie in planes of so many."""
 
 
 def square(
@@ -393,8 +395,8 @@ def square(
     once, or once as the first factor and once as the second one where these are not alike, if
     that fits the workspace; else for each block. Nothing is checked.
     """
-    k, b, scheme = a.shape[1], a.transposed((1, 0)), way.scheme
-    options: dict[str, Any] = {"alpha": alpha, "beta": beta, "way": way}
+    k, scheme = a.shape[1], way.scheme
+    whole = Product(a, a.transposed((1, 0)), alpha, beta, c, c)
     spans = [_span([part[side] for part in parts]) for side in (0, 1)]
     if scheme.alike:
         spans = [_span(spans)]
@@ -402,18 +404,18 @@ def square(
     sums = max(padded(m) * padded(n) for m, n in sizes)
     needed = _bytes_of_cuts(scheme, k) * sum(padded(v.stop - v.start) for v in spans)
     needed += _bytes_of_sums(scheme, k) * sums + a.shape[0] * engines.INTS.dtype(0).itemsize
-    nothing = not k or base.is_number(alpha, 0)
-    if nothing or needed > way.limit(c.device):
+    if not whole.depth or needed > way.limit(c.device):
         for rows, columns in parts:
             block = part_of(c, rows, columns)
-            left, right = part_of(a, rows, slice(0, k)), part_of(b, slice(0, k), columns)
-            if nothing:
-                gemm(left, right, c=block, out=block, **options)
+            left, right = part_of(a, rows, slice(0, k)), part_of(whole.b, slice(0, k), columns)
+            part = Product(left, right, alpha, beta, block, block)
+            if whole.depth:
+                update(part, way)
             else:
-                update(left, right, block, block, **options)
+                gemm(part, way)
         return
     mine = operand(a, second=False)
-    product = _Product(mine, replace(mine, second=True), c, c, **options)
+    product = _Product(mine, replace(mine, second=True), whole, way)
     words = [
         one.words(scheme, span.start, span.stop - span.start)
         for one, span in zip((product.left, product.right), spans, strict=not scheme.alike)
@@ -437,47 +439,20 @@ def part_of(v: Planes, rows: slice, columns: slice) -> Planes:
     return v.view((rows.stop - rows.start, columns.stop - columns.start), v.strides, start)
 
 
-class _Product:
-    """alpha a b + beta c of matrices, whose words are there, block by block; k > 0."""
+class _Product(InBlocks):
+    """alpha a b + beta c of matrices, whose words are there."""
 
-    def __init__(
-        self,
-        left: Operand,
-        right: Operand,
-        c: Planes,
-        out: Planes,
-        *,
-        alpha: base.ScalarLimbs,
-        beta: base.ScalarLimbs,
-        way: Way,
-    ) -> None:
-        self.left, self.right, self.c, self.out = left, right, c, out
-        self.scheme, self.engine = way.scheme, way.engine
-        beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
-        self.end: dict[str, Any] = {"alpha": alpha, "beta": beta, "beta_kind": beta_kind}
-        self.end["alpha_is_one"] = base.is_number(alpha, 1)
-        self.threads = base.threads(out.device, THREADS)
-        self.key = self.scheme.rebuild_spec(out.format, left.view.shape[1], self.threads)
+    def __init__(self, left: Operand, right: Operand, given: Product[Planes], way: Way) -> None:
+        super().__init__(left, right, given.out.format, way)
+        self.given = given
 
-    def block(self, first: Words, then: Words, rows: slice, columns: slice) -> None:
-        """Some rows and columns of the product, by words of these rows and columns."""
-        (i, j), queue, scheme = (rows.start, columns.start), self.out.queue, self.scheme
-        height, width = rows.stop - i, columns.stop - j
-        a, b = self.left.view, self.right.view
-        k, plane = a.shape[1], padded(height) * padded(width)
-        found = allocate(scheme.sums, (scheme.planes(k) * plane,), queue)
-        sums = found.buffers[0]
-        scheme.multiply(self.engine, queue, padded(height), padded(width), k, first, then, sums)
-        given = {"m": height, "n": width, "k": k, "row_stride": padded(width), "products": found}
-        given |= {"a_exponents": self.left.exponents, "a_first": i}
-        given |= {"b_exponents": self.right.exponents, "b_first": j}
-        given["a"] = part_of(a, rows, slice(0, k))
-        given["b"] = part_of(b, columns, slice(0, k)).transposed((1, 0))
-        given |= {"c": part_of(self.c, rows, columns), "out": part_of(self.out, rows, columns)}
-        given |= scheme.layout(k, plane) | self.end
-        items = height * base.blocks(width, scheme.rebuilt)
-        grid = (base.blocks(items, self.threads), 1, 1)
-        launch.run(queue, (self.key,), grid, (self.threads, 1, 1), given)
+    def others(self, rows: slice, columns: slice, plane: int) -> dict[str, Any]:
+        """Operands and the output, how sums lie, and what ends an element."""
+        a, b, _, _, c, out = self.given
+        k = a.shape[1]
+        parts = {"a": part_of(a, rows, slice(0, k)), "b": part_of(b, slice(0, k), columns)}
+        parts |= {"c": part_of(c, rows, columns), "out": part_of(out, rows, columns)}
+        return {"k": k, **self.way.scheme.layout(k, plane), **self.given.ending, **parts}
 
 
 def blocks(scheme: Scheme, m: int, n: int, k: int, limit: int, held: int = 0) -> tuple[int, int]:

@@ -155,12 +155,11 @@ def rebuild_spec(
     With *raised* the one that tells how far results are off instead, times that.
     """
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("add", "mul")}
     return spec(
         "ozaki_apart" if raised else "ozaki_rebuild",
         "ozaki/rebuild.mako",
         f,
-        roles,
+        f.roles("add", "mul"),
         takes=_apart_takes(f.word) if raised else ozaki.rebuild_takes(LAYOUT, "int32"),
         threads=threads,
         system=system,
@@ -245,7 +244,7 @@ def wide_rebuild_spec(form: str, numbers: WideSystem, width: int, threads: int) 
         "ozaki_rebuild_wide",
         "ozaki/rebuild_wide.mako",
         f,
-        {op: f.operator(op) for op in ("add", "mul")},
+        f.roles("add", "mul"),
         width=width,
         takes=ozaki.rebuild_takes(LAYOUT, "float64"),
         threads=threads,

@@ -277,12 +277,11 @@ def digit_spec(
 def gather_spec(form: str, cut: Slices, word: str, threads: int) -> KernelSpec:
     """The kernel that adds up antidiagonals and rounds."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("add", "mul")}
     return spec(
         f"ozaki_gather_{word}",
         "ozaki/gather.mako",
         f,
-        roles,
+        f.roles("add", "mul"),
         takes=ozaki.rebuild_takes(("depth", "length", "stride"), engines.SUMS[word].planes[0]),
         threads=threads,
         slices=cut,

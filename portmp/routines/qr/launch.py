@@ -28,16 +28,16 @@ from typing import Any, NamedTuple
 from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.codegen.signature import Array, Flag, Index, Parameter, Plain, matrix
+from portmp.codegen.signature import Array, Flag, Parameter, Plain, matrix
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines import base, panel, small
 from portmp.routines.moves import launch as moves
-from portmp.routines.panel import Panels, Shape, rows_alone
+from portmp.routines.panel import Panels, Shape
 from portmp.routines.qr import reference
 from portmp.routines.qr.steps import QrSteps, Reflectors, Vectors, cuts
 from portmp.routines.reference import Host
-from portmp.routines.triangular.launch import OnDevice, threads_of, width_for
+from portmp.routines.triangular.launch import OnDevice, threads_of
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
@@ -57,7 +57,7 @@ def shapes(threads: int) -> list[Shape]:
 def _roles(f: Format) -> dict[str, Network]:
     nets = f.accumulator().networks
     roles = {role: nets[role] for role in ("accumulate", "finish")}
-    return roles | {op: f.operator(op) for op in ("add", "sub", "mul", "div", "sqrt", "neg", "fma")}
+    return roles | f.roles("add", "sub", "mul", "div", "sqrt", "neg", "fma")
 
 
 def _panel(f: Format) -> tuple[Parameter, ...]:
@@ -94,14 +94,6 @@ def alone_spec(form: str, width: int, rows: int) -> KernelSpec:
     return spec("qr_panel", path, f, _roles(f), width=width, **sizes)
 
 
-def alone(form: Format, device: Device | None) -> KernelSpec | None:
-    """That kernel; None where there are no vectors."""
-    width = width_for(form, device)
-    if device is None or width == 1:
-        return None
-    return alone_spec(form.name, width, rows_alone(form, device))
-
-
 def panel_shape(form: Format, device: Device | None, rows: int, columns: int) -> small.Shape | None:
     """How panels of few rows are cut, a thread a column."""
     nets = [net for role, net in _roles(form).items() if role in ("accumulate", "fma")]
@@ -123,20 +115,12 @@ def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     """Panels of few rows whole, of many matrices; or these whole, which have a few panels."""
     f = formats.get(form)
     takes = (
-        *(Index("batch"), *(Flag(name) for name in _counts(shape)), *small.taken("a", const=False)),
+        *(*(Flag(name) for name in _counts(shape)), *small.taken("a", const=False)),
         *(matrix("t", const=False), matrix("v", const=False), Flag("vectors")),
         *([matrix("share", const=False)] if shape.panels > 1 else []),
         Plain("negligible", f.word),
     )
-    return spec(
-        "qr_small" if shape.panels == 1 else "qr_panels",
-        "linalg/qr_small.mako",
-        f,
-        _roles(f) | small.roles(f, (), shape),
-        **small.values(f, shape),
-        lanes=definition.ROW_LANES,
-        takes=takes,
-    )
+    return small.kernel("qr", f, shape, _roles(f), takes, lanes=definition.ROW_LANES)
 
 
 def _counts(shape: small.Shape) -> tuple[str, str]:
@@ -144,15 +128,9 @@ def _counts(shape: small.Shape) -> tuple[str, str]:
     return ("m", "n") if shape.panels == 1 else ("high", "wide")
 
 
-def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
-    """The kernel of a panel."""
-    single = alone(form, device)
-    return (single,) if single else of_many(form, device)
-
-
-def of_many(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
+def of_many(form: Format, device: Device | None) -> KernelSpec:
     """The kernel of a panel that several blocks of threads share."""
-    return (panel_spec(form.name, shapes(threads_of(device, THREADS))[0]),)
+    return panel_spec(form.name, shapes(threads_of(device, THREADS))[0])
 
 
 class Factored(NamedTuple):
@@ -179,18 +157,10 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
     @cached_property
     def panels(self) -> Panels:
         """Launches of panels of many rows."""
-        name = self.form.name
-        threads = threads_of(self.queue.device, THREADS)
-
-        single = alone(self.form, self.queue.device)
-
-        def stepped(shape: Shape, many: bool, together: bool) -> KernelSpec:
-            if single and not many:
-                return single
-            return panel_spec(name, shape, many, together)
-
-        usual = Shape(dict(single.values)["rows"] if single else definition.ROWS, threads)
-        return Panels(self.queue, stepped, usual, shapes(threads))
+        device, stepped = self.queue.device, partial(panel_spec, self.form.name)
+        threads = threads_of(device, THREADS)
+        one, single = Shape(definition.ROWS, threads), panel.alone(alone_spec, self.form, device)
+        return Panels(self.queue, stepped, one, shapes(threads), single)
 
     def panel(self, a: Planes, t: Planes) -> None:
         batch, m, width = a.shape
@@ -206,15 +176,13 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
 
     def _few_rows(self, shape: small.Shape, a: Planes, t: Planes, v: Planes | None) -> None:
         """What has few rows; its vectors become v, where that is given."""
-        unit = (small_spec(self.form.name, shape),)
         given: dict[str, Any] = dict(zip(_counts(shape), a.shape[1:], strict=True))
-        given |= {"batch": self.batch, **small.given("a", self.turned(a)), "t": t}
+        given |= {**small.given("a", self.turned(a)), "t": t}
         given |= {"v": a if v is None else v, "vectors": v is not None}
         if shape.panels > 1:  # of a factor of Q in columns on the right
             given["share"] = self.empty(definition.BLOCK, definition.BLOCK, a)
         given["negligible"] = self.negligible
-        grid = (shape.blocks(self.batch), 1, 1)
-        launch.run(a.queue, unit, grid, (shape.threads, 1, 1), given)
+        small.run(small_spec(self.form.name, shape), shape, a, given)
 
     def factor(self, a: Planes) -> list[Reflectors[Planes]]:
         """In one launch where a has few rows and columns."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import ClassVar
 
-from portmp import definition
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
+from portmp.routines import panel, small
 from portmp.routines.case import Case
 from portmp.routines.qr import launch, reference
 from portmp.routines.routine import Routine
@@ -25,14 +25,11 @@ class Qr(Routine):
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Steps of a panel; panels of few rows."""
         if not form.coded:
-            yield "qr", launch.unit(form, device)
-            if launch.alone(form, device):
-                yield "qr_tall", launch.of_many(form, device)
-            for name, panels in (("qr_small", 1), ("qr_panels", 2)):
-                size = panels * definition.BLOCK
-                shape = launch.small_shape(form, device, size, size)
-                if shape:
-                    yield name, (launch.small_spec(form.name, shape),)
+            many = launch.of_many(form, device)
+            yield from panel.units(panel.alone(launch.alone_spec, form, device), many)
+            yield from small.units(
+                form, lambda n: launch.small_shape(form, device, n, n), launch.small_spec
+            )
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

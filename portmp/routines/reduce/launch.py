@@ -8,7 +8,7 @@ are not finite are recomputed from leading limbs in the same lanes and tree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from typing import Any
@@ -16,11 +16,12 @@ from typing import Any
 from portmp import definition, formats
 from portmp.backends.base import Device, per_device
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.codegen.signature import Array, Flag, Index, Parameter, Value
+from portmp.codegen.signature import Array, Index, Parameter
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines import base
+from portmp.routines.product import SCALARS, Asked, Product, completed, computed_by, of_vectors
 from portmp.routines.reduce import reference
 from portmp.routines.reduce import schedule as schedules
 from portmp.routines.reduce.roles import IDENTITY, steps
@@ -61,9 +62,8 @@ def compilation_unit(
     ended: list[Parameter] = [Array("out", ("step",), const=False)]
     if kind == "dot":
         rows.append(Array("y", ("step",)))
-        scalars = Value("alpha"), Value("beta"), Flag("alpha_is_one"), Flag("beta_kind")
-        ended = [Array("c", ("step",)), *ended, *scalars]
-    ending = {op: f.operator(op) for op in ("add", "mul")} if kind == "dot" else {}
+        ended = [Array("c", ("step",)), *ended, *SCALARS]
+    ending = f.roles("add", "mul") if kind == "dot" else {}
     recompute = kind in ("dot", "sum")
     partial = spec(
         f"{kind}{suffix}_{'chunk' if single else 'chunks'}",
@@ -127,11 +127,11 @@ def _definition(kind: str) -> dict[str, Any]:
 def gemv(
     a: Planes,
     x: Planes,
-    *,
     alpha: base.ScalarLimbs,
     beta: base.ScalarLimbs,
     y: Planes | None = None,
     out: Planes | None = None,
+    *,
     accuracy: str = "accurate",
     schedule: Schedule | None = None,
 ) -> Planes:
@@ -140,132 +140,104 @@ def gemv(
         y = None
     kept, key, plan = launch.find((gemv, accuracy, schedule), (a, x, alpha, beta, y, out))
     if plan is None:
-        addend, target = operands(a, x, beta, y, out)
+        given = checked(Product(a, x, alpha, beta, y, out))
         check_class(schedule, ReduceSchedule, SweepSchedule)
-        product = _Product(accuracy, schedule)
-        given = (a, x, alpha, beta, addend, target)
-        plan = kept.plan(key, given, product.launch, product.compute, blank_like(target))
+        by_kernels = partial(_by_kernels, accuracy, schedule)
+        by_reference = computed_by(partial(reference.gemv, x.format, accuracy=accuracy))
+        plan = kept.plan(key, given, by_kernels, by_reference, blank_like(given.out))
     if out is None:
         out = plan.makes.made(plan.queue)
     plan.run((a, x, alpha, beta, out if y is None else y, out))
     return out
 
 
-def _kind(beta: base.ScalarLimbs) -> int:
-    """0, 1, or 2 for any other number."""
-    return 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
+def _by_kernels(accuracy: str, schedule: Schedule | None, *operands: Any) -> None:
+    given: Product[Planes] = Product(*operands)
+    _reduce("dot", given.a, given.out, schedule, accuracy, given)
 
 
-def operands(
-    a: Planes, x: Planes, beta: base.ScalarLimbs, y: Planes | None, out: Planes | None
-) -> tuple[Planes, Planes]:
-    """The addend (where there is none, the output) and the output, once all shapes fit."""
+def checked(given: Asked) -> Product[Planes]:
+    """With an output, and what is added (where there is none, the output), once all shapes fit."""
+    return completed(given, _shape(given.a, given.b), _addend, "x", "y")
+
+
+def _shape(a: Planes, x: Planes) -> tuple[int]:
+    """The product's shape."""
     form = x.format
     base.same(form, x=x, **({} if a.format.arithmetic is form else {"a": a}))
     base.same_device(x, a=a)
     if a.ndim != 2 or x.ndim != 1 or a.shape[1] != x.shape[0]:
         raise ShapeError(f"gemv: a {a.shape} and x {x.shape} cannot be multiplied")
-    target = base.output(out, x, (a.shape[0],), a=a, x=x)
-    zero_beta = base.is_number(beta, 0)
-    if y is None and not zero_beta:
+    return (a.shape[0],)
+
+
+def _addend(given: Asked, shape: Sequence[int]) -> Planes:
+    """What beta multiplies."""
+    x, y = given.b, given.c
+    if y is None:
         raise ShapeError("gemv: beta is not 0 but y is missing")
-    if y is None or zero_beta:
-        y = target
-    else:
-        base.same(form, x=x, y=y)
-        if y.shape != target.shape:
-            raise ShapeError(f"gemv: y has shape {y.shape}, {target.shape} needed")
-        base.refuse_shift(target, y=y)
-    return y, target
-
-
-@dataclass(frozen=True)
-class _Product:
-    """out = alpha a x + beta y, all checked."""
-
-    accuracy: str
-    schedule: Schedule | None
-
-    def compute(
-        self,
-        a: Planes,
-        x: Planes,
-        alpha: base.ScalarLimbs,
-        beta: base.ScalarLimbs,
-        y: Planes,
-        out: Planes,
-    ) -> None:
-        """By the reference."""
-        product = partial(reference.gemv, out.format, accuracy=self.accuracy)
-        base.on_host(out, product, a, x, alpha, beta, y if _kind(beta) else None)
-
-    def launch(
-        self,
-        a: Planes,
-        x: Planes,
-        alpha: base.ScalarLimbs,
-        beta: base.ScalarLimbs,
-        y: Planes,
-        out: Planes,
-    ) -> None:
-        """By kernels."""
-        depth = 0 if base.is_number(alpha, 0) else a.shape[1]
-        end = _ending(y, alpha, beta)
-        _reduce("dot", a, depth, out, self.schedule, self.accuracy, x, end)
+    base.same(x.format, x=x, y=y)
+    if y.shape != shape:
+        raise ShapeError(f"gemv: y has shape {y.shape}, {shape} needed")
+    return y
 
 
 def gemv_with_bound(
-    a: Planes,
-    x: Planes,
-    *,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    y: Planes | None = None,
-    accuracy: str = "accurate",
-    one_limb_more: bool = False,
+    given: Asked, *, accuracy: str = "accurate", one_limb_more: bool = False
 ) -> Planes:
     """The same with a bound of each element's error, as of ``gemm.launch.with_bound``."""
-    y, like = operands(a, x, beta, y, None)
-    read, given = formats.with_bound(x.format, one_limb_more)
-    out = allocate(given, like.shape, like.queue)
-    # planes of the format, which nobody reads
-    addend = x.view(out.shape, (0,), x.start) if base.is_number(beta, 0) else y
-    if out.device.by_reference:
-        product = partial(reference.gemv, given, accuracy=accuracy)
-        base.on_host(out, product, a, x, alpha, beta, y if _kind(beta) else None)
-        return out
-    depth = 0 if base.is_number(alpha, 0) else a.shape[1]
-    end = _ending(addend, base.exact_limbs(given, alpha), base.exact_limbs(given, beta))
-    usual = default(_seen(a, one_limb_more), accuracy)
-    schedule = _with_bound(usual, a, depth, read)
-    matrix = a.seen_as(formats.with_bound(a.format, one_limb_more)[0])
-    _reduce("dot", matrix, depth, out, schedule, accuracy, x.seen_as(read), end, read)
+    a, x, alpha, beta, _, _ = given
+    shape = _shape(a, x)
+    # Without an addend planes of the format, which nobody reads.
+    y = _addend(given, shape) if given.adds else x.view(shape, (0,), x.start)
+    read, results = formats.with_bound(x.format, one_limb_more)
+    out = allocate(results, shape, x.queue)
+
+    def by_kernels(*operands: Any) -> None:
+        a, x, alpha, beta, y, out = operands
+        usual = default(_seen(a, one_limb_more), accuracy)
+        matrix = a.seen_as(formats.with_bound(a.format, one_limb_more)[0])
+        scalars = base.exact_limbs(results, alpha), base.exact_limbs(results, beta)
+        product: Product[Planes] = Product(matrix, x.seen_as(read), *scalars, y, out)
+        schedule = _with_bound(usual, a, product.depth, read)
+        _reduce("dot", matrix, out, schedule, accuracy, product, read)
+
+    by_reference = computed_by(partial(reference.gemv, results, accuracy=accuracy))
+    launch.do((a, x, alpha, beta, y, out), by_kernels, by_reference)
     return out
 
 
 def sums_with_bound(x: Planes, one_limb_more: bool = False) -> Planes:
     """The sum of each row of x (m, n) with a bound of its error, likewise."""
-    read, given = formats.with_bound(x.format, one_limb_more)
-    out = allocate(given, (x.shape[0],), x.queue)
-    if out.device.by_reference:
-        base.on_host(out, partial(reference.over_rows, given, "sum"), x)
-        return out
-    usual = default(_seen(x, one_limb_more), "accurate")
-    schedule = _with_bound(usual, x, x.shape[1], read)
-    _reduce("sum", x.seen_as(read), x.shape[1], out, schedule, "accurate", None, {}, read)
+    read, results = formats.with_bound(x.format, one_limb_more)
+    out = allocate(results, (x.shape[0],), x.queue)
+
+    def by_kernels(x: Planes, out: Planes) -> None:
+        usual = default(_seen(x, one_limb_more), "accurate")
+        schedule = _with_bound(usual, x, x.shape[1], read)
+        _reduce("sum", x.seen_as(read), out, schedule, read=read)
+
+    launch.do((x, out), by_kernels, _on_host("sum", results))
     return out
 
 
 def squares(x: Planes) -> Planes:
     """The sum of the squares of each row of words x (m, n), in three words (``formats.norms``)."""
     sums, read = formats.norms(x.format.name)
-    out, seen = allocate(sums, (x.shape[0],), x.queue), x.seen_as(read)
-    if out.device.by_reference:
-        base.on_host(out, partial(reference.over_rows, sums, "sum"), seen)
-        return out
-    schedule = _with_bound(default(x, "accurate"), x, x.shape[1], sums)
-    _reduce("sum", seen, x.shape[1], out, schedule, "accurate", None, {})
+    out = allocate(sums, (x.shape[0],), x.queue)
+
+    def by_kernels(seen: Planes, out: Planes) -> None:
+        schedule = _with_bound(default(x, "accurate"), seen, seen.shape[1], sums)
+        _reduce("sum", seen, out, schedule)
+
+    launch.do((x.seen_as(read), out), by_kernels, _on_host("sum", sums))
     return out
+
+
+@cache
+def _on_host(kind: str, form: Format) -> Callable[..., None]:
+    """Reduces rows by the reference."""
+    return base.hosted(partial(reference.over_rows, form, kind))
 
 
 def _seen(x: Planes, one_limb_more: bool) -> Planes:
@@ -311,33 +283,16 @@ def dot(
             )
         check_class(schedule, ReduceSchedule, SweepSchedule)
         target = base.output(out, x, (), x=x, y=y)
-        by = _Dot(_Product(accuracy, schedule))
-        plan = kept.plan(key, (x, y, target), by.launch, by.compute, blank_like(target))
+
+        def by_kernels(x: Planes, y: Planes, out: Planes) -> None:
+            _by_kernels(accuracy, schedule, *of_vectors(x, y, out))
+
+        by_reference = base.hosted(partial(reference.dot, x.format, accuracy=accuracy))
+        plan = kept.plan(key, (x, y, target), by_kernels, by_reference, blank_like(target))
     if out is None:
         out = plan.makes.made(plan.queue)
     plan.run((x, y, out))
     return out
-
-
-@dataclass(frozen=True)
-class _Dot:
-    """A row by a vector."""
-
-    of: _Product
-
-    def compute(self, x: Planes, y: Planes, out: Planes) -> None:
-        """By the reference."""
-        self.of.compute(*self._operands(x, y, out))
-
-    def launch(self, x: Planes, y: Planes, out: Planes) -> None:
-        """By kernels."""
-        self.of.launch(*self._operands(x, y, out))
-
-    def _operands(self, x: Planes, y: Planes, out: Planes) -> Any:
-        one, zero = (base.scalar_limbs(x.format, number, "alpha") for number in (1, 0))
-        row = x.view((1, *x.shape), (0, *x.strides), x.start)
-        held = out.view((1,), (1,), out.start)
-        return row, y, one, zero, held, held
 
 
 def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
@@ -350,12 +305,10 @@ def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
         target = allocate(x.format, (x.shape[0],), x.queue)
 
         def by_kernels(x: Planes, out: Planes) -> None:
-            _reduce(kind, x, x.shape[1], out, schedule, "accurate", None, {})
+            _reduce(kind, x, out, schedule)
 
-        def by_reference(x: Planes, out: Planes) -> None:
-            base.on_host(out, partial(reference.over_rows, out.format, kind), x)
-
-        plan = kept.plan(key, (x, target), by_kernels, by_reference, blank_like(target))
+        on_host = _on_host(kind, x.format)
+        plan = kept.plan(key, (x, target), by_kernels, on_host, blank_like(target))
     out: Planes = plan.makes.made(plan.queue)
     plan.run((x, out))
     return out
@@ -415,18 +368,17 @@ def one_by_one(s: Schedule) -> Schedule:
 def _reduce(
     kind: str,
     x: Planes,
-    k: int,
     out: Planes,
     schedule: Schedule | None,
-    accuracy: str,
-    y: Planes | None,
-    end: Mapping[str, Any],
+    accuracy: str = "accurate",
+    product: Product[Planes] | None = None,
     read: Format | None = None,
 ) -> None:
-    """*end*: the addend and the scalars; *read*: the operands' format where results are bounded."""
+    """*product*: of which x is the matrix; *read*: operands' format where results are bounded."""
     rows = x.shape[0]
     if not rows:
         return
+    k, y = (x.shape[1], None) if product is None else (product.depth, product.b)
     form, device, queue = read or out.format, x.device, x.queue
     results = out.format.name if read else ""
     if schedule is None:
@@ -441,7 +393,7 @@ def _reduce(
     given: dict[str, Any] = {"rows": rows, "k": k, "chunks": plan.chunks, "x": x}
     if y is not None:
         given["y"] = y
-    ended = {"out": out, **end}
+    ended = {"out": out} if product is None else product.ending
     if len(plan.unit) == 1:
         launch.run(queue, plan.unit, (plan.blocks, 1, 1), (plan.threads, 1, 1), given | ended)
         return
@@ -450,12 +402,6 @@ def _reduce(
         launch.run(queue, plan.unit, (plan.blocks, 1, 1), (plan.threads, 1, 1), given)
     block = (plan.combine_threads, 1, 1)
     launch.run(queue, plan.unit, (plan.groups, 1, 1), block, given | ended, plan.unit[1].name)
-
-
-def _ending(c: Planes, alpha: base.ScalarLimbs, beta: base.ScalarLimbs) -> dict[str, Any]:
-    """What ends an element, beside where it goes."""
-    flags = {"alpha_is_one": base.is_number(alpha, 1), "beta_kind": _kind(beta)}
-    return {"c": c, "alpha": alpha, "beta": beta, **flags}
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ WORK = 20_000
 def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """Steps of the iteration."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("add", "mul", "div", "sqrt", "neg", "fma")}
+    roles = f.roles("add", "mul", "div", "sqrt", "neg", "fma")
     sizes: dict[str, Any] = {
         "threads": threads,
         "small": f.unit_roundoff,

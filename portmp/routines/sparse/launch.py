@@ -11,6 +11,7 @@ a row without elements is a product over nothing. All is the same for each colum
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -20,9 +21,10 @@ import numpy as np
 from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.codegen.signature import Array, Flag, Index, Scratch, Value
+from portmp.codegen.signature import Array, Index, Scratch
 from portmp.errors import ShapeError
 from portmp.routines import base
+from portmp.routines.product import SCALARS, Asked, Product, completed, computed_by
 from portmp.routines.reduce.roles import steps
 from portmp.routines.sparse import reference
 from portmp.runtime import launch
@@ -39,10 +41,7 @@ FACTORS = (
     *(Array("a"), Scratch("columns", "int32", const=True), Scratch("starts", "int64", const=True)),
     Array("x", MATRIX),
 )
-ENDING = (
-    *(Array("c", MATRIX), Array("out", MATRIX, const=False), Value("alpha"), Value("beta")),
-    *(Flag("alpha_is_one"), Flag("beta_kind")),
-)
+ENDING = (Array("c", MATRIX), Array("out", MATRIX, const=False), *SCALARS)
 TAKES = {
     "csr_rows": (*FACTORS, *ENDING),
     "csr_chunks": (*FACTORS, Array("out", start=False, const=False, compute=True)),
@@ -106,7 +105,7 @@ def kernel_spec(
     f = formats.get(form)
     accumulator = f.accumulator("accurate")
     nets = steps(f, "dot")
-    roles = nets | {op: f.operator(op) for op in ("add", "mul")}
+    roles = nets | f.roles("add", "mul")
     return spec(
         "csr_rows",
         "linalg/csr.mako",
@@ -148,103 +147,75 @@ def times(
     """
     if base.is_number(beta, 0):
         y = None
-    more = () if a.chunks is None or a.first is None else (a.chunks, a.first)
-    factors = a.values, a.columns, a.starts, x, alpha, beta
-    kept, key, plan = launch.find((times, a.shape, alone), (*factors, y, out, *more))
+    pattern = [a.columns, a.starts]
+    if a.chunks is not None and a.first is not None:
+        pattern += [a.chunks, a.first]
+    factors = a.values, x, alpha, beta
+    kept, key, plan = launch.find((times, a.shape, alone), (*factors, y, out, *pattern))
     if plan is None:
-        addend, target = _operands(a, x, beta, y, out)
-        given = (*factors, addend, target, *more)
-        plan = kept.plan(key, given, partial(_launch, alone), _compute, blank_like(target))
+        given = _checked(Product(*factors, y, out), a.shape)
+        by = partial(_by_kernels, alone), computed_by(partial(reference.times, x.format))
+        plan = kept.plan(key, (*given, *pattern), *by, blank_like(given.out))
     if out is None:
         out = plan.makes.made(plan.queue)
-    plan.run((*factors, out if y is None else y, out, *more))
+    plan.run((*factors, out if y is None else y, out, *pattern))
     return out
 
 
-def _operands(
-    a: Rows, x: Planes, beta: base.ScalarLimbs, y: Planes | None, out: Planes | None
-) -> tuple[Planes, Planes]:
-    """The addend (where there is none, the output) and the output, once all fit."""
+def _checked(given: Asked, shape: tuple[int, int]) -> Product[Planes]:
+    """With an output, and what is added (where there is none, the output), once all fit."""
+    values, x = given.a, given.b
     form = x.format
     base.computes(form, "x")
-    base.same(form, x=x, **({} if a.values.format.arithmetic is form else {"a": a.values}))
-    base.same_device(x, a=a.values)
-    if x.ndim not in (1, 2) or x.shape[0] != a.shape[1]:
-        raise ShapeError(f"@: a sparse matrix {a.shape} and {x.shape} cannot be multiplied")
-    shape = (a.shape[0], *x.shape[1:])
-    target = base.output(out, x, shape, a=a.values, x=x)
-    if y is None and not base.is_number(beta, 0):
-        raise ShapeError("beta is not 0 but y is missing")
+    base.same(form, x=x, **({} if values.format.arithmetic is form else {"a": values}))
+    base.same_device(x, a=values)
+    if x.ndim not in (1, 2) or x.shape[0] != shape[1]:
+        raise ShapeError(f"@: a sparse matrix {shape} and {x.shape} cannot be multiplied")
+    return completed(given, (shape[0], *x.shape[1:]), _addend, "x", "y")
+
+
+def _addend(given: Asked, shape: Sequence[int]) -> Planes:
+    x, y = given.b, given.c
     if y is None:
-        return target, target
-    base.same(form, x=x, y=y)
+        raise ShapeError("beta is not 0 but y is missing")
+    base.same(x.format, x=x, y=y)
     if y.shape != shape:
         raise ShapeError(f"y: shape {y.shape} given, {shape} needed")
-    base.refuse_shift(target, y=y)
-    return y, target
+    return y
 
 
-def _compute(
-    values: Planes,
-    columns: Numbers,
-    starts: Numbers,
-    x: Planes,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    y: Planes,
-    out: Planes,
-    *_: Numbers,
-) -> None:
-    def product(values: Any, columns: Any, starts: Any, x: Any, y: Any) -> Any:
-        form = out.format
-        return reference.times(form, values, columns[0], starts[0], x, alpha, beta, y)
-
-    base.on_host(out, product, values, columns, starts, x, None if base.is_number(beta, 0) else y)
-
-
-def _launch(
-    alone: bool | None,
-    values: Planes,
-    columns: Numbers,
-    starts: Numbers,
-    x: Planes,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    y: Planes,
-    out: Planes,
-    chunks: Numbers | None = None,
-    firsts: Numbers | None = None,
-) -> None:
-    if not out.size:
+def _by_kernels(alone: bool | None, *operands: Any) -> None:
+    given: Product[Planes] = Product(*operands[:6])
+    columns, starts, *borders = operands[6:]
+    if not given.out.size:
         return
+    if given.out.ndim == 1:
+        given = given.in_columns()
+    values, x, out = given.a, given.b, given.out
     device, queue = out.device, out.queue
-    width = x.shape[1] if x.ndim == 2 else 1
+    width = out.shape[1]
     alone = by_itself(device) if alone is None else alone
     threads = threads_of(device, alone)
     names = x.format.name, values.format.name
     # Only a team has neighbours that read the same elements.
     unit = (kernel_spec(*names, threads, alone, width > 1 and not alone),)
     each = threads if alone else threads // definition.SPARSE_LANES
-    zero = base.is_number(alpha, 0)
-    if out.ndim == 1:
-        x, y, out = (base.column_of(v) for v in (x, y, out))
+    some = not base.is_number(given.alpha, 0)
 
     def multiply(name: str, starts: Numbers, rest: dict[str, Any]) -> None:
         count = (starts.shape[0] - 1) * width
-        given = {"chunks": count, "width": width, "some": not zero, "a": values, "x": x, **rest}
-        given |= {"columns": columns, "starts": starts}
+        what = {"chunks": count, "width": width, "some": some, "a": values, "x": x, **rest}
+        what |= {"columns": columns, "starts": starts}
         grid = (base.blocks(count, each), 1, 1)
-        launch.run(queue, unit, grid, (threads, 1, 1), given, name)
+        launch.run(queue, unit, grid, (threads, 1, 1), what, name)
 
-    kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
-    end = {"c": y, "out": out, "alpha": alpha, "beta": beta, "beta_kind": kind}
-    end["alpha_is_one"] = base.is_number(alpha, 1)
-    if chunks is None or zero:
-        multiply("csr_rows", starts, end)
+    if not borders or not some:
+        multiply("csr_rows", starts, given.ending)
         return
+    chunks, firsts = borders
     work = allocate(x.format.compute, (chunks.shape[0] - 1, width), queue)
     multiply("csr_chunks", chunks, {"out": work})
-    count = out.shape[0] * width
-    given = {"rows": count, "width": width, "firsts": firsts, "partial": work, **end}
+    count = out.size
+    what = {"rows": count, "width": width, "firsts": firsts, "partial": work, **given.ending}
     grid = (base.blocks(count, threads), 1, 1)
-    launch.run(queue, unit, grid, (threads, 1, 1), given, "csr_add")
+    launch.run(queue, unit, grid, (threads, 1, 1), what, "csr_add")

@@ -19,21 +19,20 @@ LANES = definition.SPARSE_LANES
 def times(
     form: Format,
     values: Host,
-    columns: Plane,
-    starts: Plane,
     x: Host,
-    alpha: Sequence[Any] = (),
-    beta: Sequence[Any] = (),
-    y: Host | None = None,
+    alpha: Sequence[Any],
+    beta: Sequence[Any],
+    y: Host | None,
+    *pattern: Host,
 ) -> Host:
-    """alpha a x + beta y of rows whose elements begin at *starts*; x (n,) or (n, r)."""
+    """alpha a x + beta y, x (n,) or (n, r); *pattern*: elements' columns and where rows begin."""
+    (columns,), (starts,) = pattern[:2]
     ar = Arithmetic(form)
     vector = x[0].ndim == 1
     rows = len(starts) - 1
     with ieee.quiet():
         right = tuple(w[:, None] if vector else w for w in ar.load(x))
-        scale = ar.load(alpha) if alpha else ar.zeros(form.limbs, (), 1.0)
-        add = ar.load(beta) if beta else ar.zeros(1, ())
+        scale, add = ar.load(alpha), ar.load(beta)
         addend = None
         if y is not None and not is_number(add, 0):
             addend = tuple(w.reshape(rows, -1) for w in ar.load(y))

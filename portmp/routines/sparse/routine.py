@@ -82,4 +82,4 @@ def _reference(starts: Any, columns: Any, form: Format, *host: Host) -> Host:
     values, x, y = host
     parent = form.arithmetic
     words = scalar(parent, ALPHA), scalar(parent, BETA)
-    return reference.times(parent, values, columns, starts, x, *words, y)
+    return reference.times(parent, values, x, *words, y, [columns], [starts])

@@ -27,6 +27,7 @@ from portmp.routines.gemm import launch as gemm
 from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import choose
 from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.product import Product, entries
 from portmp.routines.triangular import reference
 from portmp.routines.triangular.steps import Method, Run, Steps, factors
 from portmp.runtime import launch
@@ -82,7 +83,7 @@ def kernel_spec(form: str, width: int = 1) -> KernelSpec:
     For CPUs: one thread has a tile of them.
     """
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
+    roles = f.roles("div", "neg", "fma")
     template = "triangular" if width == 1 else "triangular_vectors"
     sizes: dict[str, Any] = {"threads": 1, "tile": TILE, "most": definition.BLOCK}
     sizes |= {"takes": (*SIDES, *OPERANDS), "width": width}
@@ -93,7 +94,7 @@ def kernel_spec(form: str, width: int = 1) -> KernelSpec:
 def lanes_spec(form: str, threads: int, lanes: int) -> KernelSpec:
     """The same for GPUs, *lanes* threads a right-hand side."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
+    roles = f.roles("div", "neg", "fma")
     sizes: dict[str, Any] = {"threads": threads, "lanes": lanes, "most": definition.BLOCK}
     sizes["takes"] = *SIDES, *OPERANDS
     return spec("triangular_lanes", "linalg/triangular_lanes.mako", f, roles, **sizes)
@@ -137,9 +138,7 @@ def system_spec(form: str, layout: str, threads: int) -> KernelSpec:
     """Systems of at most SYSTEM unknowns whole, for many right-hand sides and matrices."""
     f = formats.get(form)
     accumulator = f.accumulator("accurate")
-    roles = accumulator.networks | {
-        op: f.operator(op) for op in ("div", "neg", "fma", "add", "mul")
-    }
+    roles = accumulator.networks | f.roles("div", "neg", "fma", "add", "mul")
     sizes: dict[str, Any] = {"most": definition.BLOCK, **LAYOUTS[layout], "threads": threads}
     if _operations(form) > LONGEST:
         sizes["down"] = 1
@@ -242,14 +241,13 @@ class OnDevice(Steps[Planes]):
         return x.view(x.shape, (batch, -row, column), start)
 
     def product(self, a: Planes, b: Planes, c: Planes, kind: str, method: Method) -> None:
-        alpha, beta = self.factors[kind]
+        given = Product(a, b, *self.factors[kind], c, c)
         if method is None:
-            self.updates.run(a, b, c, alpha, beta)
+            self.updates.run(given)
             return
         way = self._way(c.device, a.shape[2])
-        for each in range(c.shape[0]):
-            left, right, out = (base.matrix_of(v, (each,)) for v in (a, b, c))
-            ozaki.update(left, right, out, out, alpha=alpha, beta=beta, way=way)
+        for each in entries(given):
+            ozaki.update(each, way)
 
     def products(
         self, a: Planes, c: Planes, parts: Sequence[Run], kind: str, method: Method
