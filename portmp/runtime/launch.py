@@ -194,12 +194,12 @@ class Plans(dict[Any, Plan]):
             raise DeviceError("operands: of several queues or devices; copy with to(...)")
         if len(self) >= MOST:
             self.clear()
-        known, starts = key
+        known, starts, placed = key
         if not fixed or queue.notes or queue.device.by_reference:
             made: Plan = Direct(queue, makes, reference if queue.device.by_reference else launches)
         else:
             try:
-                if known in self:
+                if placed:
                     raise Unknown
                 made = _planned(queue, operands, launches, makes)
             except Unknown:
@@ -310,11 +310,11 @@ def find(
     try:
         plan = kept.get(call)
     except TypeError:  # an option of a kind that has no plan: it is refused in words
-        return kept, call, None
-    if plan is None or plan is _PLACED:
-        call = call, tuple(starts)
-        plan = plan and kept.get(call)
-    return kept, call, plan
+        return kept, (call, (), False), None
+    if plan is not None and plan is not _PLACED:
+        return kept, call, plan
+    places, placed = tuple(starts), plan is _PLACED
+    return kept, (call, places, placed), kept.get((call, places)) if placed else None
 
 
 def _apart(first: Any, other: Any) -> Any:

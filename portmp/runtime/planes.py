@@ -402,7 +402,9 @@ class Numbers(View[str]):
 
     def _true(self, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Numbers as they are; of truth values any byte but 0 is true."""
-        return numbers.view(np.uint8) != 0 if self.elements == "bool" else numbers
+        if self.elements != "bool":
+            return numbers
+        return np.asarray(numbers.view(np.uint8) != 0)
 
 
 def allocate_numbers(dtype: str, shape: Sequence[int], queue: Queue) -> Numbers:
@@ -472,14 +474,17 @@ def upload(form: Format, host: Host, queue: Queue) -> Planes:
 
 
 FEW_BYTES = 4096
-"""Up to so many bytes the driver copies: no kernel is compiled for them."""
+"""Up to so many bytes a CPU's driver copies: no kernel is compiled for them."""
 
 
 def copied(source: View[Any], target: View[Any]) -> bool:
     """Copy a few elements, which lie side by side in both views of one shape, by the driver.
 
-    False, and nothing is done, for others, and where launches are recorded.
+    False, and nothing is done, for others, for GPUs, whose drivers take as long to copy a plane as
+    to launch a kernel for all, and where launches are recorded.
     """
+    if target.device.properties.kind != "cpu":
+        return False
     if is_recording() or not target.queue.copies or source.queue is not target.queue:
         return False
     if source.buffers[0] is target.buffers[0] or not (source.contiguous and target.contiguous):
