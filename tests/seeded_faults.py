@@ -559,7 +559,7 @@ FAULTS = (
         "start = start and 1 + start % PERIOD",
         "start = bool(start)",
         "test_launch.py",
-        "slices_share_plans and slfp",
+        "known_by_their_rest",
     ),
     Fault(
         "plans: how far views of one memory are apart is not told",

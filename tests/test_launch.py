@@ -133,6 +133,13 @@ def test_slices_share_plans(form: str, anywhere: Device) -> None:
     assert at_once == [list(map(str, v.to_fractions())) for v in (x + y, mp.exp(x))]
 
 
+def test_starts_are_known_by_their_rest(device: Device) -> None:
+    """Whether neighbours are read at once depends on it: they lie where a word of each part does."""
+    x = some((5 * PERIOD,), "slfp64in48b", device)
+    first, one, two, odd = (x[i : i + 8].planes.facts for i in (0, PERIOD, 2 * PERIOD, PERIOD + 1))
+    assert one is two and len({first, one, odd}) == 3
+
+
 def test_slices_of_one_memory(device: Device) -> None:
     """In place, one in another, and one beside the other: wherever both begin."""
     host = mp.array(np.arange(40.0) / 3, "dd", "host")
