@@ -134,7 +134,7 @@ def test_slices_share_plans(form: str, anywhere: Device) -> None:
 
 
 def test_starts_are_known_by_their_rest(device: Device) -> None:
-    """Whether neighbours are read at once depends on it: they lie where a word of each part does."""
+    """Whether neighbours are read at once depends on it."""
     x = some((5 * PERIOD,), "slfp64in48b", device)
     first, one, two, odd = (x[i : i + 8].planes.facts for i in (0, PERIOD, 2 * PERIOD, PERIOD + 1))
     assert one is two and len({first, one, odd}) == 3
