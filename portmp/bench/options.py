@@ -123,24 +123,16 @@ COMMANDS = {
             "plot": "draw ratios to float64",
         },
     ),
-    "history": Command(
-        "kernels and calls by turns with a reference build: what changed beyond the noise",
-        "portmp.bench.history",
-        {
-            "reference": "a commit, or a folder with portmp in it (default HEAD~1)",
-            "seconds": "limit, without compiling (default 60)",
-            "runs": "turns of each kernel in each of three starts (default 9)",
-        },
-    ),
 }
 WITHIN = {
     name: Command(about, f"portmp.bench.{module}", {})
     for name, module, about in (
         ("verify", "digests", "recorded digests"),
         ("tune", "tuned", "a search for schedules"),
+        ("history", "history", "two builds by turns"),
     )
 }
-"""Families that only suites run."""
+"""Families without a command: suites run the first two, ``bench/history.py`` the last."""
 
 SUITES = {
     "all": Command(
@@ -167,7 +159,6 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "size": {"metavar": "N,..."},
     "experiment": {"metavar": "E,..."},
     "sizes": {"metavar": "S"},
-    "reference": {"metavar": "R"},
     "static": {"metavar": "ARCH,..."},
     "accuracy": {"default": "both"},
     "runs": {"type": int, "metavar": "N"},
