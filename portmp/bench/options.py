@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from portmp import formats
-from portmp.errors import ArgumentError, suggestion
+from portmp.errors import ArgumentError, choice
 from portmp.files import pictures, target
 from portmp.formats import Format
 
@@ -240,11 +240,11 @@ def read(args: Any, experiments: Collection[str]) -> Request:
     given = vars(args).get
 
     def experiment(name: str) -> str:
-        return choice(name, "experiment", experiments)
+        return choice("--experiment:", name, experiments)
 
     wanted = listed(given("experiment"), experiment)
     if given("sizes") is not None:
-        choice(given("sizes"), "sizes", (FULL, QUICK))
+        choice("--sizes:", given("sizes"), (FULL, QUICK))
     check_seconds(given("seconds"))
     check_runs(given("runs"))
     output, picture = outputs(given("output"), given("plot"))
@@ -289,14 +289,6 @@ def listed_formats(text: str | None) -> list[Format]:
     if text == ALL:
         return [formats.get(name) for name in formats.STANDARD]
     return listed(text, formats.get)
-
-
-def choice(text: str, option: str, allowed: Collection[str]) -> str:
-    """A word that is one of *allowed*."""
-    if text not in allowed:
-        near = suggestion(text, list(allowed))
-        raise ArgumentError(f"--{option}: {text!r} given{near}; allowed are {', '.join(allowed)}")
-    return text
 
 
 def check_one_size(sizes: Sequence[int], text: str | None, what: str) -> None:
