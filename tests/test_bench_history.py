@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scripts import of_bench
 
 from portmp import cli
 from portmp.backends.base import Device
 from portmp.bench import reports
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "bench"))
-history, turns = (importlib.import_module(name) for name in ("history", "turns"))
-sys.path.remove(str(ROOT / "bench"))
+history, turns = of_bench("history"), of_bench("turns")
 
 
 def row(old: list[list[float]], new: list[list[float]]) -> Any:
