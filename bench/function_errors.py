@@ -71,21 +71,39 @@ def drawn(form: Format, name: str, kind: str, count: int, seed: str) -> Host:
             rows.append(constants.words_of(angle, form.word, form.limbs))
         return [np.array([row[i] for row in rows], form.word) for i in range(form.limbs)]
     if kind == "nearest to multiples of pi":
-        rows = _nearest_multiples(form, count)
-        return [np.array([row[i] for row in rows], form.word) for i in range(form.limbs)]
+        return nearest_multiples(form, count)
     lower = inputs.expansions(form, count, stream, -3 * p, -p - 2)
     return [np.full(count, float(kind), form.word), *lower[:-1]]
 
 
-def _nearest_multiples(form: Format, count: int) -> list[tuple[float, ...]]:
+def nearest_to_quarter_turns(e: int, bits: int) -> list[int]:
+    """The m below 2^bits whose m 2^e are nearest to multiples of pi/2, the last the nearest.
+
+    They are the denominators of the convergents of 2^e over pi/2 (Muller 2016, chapter 11).
+    """
+    found: list[int] = []
+    before, last = 1, 0
+    rest = Fraction(2) ** (e + 1) * Fraction(constants.ONE, constants.pi())
+    while True:
+        whole = rest.numerator // rest.denominator
+        before, last = last, whole * last + before
+        if last >> bits:
+            return found
+        found.append(last)
+        if rest == whole:
+            return found
+        rest = 1 / (rest - whole)
+
+
+def nearest_multiples(form: Format, count: int) -> Host:
     """The numbers that leave least to the reduction by pi/2, for exponents up to the largest."""
     first, top = -form.bits // 2, TOP[form.word] - form.bits
     rows = []
     for i in range(count):
         e = first + (top - first) * (i // 2) // (count // 2)
-        m = constants.nearest_to_quarter_turns(e, form.bits)[-1 - i % 2]
+        m = nearest_to_quarter_turns(e, form.bits)[-1 - i % 2]
         rows.append(constants.words_of(m * Fraction(2) ** e, form.word, form.limbs))
-    return rows
+    return [np.array([row[i] for row in rows], form.word) for i in range(form.limbs)]
 
 
 def beside(form: Format, x: Host, stream: random.Random, times: int) -> Host:

@@ -7,6 +7,7 @@ standard error.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import re
@@ -496,22 +497,18 @@ def _demo(args: Args) -> int:
     return filip.command(args)
 
 
-def _verify(args: Args) -> int:
-    from portmp.verify import command
+def _of(module: str) -> Callable[[Args], int]:
+    """The command of a module that is loaded when it runs."""
 
-    return command.command(args)
+    def run(args: Args) -> int:
+        status: int = importlib.import_module(module).command(args)
+        return status
 
-
-def _tune(args: Args) -> int:
-    from portmp.tuner import search
-
-    return search.command(args)
+    return run
 
 
-def _nbody(args: Args) -> int:
-    from portmp.nbody import simulate
-
-    return simulate.command(args)
+_verify, _tune = _of("portmp.verify.command"), _of("portmp.tuner.search")
+_nbody, _report = _of("portmp.nbody.simulate"), _of("portmp.report.command")
 
 
 def _bench(args: Args) -> int:
@@ -521,12 +518,6 @@ def _bench(args: Args) -> int:
         return compare.command(args)
     status: int = options.family(args.benchmark).command(args)
     return status
-
-
-def _report(args: Args) -> int:
-    from portmp.report import command
-
-    return command.command(args)
 
 
 # --- source and machine code ------------------------------------------------------------

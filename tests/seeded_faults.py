@@ -1610,7 +1610,7 @@ FAULTS = (
     ),
     Fault(
         "history: one start decides",
-        "portmp/bench/history.py",
+        "bench/history.py",
         "ALIKE = 0.9",
         "ALIKE = 0.5",
         "test_bench_history.py",

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from scripts import of_bench
 
 from portmp.backends.base import Device
-
-SCRIPT = Path(__file__).parent.parent / "bench" / "certified.py"
 
 
 @pytest.fixture(scope="module")
 def certified() -> ModuleType:
     """The script."""
-    found = importlib.util.spec_from_file_location("certified_bench", SCRIPT)
-    assert found and found.loader
-    module = importlib.util.module_from_spec(found)
-    found.loader.exec_module(module)
+    module: ModuleType = of_bench("certified")
     return module
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from scripts import of_bench
 
 from portmp.backends.base import Device
-
-BENCH = Path(__file__).parent.parent / "bench"
 
 KERNEL = """
 __kernel void product(
@@ -41,15 +39,7 @@ __kernel void product(
 @pytest.fixture(scope="module")
 def exact_sums() -> ModuleType:
     """The script."""
-    sys.path.insert(0, str(BENCH))
-    try:
-        found = importlib.util.spec_from_file_location("exact_sums", BENCH / "exact_sums.py")
-        assert found and found.loader
-        module = importlib.util.module_from_spec(found)
-        sys.modules["exact_sums"] = module
-        found.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(BENCH))
+    module: ModuleType = of_bench("exact_sums")
     return module
 
 

@@ -1,4 +1,4 @@
-"""``portmp bench history``: two builds by turns, what counts as a change, files over commits."""
+"""bench/history.py: two builds by turns, what counts as a change, files over commits."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripts import of_bench
 
 from portmp import cli
 from portmp.backends.base import Device
-from portmp.bench import history, reports, turns
-from portmp.bench.history import STARTS, Turns
+from portmp.bench import reports
 
 ROOT = Path(__file__).resolve().parents[1]
+history, turns = of_bench("history"), of_bench("turns")
 
 
 def row(old: list[list[float]], new: list[list[float]]) -> Any:
     """What is said of times by start."""
     ready = {"calls": 4, "n": 8, "digest": "d"}
-    return history.judged("dot dd", Turns(ready, ready, old, new))
+    return history.judged("dot dd", history.Turns(ready, ready, old, new))
 
 
 STEADY = [[0.98, 0.99, 1.0, 1.01, 1.02]] * 3
@@ -52,11 +53,11 @@ def test_two_builds(
     few = {name: turns.KERNELS[name] for name in ("dot dd", "div qd")}
     monkeypatch.setattr(turns, "KERNELS", few)
     file = tmp_path / "history.json"
-    words = ["bench", "history", "--device", device.name, "--reference", str(ROOT)]
+    words = ["--device", device.name, "--reference", str(ROOT)]
     words += ["--runs", "2", "--seconds", "20", "-o", str(file)]
-    assert cli.main(words) == 0
+    assert history.main(words) == 0
     assert "runs in the file: 1" in capsys.readouterr().out
-    assert cli.main(words) == 0
+    assert history.main(words) == 0
     text = capsys.readouterr().out
     assert "runs in the file: 2" in text and "over those of the reference" in text
     assert str(ROOT) not in file.read_text()
@@ -65,8 +66,8 @@ def test_two_builds(
     rows = found[1]["devices"][0]["experiments"]["turns"]["rows"]
     assert [r["kernel"] for r in rows] == ["dot dd", "div qd"]
     for one in rows:
-        assert one["bits"] == "same" and len(one["starts"]) == STARTS
-        assert one["seconds"]["runs"] == 2 * STARTS == one["reference_seconds"]["runs"]
+        assert one["bits"] == "same" and len(one["starts"]) == history.STARTS
+        assert one["seconds"]["runs"] == 2 * history.STARTS == one["reference_seconds"]["runs"]
     page = tmp_path / "page.html"
     assert cli.main(["report", str(file), "-o", str(page)]) == 0
     assert "new/reference" in page.read_text()
@@ -92,7 +93,7 @@ def test_all_kernels(device: Device) -> None:
 )
 def test_no_such_reference(reference: str, message: str, capsys: Any) -> None:
     """One line."""
-    assert cli.main(["bench", "history", f"--reference={reference}"]) == 2
+    assert history.main([f"--reference={reference}"]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1
 
@@ -102,8 +103,8 @@ def test_builds_that_fail(device: Device, tmp_path: Path, capsys: Any) -> None:
     folder = tmp_path / "old"
     (folder / "portmp").mkdir(parents=True)
     (folder / "portmp" / "__init__.py").write_text("raise ImportError('it is broken')\n")
-    words = ["bench", "history", "--device", device.name, "--reference", str(folder)]
-    assert cli.main(words) == 1
+    words = ["--device", device.name, "--reference", str(folder)]
+    assert history.main(words) == 1
     assert "ended with status 1: ImportError: it is broken" in capsys.readouterr().out
 
 
@@ -112,6 +113,6 @@ def test_files_of_others(tmp_path: Path, capsys: Any) -> None:
     file = tmp_path / "r.json"
     text = (ROOT / "bench" / "results" / "energy-h200-2026-11-22.json").read_text()
     file.write_text(text)
-    assert cli.main(["bench", "history", "--reference", str(ROOT), "-o", str(file)]) == 2
+    assert history.main(["--reference", str(ROOT), "-o", str(file)]) == 2
     assert "a file of bench history is needed" in capsys.readouterr().err
     assert file.read_text() == text

@@ -153,7 +153,7 @@ def test_versions_and_options(tier: str) -> None:
 
 def test_nvrtc_architectures() -> None:
     check("nvrtc")
-    assert set(NvrtcCompiler().architectures()) & set(nvrtc.ARCHITECTURES)
+    assert {"sm_80", "sm_90"} <= set(NvrtcCompiler().architectures())
 
 
 def test_hiprtc_survives_crashes_and_errors() -> None:

@@ -18,6 +18,7 @@ import gmpy2
 import numpy as np
 import pytest
 from gmpy2 import mpfr
+from scripts import of_bench
 from slow import mostly_slow, slow
 
 import portmp as mp
@@ -30,6 +31,7 @@ from portmp.networks.functions import ARITY
 from portmp.routines.elementwise.reference import elementwise
 from portmp.verify import cases, command
 
+function_errors = of_bench("function_errors")
 Host = list[np.ndarray]
 COUNT = 60
 FAST = ("float64", "ts", "dd")
@@ -83,20 +85,6 @@ def multiples(form: Format, seed: str) -> Host:
     return [np.array([row[i] for row in rows], form.word) for i in range(form.limbs)]
 
 
-def nearest_multiples(form: Format) -> Host:
-    """The numbers that are nearest to multiples of pi/2, for exponents up to the largest.
-
-    No other number with as many bits leaves less to the reduction.
-    """
-    first, top = -form.bits // 2, LARGEST[form.word] - form.bits
-    rows = []
-    for i in range(COUNT):
-        e = first + (top - first) * (i // 2) // (COUNT // 2)
-        m = constants.nearest_to_quarter_turns(e, form.bits)[-1 - i % 2]
-        rows.append(constants.words_of(m * Fraction(2) ** e, form.word, form.limbs))
-    return [np.array([row[i] for row in rows], form.word) for i in range(form.limbs)]
-
-
 def operands(form: Format, name: str) -> dict[str, list[Host]]:
     """Operands of a function, by kind."""
     top = LARGEST[form.word]
@@ -110,7 +98,7 @@ def operands(form: Format, name: str) -> dict[str, list[Host]]:
         kinds |= {f"near {x}": near(form, x, str(x)) for x in (1.0, -1.0, 2.0, 0.5)}
     if name in ("sin", "cos", "tan"):
         kinds["multiples of pi"] = multiples(form, name)
-        kinds["nearest to multiples of pi"] = nearest_multiples(form)
+        kinds["nearest to multiples of pi"] = function_errors.nearest_multiples(form, COUNT)
     if ARITY[name] == 1:
         return {kind: [x] for kind, x in kinds.items()}
     wide = (-top // 8, top // 8)
@@ -200,7 +188,7 @@ def test_hardest_to_round(name: str) -> None:
 
 def test_the_hardest_reduction_of_float64() -> None:
     """6381956970095103 2^797 is nearest to a multiple of pi/2 of all numbers of float64."""
-    assert constants.nearest_to_quarter_turns(797, 53)[-1] == 6381956970095103
+    assert function_errors.nearest_to_quarter_turns(797, 53)[-1] == 6381956970095103
     f = formats.get("float64")
     found = elementwise(f, "cos", [np.array([6381956970095103 * 2.0**797])])
     assert wrong(f, found, 0, gmpy2.cos(mpfr(6381956970095103) * mpfr(2) ** 797)) <= BOUND

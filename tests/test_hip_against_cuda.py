@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 import tiers
+from scripts import of_bench
 
 from portmp.compilers.nvrtc import NvrtcCompiler
 
-SCRIPT = Path(__file__).resolve().parents[1] / "bench/hip_against_cuda.py"
 HEADER = "#include <hip/hip_runtime.h>\n"
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
     """The script as a module."""
-    found = importlib.util.spec_from_file_location("hip_against_cuda", SCRIPT)
-    assert found and found.loader
-    module = importlib.util.module_from_spec(found)
-    sys.modules[found.name] = module
-    found.loader.exec_module(module)
+    module: ModuleType = of_bench("hip_against_cuda")
     return module
 
 

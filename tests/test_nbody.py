@@ -420,7 +420,7 @@ def test_newton(device: Device) -> None:
         ({"schedule": NbodySchedule(unroll=4, ilp=3)}, ArgumentError, "ilp 3 given"),
         ({"schedule": NbodySchedule(stages=2, shared=0)}, ArgumentError, "stages 2 with shared 0"),
         ({"schedule": NbodySchedule(async_copy=1)}, ArgumentError, "async_copy 1 given"),
-        ({"root": "quick"}, ArgumentError, "root: 'quick' given, exact, fast"),
+        ({"root": "quick"}, ArgumentError, "root: 'quick' given; allowed are exact, fast"),
         ({"root": "fast"}, FormatError, "root: 'fast' given, formats of several limbs"),
     ],
 )

@@ -172,7 +172,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for words, message in (
         (["solve"], "computes on the host between kernels"),
         (["compare"], "the result is made on the host"),
-        (["gem"], "unknown 'gem' (did you mean 'gemv'?); routines: abs, acos"),
+        (["gem"], "routine: 'gem' given (did you mean 'gemv'?); allowed are abs, acos"),
         (["lu_swap"], "'lu_swap' is a part of routines and has no recorded cases of its own"),
         (["add", "--platform", "metal"], "'metal' given, programs are written for cuda"),
         (["add", "--diff", "cuda"], "no --diff, no --device"),
@@ -219,7 +219,7 @@ def test_texts_of_several_kernels(capsys: pytest.CaptureFixture[str]) -> None:
     for words, message in (
         (["eigh"], "'eigh' is made of other routines, and the host works between their kernels"),
         (["sort", "--device", "opencl:0"], "--device: 'sort' is made of several texts"),
-        (["sorted"], "unknown 'sorted' (did you mean 'sort'?)"),
+        (["sorted"], "routine: 'sorted' given (did you mean 'sort'?)"),
     ):
         assert cli.main(["render", *words]) == 2
         assert message in capsys.readouterr().err

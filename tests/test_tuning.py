@@ -401,7 +401,7 @@ def test_wrong_bits_end_with_a_failure(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["axpi"], "unknown 'axpi' (did you mean 'axpy'?)"),
+        (["axpi"], "routine: 'axpi' given (did you mean 'axpy'?)"),
         (["--format", "ddd"], "unknown format 'ddd'"),
         (["--accuracy", "fst"], "fst"),
         (["--shape", "larg"], "did you mean 'large'?"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp import formats
+from portmp import errors, formats
 from portmp.arrays import (
     composed,
     creation,
@@ -75,8 +75,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Any:
     if not arrays:
         raise ArgumentError("choose: choices: none given")
     index: AnyArray = a if isinstance(a, Viewed) else made(a, device=arrays[0].queue)
-    if mode not in ("raise", "wrap", "clip"):
-        raise ArgumentError(f"choose: mode: {mode!r} given, allowed are 'raise', 'wrap', 'clip'")
+    errors.choice("choose: mode:", mode, ("raise", "wrap", "clip"))
     n = len(arrays)
     if mode == "raise" and index.size and not 0 <= int(index.min()) <= int(index.max()) < n:
         raise IndexError(f"choose: a: from {int(index.min())} to {int(index.max())}, {n} choices")

@@ -12,7 +12,7 @@ import numpy as np
 from portmp.arrays import creation, dtypes, elementwise, manipulation, numerics, sorting, statistics
 from portmp.arrays.numerics import Axis
 from portmp.arrays.viewed import AnyArray, Viewed, integers
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.formats import Format, foreign
 from portmp.runtime.planes import Numbers
 
@@ -231,11 +231,9 @@ def _place(method: str, n: int, share: Fraction, name: str) -> Fraction:
     if method in BETWEEN:
         alpha, beta = BETWEEN[method]
         place = n * share + alpha + share * (1 - alpha - beta) - 1
-    elif method in AT_PLACES:
-        place = Fraction(AT_PLACES[method](n, share))
     else:
-        allowed = ", ".join((*BETWEEN, *AT_PLACES))
-        raise ArgumentError(f"{name}: method: {method!r} given, allowed are {allowed}")
+        choice(f"{name}: method:", method, (*BETWEEN, *AT_PLACES))
+        place = Fraction(AT_PLACES[method](n, share))
     return min(max(place, Fraction(0)), Fraction(n - 1))
 
 

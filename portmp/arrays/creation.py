@@ -15,7 +15,7 @@ from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, integers, makes_arrays, wrapped
 from portmp.backends import cuda_array, dlpack
 from portmp.backends.base import Device, Queue, is_recording
-from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
+from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError, choice
 from portmp.formats import Format, convert, foreign
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
@@ -537,8 +537,7 @@ def meshgrid(*arrays: AnyArray, indexing: str = "xy", sparse: bool = False) -> l
     *indexing*: ``xy``, where the first two axes are exchanged, or ``ij``. *sparse*: the vectors,
     each along its axis, which broadcast to that shape.
     """
-    if indexing not in ("xy", "ij"):
-        raise ArgumentError(f"meshgrid: indexing: {indexing!r} given, allowed are 'xy' and 'ij'")
+    choice("meshgrid: indexing:", indexing, ("xy", "ij"))
     arrays = tuple(manipulation.checked(x, f"arrays[{i}]") for i, x in enumerate(arrays))
     if any(x.ndim > 1 for x in arrays):
         raise ShapeError(f"meshgrid: vectors are needed, {[x.shape for x in arrays]} given")

@@ -11,7 +11,7 @@ import numpy as np
 
 from portmp.arrays import dtypes, elementwise, indexing
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.routines import axes, base
 from portmp.routines.moves import launch as moves
 from portmp.routines.order import launch as order
@@ -46,9 +46,7 @@ def reshape(
 def ravel(x: AnyArray, order: str = "C") -> Any:
     """The elements as a vector, in C order: a view where possible; or in Fortran's (F)."""
     x = checked(x, "x")
-    if order not in ("C", "F"):
-        raise ArgumentError(f"ravel: order: {order!r} given, 'C' and 'F' are allowed")
-    x = x.T if order == "F" else x
+    x = x.T if choice("ravel: order:", order, ("C", "F")) == "F" else x
     return x.reshape(-1) if x.size else x.reshape(0)
 
 
@@ -471,9 +469,7 @@ def pad(x: AnyArray, pad_width: Any, mode: str = "constant", *, constant_values:
                     raise ShapeError(f"pad: mode: {mode!r} given, axis {along} is empty")
                 x = take(x, _AROUND[mode](np.arange(-before, n + after), n), axis=along)
         return x if any(map(any, widths)) else x.copy()
-    if mode != "constant":
-        allowed = ", ".join(map(repr, ("constant", *_AROUND)))
-        raise ArgumentError(f"pad: mode: {mode!r} given, allowed are {allowed}")
+    choice("pad: mode:", mode, ("constant", *_AROUND))
     shape = [n + a + b for n, (a, b) in zip(x.shape, widths, strict=True)]
     made = moves.like(x.planes, tuple(shape))
     fill = elementwise.number(constant_values, dtypes.of_view(x.planes), "constant_values")

@@ -9,7 +9,7 @@ import numpy as np
 
 from portmp.arrays import creation, dtypes, elementwise, manipulation, sorting, statistics
 from portmp.arrays.viewed import AnyArray, Viewed
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.formats import Format
 from portmp.routines import axes
 
@@ -166,10 +166,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
         a, v = _beside(a, known), _beside(v, known)
     if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
         raise ShapeError(f"convolve: vectors with elements are needed, {a.shape}, {v.shape} given")
-    if mode not in ("full", "same", "valid"):
-        raise ArgumentError(
-            f"convolve: mode: {mode!r} given, allowed are 'full', 'same' and 'valid'"
-        )
+    choice("convolve: mode:", mode, ("full", "same", "valid"))
     longer, shorter = (a, v) if a.size >= v.size else (v, a)
     n, m = longer.size, shorter.size
     table = manipulation.pad(longer[None, :] * shorter[:, None], ((0, 0), (0, m)))

@@ -9,7 +9,7 @@ import numpy as np
 from portmp.arrays import creation, dtypes, elementwise, indexing, manipulation
 from portmp.arrays.dtypes import BOOL
 from portmp.arrays.viewed import AnyArray, Viewed, wrapped
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.formats import Format
 from portmp.routines import axes
 from portmp.routines.moves import launch as moves
@@ -95,8 +95,7 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", *, sorter: AnyArray | 
 
     *side*: ``left``, or ``right``, where equal ones count, too.
     """
-    if side not in ("left", "right"):
-        raise ArgumentError(f"searchsorted: side: {side!r} given, allowed are 'left' and 'right'")
+    choice("searchsorted: side:", side, ("left", "right"))
     x1, x2 = elementwise.as_arrays([x1, x2], ("searchsorted: x1", "searchsorted: x2"))
     if x1.ndim != 1:
         raise ShapeError(f"searchsorted: x1: a vector is needed, shape {x1.shape} given")

@@ -16,12 +16,12 @@ from portmp.bench.energy import Observer
 from portmp.bench.experiment import RATE, SHAPE, TIMES, Experiment, Family, Run, lacking, relative
 from portmp.bench.experiment import Case as Measurement
 from portmp.bench.measure import Budget
-from portmp.bench.options import ALL, Request, choice, listed
+from portmp.bench.options import ALL, Request, listed
 from portmp.bench.roofline import Ceilings
 from portmp.bench.runner import Pool
 from portmp.bench.tables import Column, Row, key, quantity, shape_text
 from portmp.bench.values import Values
-from portmp.errors import OutOfMemory
+from portmp.errors import OutOfMemory, choice
 from portmp.formats import Format
 from portmp.progress import Progress
 from portmp.routines.work import Work
@@ -246,7 +246,7 @@ class Blas(Family):
     )
 
     def check(self, request: Request) -> None:
-        choice(request.args.accuracy, "accuracy", ACCURACIES)
+        choice("--accuracy:", request.args.accuracy, ACCURACIES)
         self._plan(request, "cpu", True)
 
     def _plan(self, request: Request, kind: str, float64: bool) -> list[Case]:

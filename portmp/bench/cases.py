@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from portmp import formats
 from portmp.bench.tables import shape_text
 from portmp.bench.values import Values
-from portmp.errors import ArgumentError, suggestion
+from portmp.errors import ArgumentError, choice
 from portmp.formats import Format
 from portmp.formats.inputs import Stream
 from portmp.routines import registry
@@ -100,10 +100,7 @@ class Case:
 
 def routine(name: str) -> Work:
     """The routine called *name*."""
-    if name in ROUTINES:
-        return ROUTINES[name]
-    near = suggestion(name, list(ROUTINES))
-    raise ArgumentError(f"--routine: unknown {name!r}{near}; routines: {', '.join(ROUTINES)}, all")
+    return ROUTINES[choice("--routine:", name, ROUTINES, ", all")]
 
 
 def accuracies(which: Work, form: Format, wanted: str) -> list[str]:

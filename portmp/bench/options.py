@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from portmp import formats
-from portmp.errors import ArgumentError, suggestion
+from portmp.errors import ArgumentError, choice
 from portmp.files import pictures, target
 from portmp.formats import Format
 
@@ -123,24 +123,16 @@ COMMANDS = {
             "plot": "draw ratios to float64",
         },
     ),
-    "history": Command(
-        "kernels and calls by turns with a reference build: what changed beyond the noise",
-        "portmp.bench.history",
-        {
-            "reference": "a commit, or a folder with portmp in it (default HEAD~1)",
-            "seconds": "limit, without compiling (default 60)",
-            "runs": "turns of each kernel in each of three starts (default 9)",
-        },
-    ),
 }
 WITHIN = {
     name: Command(about, f"portmp.bench.{module}", {})
     for name, module, about in (
         ("verify", "digests", "recorded digests"),
         ("tune", "tuned", "a search for schedules"),
+        ("history", "history", "two builds by turns"),
     )
 }
-"""Families that only suites run."""
+"""Families without a command: suites run the first two, ``bench/history.py`` the last."""
 
 SUITES = {
     "all": Command(
@@ -167,7 +159,6 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "size": {"metavar": "N,..."},
     "experiment": {"metavar": "E,..."},
     "sizes": {"metavar": "S"},
-    "reference": {"metavar": "R"},
     "static": {"metavar": "ARCH,..."},
     "accuracy": {"default": "both"},
     "runs": {"type": int, "metavar": "N"},
@@ -249,11 +240,11 @@ def read(args: Any, experiments: Collection[str]) -> Request:
     given = vars(args).get
 
     def experiment(name: str) -> str:
-        return choice(name, "experiment", experiments)
+        return choice("--experiment:", name, experiments)
 
     wanted = listed(given("experiment"), experiment)
     if given("sizes") is not None:
-        choice(given("sizes"), "sizes", (FULL, QUICK))
+        choice("--sizes:", given("sizes"), (FULL, QUICK))
     check_seconds(given("seconds"))
     check_runs(given("runs"))
     output, picture = outputs(given("output"), given("plot"))
@@ -298,14 +289,6 @@ def listed_formats(text: str | None) -> list[Format]:
     if text == ALL:
         return [formats.get(name) for name in formats.STANDARD]
     return listed(text, formats.get)
-
-
-def choice(text: str, option: str, allowed: Collection[str]) -> str:
-    """A word that is one of *allowed*."""
-    if text not in allowed:
-        near = suggestion(text, list(allowed))
-        raise ArgumentError(f"--{option}: {text!r} given{near}; allowed are {', '.join(allowed)}")
-    return text
 
 
 def check_one_size(sizes: Sequence[int], text: str | None, what: str) -> None:

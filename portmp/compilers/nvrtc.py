@@ -16,11 +16,6 @@ from portmp.compilers import elf, tools
 from portmp.compilers.base import Compiler, KernelReport
 from portmp.errors import BackendUnavailable, CompileError
 
-ARCHITECTURES = tuple(
-    f"sm_{number}" for number in (75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121)
-)
-"""Architectures of NVRTC 13; ``NvrtcCompiler.architectures`` asks the installed one."""
-
 _REMEDY = "pip install cuda-bindings nvidia-cuda-nvrtc"
 _ARGUMENTS, _SHARED = ".nv.constant0.", ".nv.shared."
 _REGISTER_COUNT, _FRAME_SIZE = 0x2F, 0x11

@@ -6,6 +6,8 @@ command line prints it as one line.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 
@@ -101,3 +103,11 @@ def suggestion(name: str, allowed: list[str]) -> str:
 
     near = get_close_matches(name, allowed, n=1, cutoff=0.5)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def choice(what: str, given: object, allowed: Collection[str], others: str = "") -> str:
+    """What was given, if it is one of the words *allowed*; else ArgumentError, with *others*."""
+    if isinstance(given, str) and given in allowed:
+        return given
+    near = suggestion(str(given), list(allowed))
+    raise ArgumentError(f"{what} {given!r} given{near}; allowed are {', '.join(allowed)}{others}")

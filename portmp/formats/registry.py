@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from portmp import definition, networks
-from portmp.errors import ArgumentError, FormatError, suggestion
+from portmp.errors import FormatError, choice, suggestion
 from portmp.formats.encodings import Encoding, encoding
 from portmp.networks import Network, functions, operators
 from portmp.networks.bounded import SPANS
@@ -147,13 +147,9 @@ class Format:
         """How this format sums products: ``accurate`` or ``fast``."""
         if isinstance(accuracy, str) and accuracy in self.accumulators:
             return self.accumulators[accuracy]
-        if isinstance(accuracy, str) and accuracy in ACCURACIES:
-            raise FormatError(
-                f"accuracy: {accuracy!r} given, {self.name} has only {', '.join(self.accumulators)}"
-            )
-        near = suggestion(str(accuracy), list(ACCURACIES))
-        raise ArgumentError(
-            f"accuracy: {accuracy!r} given{near}; allowed are {', '.join(ACCURACIES)}"
+        choice("accuracy:", accuracy, ACCURACIES)
+        raise FormatError(
+            f"accuracy: {accuracy!r} given, {self.name} has only {', '.join(self.accumulators)}"
         )
 
     def operator(self, op: str) -> Network:
@@ -507,11 +503,7 @@ def with_bound(form: Format, one_limb_more: bool = False) -> tuple[Format, Forma
 
 def rounded_as(form: Format, rounding: str) -> Format:
     """The storage format *form* with another rounding; other formats have only ``nearest``."""
-    if rounding not in ROUNDINGS:
-        near = suggestion(str(rounding), list(ROUNDINGS))
-        allowed = ", ".join(ROUNDINGS)
-        raise ArgumentError(f"rounding: {rounding!r} given{near}; allowed are {allowed}")
-    if form.rounding == rounding:
+    if form.rounding == choice("rounding:", rounding, ROUNDINGS):
         return form
     if not form.coded:
         raise FormatError(

@@ -10,7 +10,7 @@ from portmp.arrays import blas
 from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import dot
-from portmp.errors import ArgumentError, suggestion
+from portmp.errors import ArgumentError, choice
 from portmp.linalg import iterative, rounds
 from portmp.linalg.iterative import DIGITS, Solution, exact, fraction, hypotenuse, rotation
 from portmp.linalg.operators import Linear, Scaled, normal, scaled
@@ -66,12 +66,8 @@ def gmres(
     format. Waits for the device a few times an iteration. Bits are the same on every device.
     """
     iterative.check_count("gmres", "restart", restart)
-    if callback_type not in (None, *CALLBACKS):
-        near = suggestion(str(callback_type), list(CALLBACKS))
-        raise ArgumentError(
-            f"gmres: callback_type {callback_type!r} given{near}; allowed are "
-            f"{', '.join(CALLBACKS)}"
-        )
+    if callback_type is not None:
+        choice("gmres: callback_type", callback_type, CALLBACKS)
     each_round = callback_type == "x"
 
     def made(matrix: Scaled, preconditioner: Scaled | None) -> Method:

@@ -12,7 +12,7 @@ from portmp.arrays import elementwise as elementwise_functions
 from portmp.arrays.array import Array, operand
 from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import wrapped
-from portmp.errors import ArgumentError, MatrixShapeError, ShapeError, suggestion
+from portmp.errors import ArgumentError, MatrixShapeError, ShapeError, choice
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
@@ -208,15 +208,9 @@ def by(method: By, form: Format, routine: str) -> Method:
     """The options of a method by its name or itself; None is the direct product."""
     if isinstance(method, (Ozaki1, Ozaki2)):
         return method
-    if isinstance(method, str) and method in METHODS:
-        return METHODS[method]
     if method == "auto":
         raise ArgumentError(
             f"{routine}: method 'auto' goes by the device, and bits here must not; "
             f"allowed are {', '.join(METHODS)}, Ozaki1, Ozaki2"
         )
-    near = suggestion(str(method), list(METHODS))
-    raise ArgumentError(
-        f"{routine}: method {method!r} given{near}; allowed are {', '.join(METHODS)}, Ozaki1, "
-        "Ozaki2"
-    )
+    return METHODS[choice(f"{routine}: method", method, METHODS, ", Ozaki1, Ozaki2")]

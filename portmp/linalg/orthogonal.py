@@ -10,7 +10,7 @@ from portmp import definition
 from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.manipulation import diagonal
 from portmp.arrays.plain import PlainArray, plain_array
-from portmp.errors import ArgumentError, ShapeError, suggestion
+from portmp.errors import ShapeError, choice
 from portmp.linalg import operands, scaling
 from portmp.linalg.operands import By
 from portmp.progress import doing
@@ -54,9 +54,7 @@ def qr(
     for the device at each.
     """
     matrix = operands.matrix(a, "qr")
-    if mode not in MODES:
-        near = suggestion(str(mode), list(MODES))
-        raise ArgumentError(f"qr: mode {mode!r} given{near}; allowed are {', '.join(MODES)}")
+    choice("qr: mode", mode, MODES)
     by = operands.by(method, matrix.format, "qr")
     (m, n), batch = matrix.shape[-2:], matrix.shape[:-2]
     rows = m if mode == "complete" else min(m, n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, overload
 
 from portmp.arrays.array import Array
-from portmp.errors import ArgumentError, suggestion
+from portmp.errors import ArgumentError, choice
 from portmp.linalg import operands
 from portmp.linalg.certified import Certified, certified
 from portmp.linalg.elimination import solve_directly
@@ -87,13 +87,8 @@ def solve(
     converted to the other's format; not with ``sym``, *refine* or *certify*, which need both.
     """
     a, b = operands.alike(a, b, "solve")
-    assumed = ASSUMED.get(str(assume_a), assume_a)
-    if assumed not in ASSUMED.values():
-        known = [*ASSUMED.values(), *ASSUMED]
-        near = suggestion(str(assume_a), known)
-        raise ArgumentError(
-            f"solve: assume_a {assume_a!r} given{near}; allowed are {', '.join(known)}"
-        )
+    choice("solve: assume_a", assume_a, [*ASSUMED.values(), *ASSUMED])
+    assumed = ASSUMED.get(assume_a, assume_a)
     if (overwrite_a or overwrite_b) and (refine or certify or assumed == "sym"):
         raise ArgumentError(
             "solve: overwrite_a or overwrite_b given, which assume_a 'sym', refine and certify do "

@@ -18,7 +18,7 @@ import numpy as np
 from portmp import discovery, files, formats
 from portmp.arrays.array import array
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, InputError
+from portmp.errors import ArgumentError, InputError, choice
 from portmp.files import content, pictures, target
 from portmp.formats import Format
 from portmp.nbody import memory, particles, system
@@ -42,8 +42,8 @@ def command(args: Any) -> int:
     """``portmp nbody``."""
     plan = _plan(args)
     forms = list(dict.fromkeys(formats.get(name.strip()) for name in args.format.split(",")))
-    if args.root not in (None, *ROOTS):
-        raise ArgumentError(f"--root: {args.root!r} given, {', '.join(ROOTS)} are allowed")
+    if args.root is not None:
+        choice("--root:", args.root, ROOTS)
     if args.eps is not None and system.exact(args.eps, "--eps") < 0:
         raise ArgumentError(f"--eps: {args.eps} given, a length from 0 on is needed")
     if not args.every >= 0:
@@ -104,8 +104,7 @@ SPHERE = {"number": 1024, "seed": 0}
 
 
 def _plan(args: Any) -> Plan:
-    if args.scheme not in SCHEMES:
-        raise ArgumentError(f"--scheme: {args.scheme!r} given, {', '.join(SCHEMES)} are allowed")
+    choice("--scheme:", args.scheme, SCHEMES)
     dt = system.exact(args.dt, "--dt")
     for name, least in (("steps", 1), ("samples", 1), ("number", 1), ("seed", 0)):
         value = getattr(args, name)

@@ -21,7 +21,7 @@ from portmp import files, formats
 from portmp.arrays.array import Array, Number, from_limbs, operand, zeros
 from portmp.arrays.products import dot
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, InputError, ShapeError, shown, suggestion
+from portmp.errors import ArgumentError, InputError, ShapeError, choice, shown
 from portmp.formats import convert, parse
 from portmp.nbody.forces import energy, squared
 from portmp.routines import base
@@ -166,11 +166,8 @@ class System:
 
         Nothing is read back: the device may still be at work on return.
         """
-        if not isinstance(scheme, str) or scheme not in SCHEMES:
-            near = suggestion(str(scheme), list(SCHEMES))
-            raise ArgumentError(f"scheme: {scheme!r} given{near}; schemes: {', '.join(SCHEMES)}")
+        weights = SCHEMES[choice("scheme:", scheme, SCHEMES)]
         count = _count(count, "count")
-        weights = SCHEMES[scheme]
         length = exact(dt, "dt")
         ends = [weights[0] / 2, *((a + b) / 2 for a, b in itertools.pairwise(weights))]
         ends.append(weights[-1] / 2)

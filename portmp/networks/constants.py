@@ -61,25 +61,6 @@ def pi() -> int:
     return (16 * _arctan_inverse(5) - 4 * _arctan_inverse(239)) >> GUARD
 
 
-def nearest_to_quarter_turns(e: int, bits: int) -> list[int]:
-    """The m below 2^bits whose m 2^e are nearest to multiples of pi/2, the last the nearest.
-
-    They are the denominators of the convergents of 2^e over pi/2 (Muller 2016, chapter 11).
-    """
-    found: list[int] = []
-    before, last = 1, 0
-    rest = Fraction(2) ** (e + 1) * Fraction(ONE, pi())
-    while True:
-        whole = rest.numerator // rest.denominator
-        before, last = last, whole * last + before
-        if last >> bits:
-            return found
-        found.append(last)
-        if rest == whole:
-            return found
-        rest = 1 / (rest - whole)
-
-
 @cache
 def exp(a: int) -> int:
     """The exponential of |a| < 64, by its series at a / 2^32 and 32 squarings."""

@@ -8,7 +8,7 @@ each device gives the same bits. The inexact roots of ROOTS are for one limb onl
 
 from __future__ import annotations
 
-from portmp.errors import ArgumentError, FormatError
+from portmp.errors import FormatError, choice
 from portmp.networks import expansions  # noqa: F401  # whose networks are called
 from portmp.networks.language import Network, declare, define, get
 
@@ -150,9 +150,7 @@ return {_limbs("w", _n)}
 
 def roles(limbs: int, word: str, root: str, guarded: bool) -> dict[str, Network]:
     """The networks of one interaction; *guarded*: squared distances may be below normal."""
-    if root not in ROOTS:
-        raise ArgumentError(f"root: {root!r} given, {', '.join(ROOTS)} are allowed")
-    tail = f"_{root}"
+    tail = f"_{choice('root:', root, ROOTS)}"
     if root == "exact":
         tail = ("_double" if word == "float64" else "") + ("_guarded" if guarded else "")
     elif limbs > 1:

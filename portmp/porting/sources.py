@@ -170,19 +170,6 @@ class Function:
                 return [c for c in node.children if c.type.endswith("parameter_declaration")]
         return []
 
-    @cached_property
-    def locals(self) -> dict[str, Node | None]:
-        """Variables that are declared in it, with what they begin with."""
-        found: dict[str, Node | None] = {}
-        for node in walk(self.node):
-            if node.type == "declaration":
-                for child in node.children_by_field_name("declarator"):
-                    name = declared_name(child)
-                    value = child if child.type == "init_declarator" else None
-                    if name:
-                        found[name] = value.child_by_field_name("value") if value else None
-        return found
-
 
 def _conversion(node: Node) -> str:
     """What an operator of conversion is called."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from portmp.porting.sources import Node, arguments, called, declared_name, line_of, text_of, walk
 from portmp.porting.traps.base import SHUFFLES, SHUFFLES_SYNC, Facts, Inside, short
 
-VALUE, WHOLE, WIDE, TRUTH = "value", "int", "int64", "bool"
+VALUE, WHOLE, WIDE = "value", "int", "int64"
 
 _REALS = ("float", "double")
 _INTEGERS = {

@@ -21,7 +21,7 @@ MADE = (
     "quartiles over the medians a and b, it is above (1 + a)(1 + b) or below the inverse. "
     f"{WITHIN}: it is not, and says nothing. {UNTOLD}: one of the files has no repetitions of "
     "that row, so nothing is said. Runs at different times on a machine that is not idle may "
-    "differ beyond their spreads all the same: portmp bench history measures by turns."
+    "differ beyond their spreads all the same: bench/history.py of a checkout measures by turns."
 )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from portmp import formats
 from portmp.backends.base import Device, Queue
-from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError, suggestion
+from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError, choice
 from portmp.formats import Format, convert
 from portmp.runtime.planes import Host, Numbers, Planes, View, allocate, allocate_numbers
 
@@ -132,12 +132,7 @@ def check_rounding(rounding: str, bound: bool) -> None:
             "bound: True given, with rounding='correct' too; a rounded sum is within half an ulp "
             "of its last limb"
         )
-    if rounding != "correct":
-        near = suggestion(str(rounding), ["correct"])
-        raise ArgumentError(
-            f"rounding: {rounding!r} given{near}; allowed are 'correct', or None for the format's "
-            "networks"
-        )
+    choice("rounding:", rounding, ["correct"], ", or None for the format's networks")
 
 
 def output(

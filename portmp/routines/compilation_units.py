@@ -13,7 +13,7 @@ from functools import cache
 from portmp import formats
 from portmp.backends.base import Device, per_device
 from portmp.codegen.kernel_spec import KernelSpec
-from portmp.errors import ArgumentError, suggestion
+from portmp.errors import choice
 from portmp.routines.registry import ROUTINES
 from portmp.runtime.program import CompilationUnit
 
@@ -60,7 +60,4 @@ def names(form: str, device: Device | None = None) -> list[str]:
 def find(form: str, routine: str, device: Device | None = None) -> CompilationUnit:
     """The unit of a routine: ``gemm``, ``dot``, ``add`` ..."""
     known = {**units(form, device), **_on_request(form, device)}
-    if routine in known:
-        return known[routine]
-    near = suggestion(routine, list(known))
-    raise ArgumentError(f"routine: unknown {routine!r}{near}; routines: {', '.join(known)}")
+    return known[choice("routine:", routine, known)]

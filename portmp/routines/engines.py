@@ -12,11 +12,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from portmp import formats
+from portmp import errors, formats
 from portmp.backends.base import Device, Library, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Parameter
-from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, OutOfMemory, suggestion
+from portmp.errors import BackendUnavailable, DeviceError, OutOfMemory
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.gemm import launch as gemm
@@ -183,19 +183,12 @@ def _tiles_spec(threads_side: int) -> KernelSpec:
     )
 
 
-def check(choice: str) -> None:
-    """ArgumentError for a choice that there is not."""
-    if choice not in CHOICES:
-        near = suggestion(str(choice), list(CHOICES))
-        raise ArgumentError(f"engine: {choice!r} given{near}; allowed are {', '.join(CHOICES)}")
-
-
 def get(device: Device, choice: str = "auto", word: str = "int8") -> Library:
     """Who multiplies matrices of *word*; ``auto`` takes a vendor's library that is exact.
 
     BackendUnavailable where ``library`` is asked for and there is none.
     """
-    check(choice)
+    errors.choice("engine:", choice, CHOICES)
     if choice == "own":
         return Own()
     if choice == "library":

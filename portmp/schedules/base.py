@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from portmp.backends.base import Device
 from portmp.codegen import platform
 from portmp.codegen.packed import COUNT
-from portmp.errors import ArgumentError
+from portmp.errors import ArgumentError, choice
 from portmp.formats import Format
 
 
@@ -141,9 +141,7 @@ def from_data(data: dict[str, Any]) -> Schedule:
     """The schedule that *data* describes; ArgumentError where it describes none."""
     given = dict(data)
     kind = given.pop("kind", None)
-    cls = KINDS.get(kind) if isinstance(kind, str) else None
-    if cls is None:
-        raise ArgumentError(f"schedule: kind {kind!r} given, {', '.join(KINDS)} are allowed")
+    cls = KINDS[choice("schedule: kind", kind, KINDS)]
     known = _kept(cls)
     for name, value in given.items():
         if name not in known or isinstance(value, bool) or not isinstance(value, int):

@@ -27,7 +27,7 @@ from portmp.backends.base import Device, Launch, recording
 from portmp.codegen import render
 from portmp.codegen.render import RenderedSource
 from portmp.discovery import isolated
-from portmp.errors import ArgumentError, PortmpError, suggestion
+from portmp.errors import ArgumentError, PortmpError, choice
 from portmp.files import target as targets
 from portmp.progress import Progress
 from portmp.routines.ozaki import choose
@@ -267,11 +267,8 @@ def entry(found: Found, device: Device) -> dict[str, Any]:
 
 def chosen(args: Any) -> list[Task]:
     """The tasks that the command line names."""
-    if args.routine not in (None, *space.NAMES):
-        near = suggestion(args.routine, list(space.NAMES))
-        raise ArgumentError(
-            f"routine: unknown {args.routine!r}{near}; routines: {', '.join(space.NAMES)}"
-        )
+    if args.routine is not None:
+        choice("routine:", args.routine, space.NAMES)
     names = args.format.split(",") if args.format else formats.STANDARD
     forms = [formats.get(name.strip()) for name in names]
     accuracies = ["accurate", "fast"] if args.accuracy == "both" else [args.accuracy]
@@ -285,14 +282,13 @@ def chosen(args: Any) -> list[Task]:
         found += [t for t in known if args.shape in (None, t.shape)]
     if not found:
         allowed = sorted({s for _, shapes in space.NAMES.values() for s in shapes})
-        if args.shape is None or args.shape in allowed:
-            what = args.routine or "any routine"
-            raise ArgumentError(
-                f"nothing to tune: {what} has no task of --format {args.format or 'all'}, "
-                f"--accuracy {args.accuracy}, --shape {args.shape or 'all'}"
-            )
-        near = suggestion(args.shape, allowed)
-        raise ArgumentError(f"--shape: {args.shape!r} given{near}; shapes: {', '.join(allowed)}")
+        if args.shape is not None:
+            choice("--shape:", args.shape, allowed)
+        what = args.routine or "any routine"
+        raise ArgumentError(
+            f"nothing to tune: {what} has no task of --format {args.format or 'all'}, "
+            f"--accuracy {args.accuracy}, --shape {args.shape or 'all'}"
+        )
     return found
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from portmp import definition, formats, paths
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, suggestion
+from portmp.errors import choice
 from portmp.routines.case import Case
 from portmp.routines.reference import Host
 from portmp.routines.registry import ROUTINES
@@ -43,9 +43,7 @@ def selected(format_name: str | None, routine: str | None) -> list[Case]:
     names = [formats.get(format_name).name] if format_name else [*formats.NAMES, *formats.STORED]
     found = [c for name in names for c in cases(name) if routine in (None, c.routine)]
     if not found:
-        known = sorted({c.routine for c in cases(names[0])})
-        near = suggestion(str(routine), known)
-        raise ArgumentError(f"routine: unknown {routine!r}{near}; routines: {', '.join(known)}")
+        choice("routine:", routine, sorted({c.routine for c in cases(names[0])}))
     return found
 
 

@@ -16,7 +16,7 @@ from portmp.codegen import kernel_spec, render
 from portmp.codegen import platform as platforms
 from portmp.codegen.render import RenderedSource
 from portmp.compilers import host_programs
-from portmp.errors import ArgumentError, suggestion
+from portmp.errors import ArgumentError, choice
 from portmp.files import target
 from portmp.formats import registry
 from portmp.routines import compilation_units
@@ -75,9 +75,8 @@ def _cases(routine: str, form: str) -> list[Case]:
     """The cases of a routine; none for a part of one. ArgumentError for an unknown name."""
     name = registry.get(form).name
     found = [case for case in cases.cases(name) if case.routine == routine]
-    if not found and routine not in (known := names(name)):
-        near = suggestion(routine, known)
-        raise ArgumentError(f"routine: unknown {routine!r}{near}; routines: {', '.join(known)}")
+    if not found:
+        choice("routine:", routine, names(name))
     return found
 
 

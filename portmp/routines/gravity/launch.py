@@ -19,7 +19,7 @@ from portmp.backends.host.runtime import HostDevice
 from portmp.codegen import platform
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Value
-from portmp.errors import ArgumentError, OutOfMemory
+from portmp.errors import ArgumentError, OutOfMemory, choice
 from portmp.formats import Format, convert
 from portmp.networks import gravity
 from portmp.routines import base
@@ -51,9 +51,7 @@ SPARED = 16
 
 def check_root(form: Format, on: str, root: str) -> None:
     """ArgumentError or FormatError where the format or the platform has no such root."""
-    if not isinstance(root, str):
-        raise ArgumentError(f"root: {root!r} given, {', '.join(gravity.ROOTS)} are allowed")
-    _check_root(form, on, root)
+    _check_root(form, on, choice("root:", root, gravity.ROOTS))
 
 
 @cache

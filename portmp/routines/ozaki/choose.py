@@ -29,7 +29,7 @@ import numpy as np
 
 from portmp import paths
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, suggestion
+from portmp.errors import ArgumentError, choice
 from portmp.formats import Format
 from portmp.routines import base, ceilings, engines
 from portmp.routines.ozaki import integers, residues, slices, systems
@@ -118,14 +118,8 @@ def resolve(method: object, accuracy: str, schedule: object, a: Planes, b: Plane
         return chosen(a, b, accuracy)
     if isinstance(method, (Ozaki1, Ozaki2)):
         found: Method | None = method
-    elif isinstance(method, str) and method in METHODS:
-        found = METHODS[method]
     else:
-        known = [*METHODS, AUTO]
-        near = suggestion(str(method), known)
-        raise ArgumentError(
-            f"method: {method!r} given{near}; allowed are {', '.join(known)}, Ozaki1, Ozaki2"
-        )
+        found = METHODS[choice("method:", method, [*METHODS, AUTO], ", Ozaki1, Ozaki2")]
     if found is not None and (accuracy != "accurate" or schedule is not None):
         raise ArgumentError("accuracy and schedule: given, but only method direct has them")
     if found is not None:

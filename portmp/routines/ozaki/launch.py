@@ -22,7 +22,7 @@ from portmp import formats
 from portmp.backends.base import Buffer, Device, Library, Queue
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Parameter, Scratch
-from portmp.errors import ArgumentError, FormatError, OutOfMemory
+from portmp.errors import ArgumentError, FormatError, OutOfMemory, choice
 from portmp.formats import Format
 from portmp.routines import base, engines
 from portmp.routines.gemm import launch as direct
@@ -294,7 +294,7 @@ def check(form: Format, device: Device, method: str, engine: str, workspace: obj
         raise FormatError(f"method: {method} given, format {form.name} has none; formats: {known}")
     if not device.properties.float64:
         raise ArgumentError(f"method: {method} given, {device.name} has no float64")
-    engines.check(engine)
+    choice("engine:", engine, engines.CHOICES)
     if workspace is not None and (
         isinstance(workspace, bool)
         or not isinstance(workspace, (int, np.integer))

@@ -18,7 +18,7 @@ import numpy as np
 from portmp import definition, formats
 from portmp.backends.base import Buffer, Device, Library, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.errors import ArgumentError, suggestion
+from portmp.errors import ArgumentError, choice
 from portmp.formats import Format
 from portmp.routines import base, engines
 from portmp.routines.ozaki import integers, reference
@@ -121,14 +121,6 @@ def longest(word: str, width: int) -> int:
     return (largest >> (2 * (width - 1))) // STEP * STEP
 
 
-def check_word(word: object) -> str:
-    """ArgumentError for a word that digits cannot be multiplied as."""
-    if not isinstance(word, str) or word not in SUMS:
-        near = suggestion(str(word), list(SUMS))
-        raise ArgumentError(f"word: {word!r} given{near}; allowed are {', '.join(SUMS)}")
-    return word
-
-
 def slices(
     form: Format,
     word: str,
@@ -143,7 +135,7 @@ def slices(
     change bounds no more than the limbs' rounding. Where *count* is given digits are as wide as
     they may be, so that more of them hold more bits. ArgumentError for what is not possible.
     """
-    most = WIDEST[check_word(word)]
+    most = WIDEST[choice("word:", word, SUMS)]
     count = integers.number("slices", count, 1, MOST)
     width = integers.number("width", width, NARROWEST, most)
     bits = integers.number("bits", bits, LEAST_BITS, MOST_BITS)

@@ -16,7 +16,7 @@ from portmp.compilers.base import KernelReport
 from portmp.compilers.loops import Loop
 from portmp.compilers.occupancy import UNITS, occupancy
 from portmp.compilers.select import compiler_for, platform_of
-from portmp.errors import ArgumentError, suggestion
+from portmp.errors import choice
 from portmp.progress import Progress
 from portmp.routines.gravity import launch as gravity
 from portmp.routines.gravity.schedule import NbodySchedule
@@ -42,10 +42,7 @@ def reads(form: str, s: NbodySchedule) -> float:
 
 def known(arch: str) -> str:
     """The platform of an architecture whose units are known; ArgumentError for another one."""
-    if arch not in UNITS:
-        near = suggestion(arch, list(UNITS))
-        raise ArgumentError(f"--static: {arch!r} given{near}; allowed are {', '.join(UNITS)}")
-    return platform_of(arch)
+    return platform_of(choice("--static:", arch, UNITS))
 
 
 def _module(form: str, roots: Sequence[str]) -> tuple[list[KernelSpec], NbodySchedule]:

@@ -1,4 +1,4 @@
-"""One build's side of ``portmp bench history``: kernels and calls, run when the other side is told.
+"""One build's side of ``history.py``: kernels and calls, run when the other side is told.
 
 This file runs as a script in a process of its own, with one of two builds of portmp on the path.
 So it goes by what users call, and by a queue's marks, which earlier versions have as well. Each
