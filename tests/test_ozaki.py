@@ -22,7 +22,7 @@ from tiers import check, opencl
 import portmp as mp
 from portmp import discovery, formats, paths
 from portmp.backends import blas as blas_library
-from portmp.backends.base import Device, Rows
+from portmp.backends.base import Device, Multiplication, Rows
 from portmp.backends.blas import BlasLibrary
 from portmp.backends.cuda import blas as cublas
 from portmp.backends.opencl import blas as clblast
@@ -263,7 +263,8 @@ def test_sums_at_the_largest_depth(word: str, device: Device) -> None:
     )
     c = planes.allocate(engines.SUMS[word], (2, 3), device.queue)
     factors = Rows(a.buffers[0], k), Rows(b.buffers[0], k)
-    engines.Own().multiply(device.queue, word, 2, 3, k, *factors, Rows(c.buffers[0], 3))
+    asked = Multiplication(word, 2, 3, k, *factors, Rows(c.buffers[0], 3))
+    engines.Own().multiply(device.queue, asked)
     assert (c.read_dense()[0] == k * digit**2).all()
 
 
@@ -272,11 +273,11 @@ def test_many_full_sums(device: Device, monkeypatch: pytest.MonkeyPatch) -> None
     pieces, full = 600, 2**53
 
     class Full(engines.Own):
-        def multiply(self, queue: Any, word: str, m: int, n: int, k: int, *rows: Any) -> None:
-            c = planes.Planes(
-                formats.get(word), (m, n), (n, 1), rows[2].start, (rows[2].buffer,), queue
-            )
-            c.write([np.full((m, n), float(full))])
+        def multiply(self, queue: Any, asked: Multiplication) -> None:
+            form, shape = formats.get(asked.word), (asked.m, asked.n)
+            where = asked.c.start, (asked.c.buffer,)
+            c = planes.Planes(form, shape, (asked.n, 1), *where, queue)
+            c.write([np.full(shape, float(full))])
 
     monkeypatch.setattr(slices, "longest", lambda *_: 32)
     monkeypatch.setattr(engines, "get", lambda *_: Full())
@@ -504,7 +505,8 @@ def test_own_engine_at_the_largest_depth(device: Device) -> None:
     b = planes.upload(engines.BYTES, [np.full((3, k), -128, np.int8)], queue)
     c = planes.allocate(engines.INTS, (2, 3), queue)
     factors = Rows(a.buffers[0], k), Rows(b.buffers[0], k)
-    engines.Own().multiply(queue, "int8", 2, 3, k, *factors, Rows(c.buffers[0], 3))
+    asked = Multiplication("int8", 2, 3, k, *factors, Rows(c.buffers[0], 3))
+    engines.Own().multiply(queue, asked)
     assert (c.read_dense()[0] == k * 128 * 128).all()
 
 
@@ -519,8 +521,7 @@ def test_own_engine(word: str, device: Device) -> None:
         a, b = (planes.upload(engines.FACTORS[word], [x], queue) for x in (left, right))
         size = batch * m * (n + 3) + 5
         c = planes.upload(engines.SUMS[word], [np.zeros(size)], queue)
-        engines.Own().multiply(
-            queue,
+        asked = Multiplication(
             word,
             m,
             n,
@@ -530,6 +531,7 @@ def test_own_engine(word: str, device: Device) -> None:
             Rows(c.buffers[0], n + 3, 5, m * (n + 3)),
             batch,
         )
+        engines.Own().multiply(queue, asked)
         want = left[:, :, 4 : k + 4] @ right[:, :, :k].transpose(0, 2, 1)
         got = c.read_dense()[0]
         found = got[5:].reshape(batch, m, n + 3)
@@ -872,7 +874,7 @@ def test_library_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b, c = (stub(pointer=p) for p in (0x1000, 0x2000, 0x3000))
     for _ in range(2):
         rows = Rows(a, 12, 0, 84), Rows(b, 16, 3, 60), Rows(c, 5, 5, 35)
-        blas.multiply(stub(stream=9), "int8", 7, 5, 12, *rows, 2)
+        blas.multiply(stub(stream=9), Multiplication("int8", 7, 5, 12, *rows, 2))
     names = [name for name, _ in library.calls]
     one = cublas.CUBLAS
     assert names == [one.create, *[one.set_stream, one.gemm] * 2]
@@ -929,7 +931,7 @@ a, b, c = (Stub(pointer=p) for p in (0x1000, 0x2000, 0x3000))
 rows = Rows(a, 12, 0, 84), Rows(b, 16, 3, 60), Rows(c, 5, 5, 2**33)
 for batch in (2, 3):
     try:
-        blas.multiply(Stub(stream=9), "int8", 7, 5, 12, *rows, batch)
+        blas.multiply(Stub(stream=9), Multiplication("int8", 7, 5, 12, *rows, batch))
     except DeviceError as error:
         print(error, flush=True)
 blas.axpy(Stub(stream=9), "float64", 1000, -0.3, Rows(a, 1), Rows(b, 1, 2))
@@ -1026,10 +1028,10 @@ def test_a_library_that_rounds_is_not_taken(
     class Rounding(engines.Own):
         name = "rounding"
 
-        def multiply(self, queue: Any, word: str, m: int, n: int, k: int, *rows: Any) -> None:
-            super().multiply(queue, word, m, n, k, *rows)
-            form = engines.SUMS[word]
-            c = planes.Planes(form, (m, n), (n, 1), 0, (rows[2].buffer,), queue)
+        def multiply(self, queue: Any, asked: Multiplication) -> None:
+            super().multiply(queue, asked)
+            form, shape = engines.SUMS[asked.word], (asked.m, asked.n)
+            c = planes.Planes(form, shape, (asked.n, 1), 0, (asked.c.buffer,), queue)
             host = c.read_dense()
             host[0][tuple(wrong)] -= bool(wrong)
             c.write(host)
@@ -1053,8 +1055,7 @@ def test_clblast() -> None:
         left, right = rng.integers(-99, 99, (2, 7, k + 8)), rng.integers(-99, 99, (2, 5, k + 4))
         a, b = (planes.upload(engines.FACTORS[word], [x], queue) for x in (left, right))
         c = planes.upload(engines.SUMS[word], [np.zeros(3 + 2 * 7 * 6)], queue)
-        library.multiply(
-            queue,
+        asked = Multiplication(
             word,
             7,
             5,
@@ -1064,6 +1065,7 @@ def test_clblast() -> None:
             Rows(c.buffers[0], 6, 3, 7 * 6),
             2,
         )
+        library.multiply(queue, asked)
         got = c.read_dense()[0]
         want = left[:, :, 4 : k + 4] @ right[:, :, :k].transpose(0, 2, 1)
         assert np.array_equal(got[3:].reshape(2, 7, 6)[:, :, :5], want)
@@ -1093,7 +1095,7 @@ def test_clblast_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyopencl", stub(array=arrays))
     rows = [Rows(stub(mem=i), 10 + i, i, 100 * i) for i in range(3)]
     library = clblast.Clblast()
-    library.multiply(stub(queue=object()), "float64", 5, 6, 7, *rows, 2)
+    library.multiply(stub(queue=object()), Multiplication("float64", 5, 6, 7, *rows, 2))
     assert calls[1] == {
         "arguments": (5, 6, 7, 10, 11, 12),
         "b_transp": True,
@@ -1102,9 +1104,9 @@ def test_clblast_calls(monkeypatch: pytest.MonkeyPatch) -> None:
         "c_offset": 202,
     }
     with pytest.raises(DeviceError, match="CLBlast: PyCLBlast: invalid kernel"):
-        library.multiply(stub(queue=object()), "float64", 5, 6, 7, *rows)
+        library.multiply(stub(queue=object()), Multiplication("float64", 5, 6, 7, *rows))
     with pytest.raises(ArgumentError, match="of another platform"):
-        library.multiply(stub(), "float64", 5, 6, 7, *rows)
+        library.multiply(stub(), Multiplication("float64", 5, 6, 7, *rows))
 
 
 def test_library_errors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1112,7 +1114,7 @@ def test_library_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     failing: Any = Recorder(15)
     blas = BlasLibrary(cublas.CUBLAS, failing, stub(current=lambda: None))
     with pytest.raises(ArgumentError, match="of another platform"):
-        blas.multiply(stub(stream=9), "int8", 1, 1, 4, *[Rows(stub(), 4)] * 3)
+        blas.multiply(stub(stream=9), Multiplication("int8", 1, 1, 4, *[Rows(stub(), 4)] * 3))
     monkeypatch.setattr(blas_library, "GpuQueue", Stub)
     monkeypatch.setattr(blas_library, "GpuBuffer", Stub)
     with pytest.raises(DeviceError, match="cuBLAS: cublasCreate_v2: not supported"):

@@ -399,6 +399,19 @@ class Rows:
     batch: int = 0
 
 
+class Multiplication(NamedTuple):
+    """What a library multiplies: matrices of a *word*, (m, k) by rows of b (n, k), so many."""
+
+    word: str
+    m: int
+    n: int
+    k: int
+    a: Rows
+    b: Rows
+    c: Rows
+    batch: int = 1
+
+
 class Library(ABC):
     """The BLAS that belongs to a platform.
 
@@ -409,18 +422,7 @@ class Library(ABC):
     preferred = True
 
     @abstractmethod
-    def multiply(
-        self,
-        queue: Queue,
-        word: str,
-        m: int,
-        n: int,
-        k: int,
-        a: Rows,
-        b: Rows,
-        c: Rows,
-        batch: int = 1,
-    ) -> None:
+    def multiply(self, queue: Queue, asked: Multiplication) -> None:
         """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k] for l below *batch*.
 
         *word*: int8 (c holds int32), float32 or float64. Where all partial sums are integers

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.backends.base import Library, Queue, Rows
+from portmp.backends.base import Library, Multiplication, Queue, Rows
 from portmp.backends.driver_api import Driver, GpuBuffer, GpuQueue
 from portmp.errors import ArgumentError, DeviceError
 
@@ -55,19 +55,9 @@ class BlasLibrary(Library):
         self._handle: Any = None
         self._lock = threading.Lock()
 
-    def multiply(
-        self,
-        queue: Queue,
-        word: str,
-        m: int,
-        n: int,
-        k: int,
-        a: Rows,
-        b: Rows,
-        c: Rows,
-        batch: int = 1,
-    ) -> None:
+    def multiply(self, queue: Queue, asked: Multiplication) -> None:
         """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
+        word, m, n, k, a, b, c, batch = asked
         if max(m, n, k, a.row, b.row, c.row) >= 2**31:
             raise DeviceError(f"{self.name}: {m}x{n}x{k} in rows of {a.row} is beyond its 32 bits")
         names, scalar = self._interface, _SCALARS[word]

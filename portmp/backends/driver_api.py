@@ -782,6 +782,8 @@ class GpuDevice(PooledDevice):
 
     kind = GpuBuffer
     compiler: Compiler
+    whole = True
+    """Whether the parts of a block lie in one allocation."""
 
     def __init__(
         self, index: int, driver: Driver, properties: Properties, traits: Traits, compiler: Compiler
@@ -911,9 +913,11 @@ class GpuDevice(PooledDevice):
 
 
 def _of_one_block(parts: Sequence[Any]) -> bool:
-    """Whether they are all that lies in a block, in order."""
+    """Whether they are all that lies in a block, which is one allocation, in order."""
     block = getattr(parts[0], "block", None)
-    return type(block) is Block and block.places == tuple([part.place for part in parts])
+    if type(block) is not Block or not parts[0].device.whole:
+        return False
+    return block.places == tuple([part.place for part in parts])
 
 
 def _check_range(buffer: Buffer, offset: int, nbytes: int) -> None:

@@ -31,7 +31,7 @@ import numpy as np
 
 from portmp import formats
 from portmp.arrays.array import Array
-from portmp.backends.base import Device, Library, Queue, Rows
+from portmp.backends.base import Device, Library, Multiplication, Queue, Rows
 from portmp.bench import cases as blas
 from portmp.bench import exact, measure
 from portmp.bench.cases import Case
@@ -439,8 +439,8 @@ class OnDevice(Vendor):
         queue: Queue = pool.planes.queue
         out = allocate(pool.values.form, (n, n), queue)
         a, b, c = Rows(buffer, n), Rows(buffer, n, start), Rows(out.buffers[0], n)
-        multiply = self.library.multiply
-        work = partial(multiply, queue, pool.values.form.word, n, n, n, a, b, c)
+        asked = Multiplication(pool.values.form.word, n, n, n, a, b, c)
+        work = partial(self.library.multiply, queue, asked)
         return Subject(work, partial(entry_of, Array(out)), False)
 
 

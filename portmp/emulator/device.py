@@ -71,6 +71,8 @@ class EmulatedDevice(RocmDevice):
             f"or half-precision operations"
         )
 
+    whole = False
+
     def take(self, sizes: Sequence[int], stream: Any) -> Places:
         """Each by itself, so that what lies beside a plane belongs to nobody."""
         found: list[int] = []

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from portmp import formats
-from portmp.backends.base import Device, Rows
+from portmp.backends.base import Device, Multiplication, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Flag, Index, Plain, Scratch
 from portmp.routines import base, engines
@@ -123,7 +123,7 @@ def product_rate(device: Device, word: str, order: int = 0, runs: int = 0) -> fl
     x, y, z = (Rows(v.buffers[0], n) for v in (a, b, c))
 
     def work() -> None:
-        engine.multiply(device.queue, word, n, n, n, x, y, z)
+        engine.multiply(device.queue, Multiplication(word, n, n, n, x, y, z))
 
     taken = times(device, work, runs or 1)
     if not runs:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from portmp import errors, formats
-from portmp.backends.base import Device, Library, Queue, Rows
+from portmp.backends.base import Device, Library, Multiplication, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Parameter
 from portmp.errors import BackendUnavailable, DeviceError, OutOfMemory
@@ -56,19 +56,9 @@ class Own(Library):
 
     name = OWN
 
-    def multiply(
-        self,
-        queue: Queue,
-        word: str,
-        m: int,
-        n: int,
-        k: int,
-        a: Rows,
-        b: Rows,
-        c: Rows,
-        batch: int = 1,
-    ) -> None:
+    def multiply(self, queue: Queue, asked: Multiplication) -> None:
         """As a library does; rows of int8 hold whole words of four."""
+        word, m, n, k, a, b, c, batch = asked
         alone = queue.device.properties.kind == "cpu"
         given: dict[str, Any] = {"m": m, "n": n}
         if word != "int8" and alone:
@@ -224,7 +214,8 @@ def _first(device: Device, word: str) -> Library:
         factor = planes.upload(FACTORS[word], [host], device.queue)
         target = planes.allocate(SUMS[word], host.shape, device.queue)
         rows, sums = Rows(factor.buffers[0], TRIAL), Rows(target.buffers[0], TRIAL)
-        library.multiply(device.queue, word, TRIAL, TRIAL, TRIAL, rows, rows, sums)
+        asked = Multiplication(word, TRIAL, TRIAL, TRIAL, rows, rows, sums)
+        library.multiply(device.queue, asked)
         exact = np.array_equal(target.read_dense()[0], host @ host.T)
     except OutOfMemory:
         raise  # says nothing about the library

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portmp.backends.base import Library, Queue, Rows
+from portmp.backends.base import Library, Multiplication, Queue, Rows
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError
 
 _INSTALL = (
@@ -29,19 +29,9 @@ class Clblast(Library):
             raise BackendUnavailable(f"pyclblast is missing ({error}); {_INSTALL}") from error
         self._library: Any = pyclblast
 
-    def multiply(
-        self,
-        queue: Queue,
-        word: str,
-        m: int,
-        n: int,
-        k: int,
-        a: Rows,
-        b: Rows,
-        c: Rows,
-        batch: int = 1,
-    ) -> None:
+    def multiply(self, queue: Queue, asked: Multiplication) -> None:
         """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
+        word, m, n, k, a, b, c, batch = asked
         handle = _handle(queue)
         matrices = [_array(handle, v, word, 2) for v in (a, b, c)]
         for each in range(batch):

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,6 +66,18 @@ class Words:
         return sum(buffer.nbytes for buffer in self.buffers)
 
 
+class Block(NamedTuple):
+    """What is multiplied at once: *m* rows and *n* columns, whole tiles, over *k* steps."""
+
+    m: int
+    n: int
+    k: int
+    left: Words
+    right: Words
+    found: Buffer
+    """Where the sums go."""
+
+
 class Scheme(ABC):
     """A way to multiply integers: words that they are cut into, and sums of words' products.
 
@@ -104,18 +116,8 @@ class Scheme(ABC):
         """What the rebuilding kernel is told of planes of *plane* sums."""
 
     @abstractmethod
-    def multiply(
-        self,
-        engine: Library,
-        queue: Queue,
-        m: int,
-        n: int,
-        k: int,
-        left: Words,
-        right: Words,
-        found: Buffer,
-    ) -> None:
-        """All sums of a block of *m* rows and *n* columns, whole tiles, over *k* steps."""
+    def multiply(self, engine: Library, queue: Queue, block: Block) -> None:
+        """All sums of a block."""
 
 
 @dataclass(frozen=True)
@@ -366,7 +368,8 @@ class InBlocks(ABC):
         height, width = rows.stop - rows.start, columns.stop - columns.start
         down, across = padded(height), padded(width)
         found = allocate(scheme.sums, (scheme.planes(k) * down * across,), queue)
-        scheme.multiply(self.way.engine, queue, down, across, k, first, then, found.buffers[0])
+        block = Block(down, across, k, first, then, found.buffers[0])
+        scheme.multiply(self.way.engine, queue, block)
         given = {"m": height, "n": width, "row_stride": across, "products": found}
         given |= {"a_exponents": self.left.exponents, "a_first": rows.start}
         given |= {"b_exponents": self.right.exponents, "b_first": columns.start}

@@ -10,7 +10,7 @@ from functools import cache, partial
 from typing import Any
 
 from portmp import definition, formats
-from portmp.backends.base import Buffer, Device, Library, Queue, Rows
+from portmp.backends.base import Device, Library, Multiplication, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Flag, Index, Parameter, Plain, Scratch
 from portmp.errors import ArgumentError
@@ -19,7 +19,7 @@ from portmp.networks.bounded import SMALLEST
 from portmp.routines import base, engines
 from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.ozaki.launch import Way, Words
+from portmp.routines.ozaki.launch import Block, Way
 from portmp.routines.ozaki.options import Ozaki2
 from portmp.routines.ozaki.reference import Host
 from portmp.routines.ozaki.systems import (
@@ -75,31 +75,14 @@ class Scheme(ozaki.Scheme):
         steps = len(self.parts(k)), plane, self.count * plane
         return dict(zip(LAYOUT, steps, strict=True))
 
-    def multiply(
-        self,
-        engine: Library,
-        queue: Queue,
-        m: int,
-        n: int,
-        k: int,
-        left: Words,
-        right: Words,
-        found: Buffer,
-    ) -> None:
+    def multiply(self, engine: Library, queue: Queue, block: Block) -> None:
         """A batch of one product for each modulus, part by part."""
+        m, n, k, *factors, found = block
         for part, (_, steps) in enumerate(self.parts(k)):
             d = ozaki.padded(steps)
-            engine.multiply(
-                queue,
-                self.word,
-                m,
-                n,
-                d,
-                Rows(left.buffers[part], d, left.first * d, left.rows * d),
-                Rows(right.buffers[part], d, right.first * d, right.rows * d),
-                Rows(found, n, part * self.count * m * n, m * n),
-                self.count,
-            )
+            a, b = (Rows(v.buffers[part], d, v.first * d, v.rows * d) for v in factors)
+            sums = Rows(found, n, part * self.count * m * n, m * n)
+            engine.multiply(queue, Multiplication(self.word, m, n, d, a, b, sums, self.count))
 
 
 class Residues(Scheme):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from portmp import definition, formats
-from portmp.backends.base import Buffer, Device, Library, Queue, Rows
+from portmp.backends.base import Device, Library, Multiplication, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.errors import ArgumentError, choice
 from portmp.formats import Format
@@ -24,7 +24,7 @@ from portmp.routines import base, engines
 from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.integers import LEAST_BITS, Integers, Plane
-from portmp.routines.ozaki.launch import Way, Words
+from portmp.routines.ozaki.launch import Block, Way
 from portmp.routines.ozaki.options import Ozaki1
 from portmp.routines.ozaki.reference import Host
 from portmp.runtime.program import CompilationUnit
@@ -208,18 +208,9 @@ class Digits(ozaki.Scheme):
         """Columns of a digit, the longest sum, steps from sum to sum."""
         return {"depth": ozaki.padded(k), "length": self.length, "stride": plane}
 
-    def multiply(
-        self,
-        engine: Library,
-        queue: Queue,
-        m: int,
-        n: int,
-        k: int,
-        left: Words,
-        right: Words,
-        found: Buffer,
-    ) -> None:
+    def multiply(self, engine: Library, queue: Queue, block: Block) -> None:
         """Antidiagonals, the one of the least weight first."""
+        m, n, k, left, right, found = block
         depth, plane = ozaki.padded(k), 0
         row = self.count * depth
         for d in reversed(range(self.count)):
@@ -227,20 +218,11 @@ class Digits(ozaki.Scheme):
             piece = ozaki.padded(base.blocks(whole, base.blocks(whole, self.length)))
             for start in range(0, whole, piece):
                 steps = min(piece, whole - start)
-                engine.multiply(
-                    queue,
-                    self.word,
-                    m,
-                    n,
-                    steps,
-                    Rows(left.buffers[0], row, left.first * row + start),
-                    Rows(
-                        right.buffers[0],
-                        row,
-                        right.first * row + (self.count - 1 - d) * depth + start,
-                    ),
-                    Rows(found, n, plane * m * n),
-                )
+                behind = (self.count - 1 - d) * depth + start
+                a = Rows(left.buffers[0], row, left.first * row + start)
+                b = Rows(right.buffers[0], row, right.first * row + behind)
+                sums = Rows(found, n, plane * m * n)
+                engine.multiply(queue, Multiplication(self.word, m, n, steps, a, b, sums))
                 plane += 1
 
 

@@ -17,7 +17,7 @@ from functools import cache, partial
 from typing import Any
 
 from portmp import formats, networks
-from portmp.backends.base import Buffer, Rows
+from portmp.backends.base import Buffer, Multiplication, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Flag, Index, Scratch
 from portmp.errors import ArgumentError, ShapeError
@@ -78,7 +78,8 @@ def _multiply(slices: int, a: Planes, b: Planes, out: Planes) -> None:
     unit, grid = (kernel_spec(threads),), (base.blocks(m * n, threads), 1, 1)
     for i, (x, y) in enumerate(itertools.product(left, right)):
         sums = Rows(product.buffers[0], n)
-        engine.multiply(queue, "float32", m, n, k, Rows(x, k), Rows(y, k), sums)
+        asked = Multiplication("float32", m, n, k, Rows(x, k), Rows(y, k), sums)
+        engine.multiply(queue, asked)
         given = {"count": m * n, "first": i == 0, "product": product, "c": out}
         launch.run(queue, unit, grid, (threads, 1, 1), given, "split2021_add")
 
