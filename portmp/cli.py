@@ -94,7 +94,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except MemoryError as error:
-        return _failed(f"this machine's memory does not suffice{_asked(error)}")
+        said = str(error) and one_line(error)  # NumPy tells what did not fit
+        return _failed(f"this machine's memory does not suffice{said and f': {said}'}")
     except BrokenPipeError:
         _abandon_output()
         return 0
@@ -102,11 +103,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         _abandon_output()
         return _failed(f"{error.filename or 'standard output'}: {error.strerror or error}")
     return status
-
-
-def _asked(error: MemoryError) -> str:
-    """What did not fit, where NumPy tells it."""
-    return f": {one_line(error)}" if str(error) else ""
 
 
 def _attached(words: Sequence[str]) -> list[str]:
@@ -172,20 +168,11 @@ def _devices(args: Args) -> int:
 def _formats(args: Args) -> int:
     from portmp import formats
 
-    rows = []
-    for form in map(formats.get, (*formats.NAMES, *formats.STORED)):
-        rows.append(
-            {
-                "name": form.name,
-                "limbs": form.limbs,
-                "word": form.word,
-                "bytes": form.itemsize,
-                "bits": form.bits,
-                "digits": form.digits,
-                "stored_short": form.coded,
-                "about": form.about,
-            }
-        )
+    same = ("name", "limbs", "word", "bits", "digits", "about")
+    rows: list[dict[str, Any]] = [
+        {k: getattr(f, k) for k in same} | {"bytes": f.itemsize, "stored_short": f.coded}
+        for f in map(formats.get, (*formats.NAMES, *formats.STORED))
+    ]
     if args.json:
         print(json.dumps({"formats": rows}, indent=1))
         return 0
@@ -881,11 +868,8 @@ def _bench_parsers(bench: argparse.ArgumentParser) -> None:
     kinds = bench.add_subparsers(dest="benchmark", required=True, metavar="BENCHMARK")
     subs = []
     for name, found in (options.COMMANDS | options.SUITES).items():
-        subs.append(
-            kinds.add_parser(
-                name, help=found.about, description=found.about, formatter_class=_WithDefaults
-            )
-        )
+        told: Any = {"help": found.about, "description": found.about}
+        subs.append(kinds.add_parser(name, **told, formatter_class=_WithDefaults))
         options.add(subs[-1], found)
     about = "two reports of one benchmark and their ratios, row by row"
     compare = kinds.add_parser("compare", help=about, description=about)

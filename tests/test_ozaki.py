@@ -920,7 +920,7 @@ int hipblasDaxpy(void *handle, int n, const double *alpha, const void *x, int dx
 
 HIPBLAS_USED = """
 from portmp.backends import blas as blas_library
-from portmp.backends.base import Rows
+from portmp.backends.base import Multiplication, Rows
 from portmp.backends.rocm.blas import HipBlas
 from portmp.errors import DeviceError
 class Stub:
@@ -1118,4 +1118,5 @@ def test_library_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blas_library, "GpuQueue", Stub)
     monkeypatch.setattr(blas_library, "GpuBuffer", Stub)
     with pytest.raises(DeviceError, match="cuBLAS: cublasCreate_v2: not supported"):
-        blas.multiply(stub(stream=9), "int8", 1, 1, 4, *[Rows(stub(pointer=1), 4)] * 3)
+        rows = [Rows(stub(pointer=1), 4)] * 3
+        blas.multiply(stub(stream=9), Multiplication("int8", 1, 1, 4, *rows))

@@ -21,7 +21,7 @@ from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
-from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers, blank, upload
+from portmp.runtime.planes import Numbers, Planes, View, allocate_numbers, blank, upload
 
 Where = str | Device | Queue | None
 
@@ -475,9 +475,7 @@ def _point(value: Any, kind: Format, queue: Queue) -> Any:
     if isinstance(value, Viewed):
         return wrapped(elementwise.as_dtype(value.planes, kind))
     limbs = base.scalar_limbs(kind, value, "linspace")
-    made = allocate(kind, (), queue)
-    made.write([np.asarray(w, kind.dtype(i)) for i, w in enumerate(limbs)])
-    return wrapped(made)
+    return wrapped(upload(kind, [np.asarray(w, kind.dtype(i)) for i, w in enumerate(limbs)], queue))
 
 
 # --- matrices -------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,9 +11,9 @@ from portmp import discovery
 from portmp.arrays import creation, dtypes, elementwise, numpy_protocol, printing
 from portmp.arrays.creation import Where
 from portmp.arrays.methods import Methods
-from portmp.arrays.viewed import Viewed, integers, wrapped
+from portmp.arrays.viewed import Viewed, wrapped
 from portmp.backends.base import Device, Queue
-from portmp.errors import FormatError, OutOfMemory, ShapeError
+from portmp.errors import FormatError
 from portmp.runtime.planes import Numbers, allocate_numbers
 
 DTYPES = dtypes.PLAIN
@@ -120,17 +119,9 @@ def plain_full(
     shape: int | Sequence[int], value: int, dtype: str = "int32", device: Where = None
 ) -> PlainArray:
     """An array of equal numbers."""
-    sizes, queue = integers((shape,), "shape"), discovery.queue_of(device)
-    if any(not 0 <= n < 2**63 for n in sizes):
-        raise ShapeError(
-            f"shape: {tuple(sizes)!s:.80} given, lengths from 0 to 2^63 - 1 are allowed"
-        )
-    target = queue.device
-    needed, memory = math.prod(sizes) * np.dtype(_checked(dtype)).itemsize, target.properties.memory
-    if needed > memory:
-        raise OutOfMemory(f"shape: {needed} bytes asked for, {target.room()}")
-    host = creation.plain_host(value, _checked(dtype), "value")
-    made: PlainArray = creation.full(sizes, host[()], np.dtype(_checked(dtype)), queue)
+    kind = np.dtype(_checked(dtype))
+    host = creation.plain_host(value, kind.name, "value")
+    made: PlainArray = creation.full(shape, host[()], kind, device)
     return made
 
 

@@ -95,17 +95,15 @@ class OpenclCompiler(Compiler):
         import pyopencl as cl
 
         info = cl.kernel_work_group_info
-        reports = []
-        for kernel in self.program(binary).all_kernels():
-            reports.append(
-                KernelReport(
-                    name=kernel.function_name,
-                    arch=arch,
-                    registers=None,
-                    scalar_registers=None,
-                    spills=None,
-                    scratch=int(kernel.get_work_group_info(info.PRIVATE_MEM_SIZE, self.handle)),
-                    shared=int(kernel.get_work_group_info(info.LOCAL_MEM_SIZE, self.handle)),
-                )
+        return [
+            KernelReport(
+                name=kernel.function_name,
+                arch=arch,
+                registers=None,
+                scalar_registers=None,
+                spills=None,
+                scratch=int(kernel.get_work_group_info(info.PRIVATE_MEM_SIZE, self.handle)),
+                shared=int(kernel.get_work_group_info(info.LOCAL_MEM_SIZE, self.handle)),
             )
-        return reports
+            for kernel in self.program(binary).all_kernels()
+        ]

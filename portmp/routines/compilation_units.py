@@ -14,7 +14,7 @@ from portmp import formats
 from portmp.backends.base import Device, per_device
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import choice
-from portmp.routines.registry import ROUTINES
+from portmp.routines import registry
 from portmp.runtime.program import CompilationUnit
 
 
@@ -35,12 +35,12 @@ def _of_device(device: Device, form: str) -> Mapping[str, CompilationUnit]:
 
 def _units(form: str, device: Device | None) -> Mapping[str, CompilationUnit]:
     f = formats.get(form)
-    return dict(unit for routine in ROUTINES.values() for unit in routine.units(f, device))
+    return dict(unit for routine in registry.of(f) for unit in routine.units(f, device))
 
 
 def _on_request(form: str, device: Device | None) -> dict[str, CompilationUnit]:
     f = formats.get(form)
-    return dict(unit for routine in ROUTINES.values() for unit in routine.on_request(f, device))
+    return dict(unit for routine in registry.of(f) for unit in routine.on_request(f, device))
 
 
 def kernels(form: str) -> dict[str, KernelSpec]:

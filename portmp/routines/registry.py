@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from portmp.formats import Format
 from portmp.routines.cholesky.routine import Cholesky
 from portmp.routines.conversions.routine import Conversions
 from portmp.routines.elementwise.routine import Elementwise
@@ -51,3 +52,8 @@ _ALL: tuple[Routine, ...] = (
 )
 
 ROUTINES = {routine.name: routine for routine in _ALL}
+
+
+def of(form: Format) -> list[Routine]:
+    """The routines that a format has."""
+    return [routine for routine in _ALL if routine.stored or not form.coded]

@@ -38,6 +38,8 @@ class Routine(ABC):
     reference: ClassVar[ModuleType]
     tuned: ClassVar[Tuned] = {}
     work: ClassVar[tuple[Work, ...]] = ()
+    stored: ClassVar[bool] = True
+    """Whether storage formats have it, too."""
 
     @property
     def definition(self) -> str:

@@ -15,9 +15,9 @@ from pathlib import Path
 from portmp import definition, formats, paths
 from portmp.backends.base import Device
 from portmp.errors import choice
+from portmp.routines import registry
 from portmp.routines.case import Case
 from portmp.routines.reference import Host
-from portmp.routines.registry import ROUTINES
 from portmp.runtime import digests
 from portmp.verify import composed
 
@@ -34,7 +34,7 @@ def device_result(case: Case, device: Device) -> Host:
 def cases(name: str) -> tuple[Case, ...]:
     """All cases of one format."""
     form = formats.get(name)
-    routines = (case for routine in ROUTINES.values() for case in routine.cases(form))
+    routines = (case for routine in registry.of(form) for case in routine.cases(form))
     return (*routines, *composed.cases(form))
 
 

@@ -23,22 +23,20 @@ class Cholesky(Routine):
     name = "cholesky"
     launch: ClassVar[ModuleType] = launch
     reference: ClassVar[ModuleType] = reference
+    stored = False
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """A block's factor; those of small matrices."""
-        if not form.coded:
-            rows = launch.panel_rows(form, device)
-            if not rows:
-                yield "cholesky", (launch.kernel_spec(form.name),)
-            for each in rows:
-                yield f"cholesky_panel{each}", (launch.panel_spec(form.name, each),)
-            shape = partial(launch.small_shape, form, device)
-            yield from small.units(form, shape, launch.small_spec)
+        rows = launch.panel_rows(form, device)
+        if not rows:
+            yield "cholesky", (launch.kernel_spec(form.name),)
+        for each in rows:
+            yield f"cholesky_panel{each}", (launch.panel_spec(form.name, each),)
+        shape = partial(launch.small_shape, form, device)
+        yield from small.units(form, shape, launch.small_spec)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""
-        if form.coded:
-            return
         for name, n in (("ordinary-7", 7), ("blocks-40", 40), ("small-16", 16), ("small-20", 20)):
             a = dominant(form, n, f"cholesky {name}")
             yield Case("cholesky", name, form, (a,), "linalg.cholesky", reference.lower)

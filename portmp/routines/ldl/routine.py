@@ -21,18 +21,16 @@ class Ldl(Routine):
     name = "ldl"
     launch: ClassVar[ModuleType] = launch
     reference: ClassVar[ModuleType] = reference
+    stored = False
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """A panel; small matrices whole."""
-        if not form.coded:
-            threads = threads_of(device, launch.THREADS)
-            yield "ldl", (launch.kernel_spec(form.name, threads),)
-            yield "ldl_small", (launch.kernel_spec(form.name, threads, whole=True),)
+        threads = threads_of(device, launch.THREADS)
+        yield "ldl", (launch.kernel_spec(form.name, threads),)
+        yield "ldl_small", (launch.kernel_spec(form.name, threads, whole=True),)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""
-        if form.coded:
-            return
         for name, n in (("ordinary-7", 7), ("panels-35", 35)):
             a = inputs.ordinary(form, (n, n), f"ldl {name}")
             yield Case("ldl", name, form, (a,), "linalg.ldl", reference.lower)

@@ -24,23 +24,21 @@ class Lu(Routine):
     name = "lu"
     launch: ClassVar[ModuleType] = launch
     reference: ClassVar[ModuleType] = reference
+    stored = False
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Panels and their swaps, those of few rows; rows in another order."""
-        if not form.coded:
-            many = launch.of_many(form, device)
-            yield from panel.units(panel.alone(launch.alone_spec, form, device), many)
-            threads = launch.threads_for(device)
-            yield "lu_swap", (launch.swap_spec(form.name, threads),)
-            yield from small.units(
-                form, lambda n: launch.small_shape(form, device, n, n), launch.small_spec
-            )
-            yield "rows", (launch.rows_spec(form.name, base.threads(device, COPYING)),)
+        many = launch.of_many(form, device)
+        yield from panel.units(panel.alone(launch.alone_spec, form, device), many)
+        threads = launch.threads_for(device)
+        yield "lu_swap", (launch.swap_spec(form.name, threads),)
+        yield from small.units(
+            form, lambda n: launch.small_shape(form, device, n, n), launch.small_spec
+        )
+        yield "rows", (launch.rows_spec(form.name, base.threads(device, COPYING)),)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""
-        if form.coded:
-            return
         for name, shape in (
             ("ordinary-7x7", (7, 7)),
             ("blocks-39x37", (39, 37)),

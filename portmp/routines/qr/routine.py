@@ -21,20 +21,18 @@ class Qr(Routine):
     name = "qr"
     launch: ClassVar[ModuleType] = launch
     reference: ClassVar[ModuleType] = reference
+    stored = False
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Steps of a panel; panels of few rows."""
-        if not form.coded:
-            many = launch.of_many(form, device)
-            yield from panel.units(panel.alone(launch.alone_spec, form, device), many)
-            yield from small.units(
-                form, lambda n: launch.small_shape(form, device, n, n), launch.small_spec
-            )
+        many = launch.of_many(form, device)
+        yield from panel.units(panel.alone(launch.alone_spec, form, device), many)
+        yield from small.units(
+            form, lambda n: launch.small_shape(form, device, n, n), launch.small_spec
+        )
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""
-        if form.coded:
-            return
         for name, shape in (
             ("ordinary-9x5", (9, 5)),
             ("wide-4x7", (4, 7)),

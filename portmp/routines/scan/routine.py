@@ -25,17 +25,15 @@ class Scan(Routine):
     name = "scan"
     launch: ClassVar[ModuleType] = launch
     reference: ClassVar[ModuleType] = reference
+    stored = False
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """The kernels of sums; those of products differ by one network."""
-        if not form.coded:
-            threads = base.threads(device, launch.THREADS)
-            yield "cumulative_sum", (launch.kernel_spec("add", form.name, threads),)
+        threads = base.threads(device, launch.THREADS)
+        yield "cumulative_sum", (launch.kernel_spec("add", form.name, threads),)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""
-        if form.coded:
-            return
         long = inputs.ordinary(form, (2, 2 * SCAN + 9), "scan")
         plain = inputs.ordinary(form, (4, 40), "scan")
         special = inputs.with_specials(plain, "scan", (np.inf, np.nan, -0.0))

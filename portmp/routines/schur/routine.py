@@ -20,9 +20,9 @@ class Schur(Routine):
     name = "schur"
     launch: ClassVar[ModuleType] = launch
     reference: ClassVar[ModuleType] = reference
+    stored = False
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Steps of the iteration."""
-        if not form.coded:
-            threads = threads_of(device, launch.THREADS)
-            yield "schur", (launch.kernel_spec(form.name, threads),)
+        threads = threads_of(device, launch.THREADS)
+        yield "schur", (launch.kernel_spec(form.name, threads),)
