@@ -46,6 +46,12 @@ def mostly_slow(values: Iterable[Any], fast: Collection[Any], why: str) -> list[
     return [v if v in fast else left(v) for v in values]
 
 
+def one_in(of: int, **values: Iterable[Any]) -> Callable[[Mapping[str, Any]], bool]:
+    """For a product of these parameters: of each value one case in *of*, with others of the rest."""
+    places = {name: list(some) for name, some in values.items()}
+    return lambda p: sum(some.index(p[name]) for name, some in places.items()) % of == 0
+
+
 @cache
 def first_device() -> str:
     """The name of the device that tests take where one is enough."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from scripts import of_bench
+from slow import slow
 
 from portmp import cli
 from portmp.backends.base import Device
@@ -73,6 +74,7 @@ def test_two_builds(
     assert "new/reference" in page.read_text()
 
 
+@slow("ci/history runs them in every run of CI")
 def test_all_kernels(device: Device) -> None:
     """Each of the fifteen runs, and gives the same digest twice."""
     side = turns.Side(device.name)

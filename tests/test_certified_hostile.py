@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from slow import mostly_slow
+from slow import mostly_slow, one_in, slow
 
 import portmp as mp
 from portmp import formats
@@ -412,6 +412,7 @@ SHORT_RANGE = {"straddling", "low limbs vanish"}
 """Cases whose sums are beyond float16's largest number, 65504."""
 
 
+@slow("a third stands for all: each case, each format", one_in(3, name=CASES, form=ALL))
 @pytest.mark.parametrize("form", ALL)
 @pytest.mark.parametrize("name", CASES)
 def test_hostile_sums(name: str, form: str) -> None:
