@@ -47,7 +47,7 @@ def mostly_slow(values: Iterable[Any], fast: Collection[Any], why: str) -> list[
 
 
 def one_in(of: int, **values: Iterable[Any]) -> Callable[[Mapping[str, Any]], bool]:
-    """For a product of these parameters: of each value one case in *of*, with others of the rest."""
+    """For a product of these parameters: of each value one case in *of*, beside others each."""
     places = {name: list(some) for name, some in values.items()}
     return lambda p: sum(some.index(p[name]) for name, some in places.items()) % of == 0
 
