@@ -436,6 +436,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "free_host": (0x1000,),
     "upload": (0x1000, 0x2000, 64, None),
     "download": (0x2000, 0x1000, 64, None),
+    "clear": (0x1000, 64, None),
     "copy": (0x1000, 0x2000, 64, None),
     "new_stream": (),
     "delete_stream": (None,),
