@@ -794,8 +794,8 @@ def test_plain_arrays(device: Device) -> None:
         (lambda: mp.plain_array([-1], "uint64"), FormatError, "uint64 holds 0 to"),
         (lambda: mp.plain_array([[1], [2, 3]]), ArgumentError, "data: no array of numbers"),
         (lambda: mp.plain_array(["1"]), FormatError, "data: integers"),
-        (lambda: mp.plain_zeros(-1), ShapeError, "shape: "),
-        (lambda: mp.plain_zeros(2**62), PortmpError, "shape: .*asked for"),
+        (lambda: mp.plain_zeros(-1), ShapeError, "full: shape "),
+        (lambda: mp.plain_zeros(2**62), PortmpError, "full: .*asked for"),
         (lambda: mp.plain_array([2**70]), FormatError, "data: "),
     ],
 )
