@@ -26,7 +26,7 @@ from portmp.runtime.planes import Numbers, Planes, View, allocate_numbers, blank
 Where = str | Device | Queue | None
 
 FEW_BYTES = 1 << 16
-"""Up to so many the driver sets to 0, which takes less to call than a kernel, but may be slow."""
+"""Up to so many a GPU's driver sets to 0, which takes less to call than a kernel."""
 
 
 # --- where, and of what ---------------------------------------------------------------------------
@@ -317,7 +317,7 @@ def zeros(
     made = new(shape, chosen(format, dtype), device, "zeros")
     buffers = made.buffers
     many = len(buffers) * buffers[0].nbytes > FEW_BYTES
-    if many or is_recording():  # what is repeated is launches alone
+    if many or not made.queue.clears or is_recording():  # what is repeated is launches alone
         return wrapped(_filled(made, 0, "zeros"))
     made.queue.clear(buffers)
     return wrapped(made)

@@ -148,6 +148,8 @@ class Queue(ABC):
     """Whether launches are noted for later: then work must be launches alone."""
     copies: bool = True
     """Whether it copies memory itself, too."""
+    clears: bool = False
+    """Whether ``clear`` takes less to call than a kernel."""
 
     def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
         """New memory, with undefined content, for what this queue does: a buffer for each size.

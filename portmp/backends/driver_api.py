@@ -453,6 +453,8 @@ class _Staging:
 class GpuQueue(PooledQueue):
     """A stream of the driver."""
 
+    clears = True
+
     def __init__(self, device: GpuDevice, stream: Any) -> None:
         self.device: GpuDevice = device
         self.stream = stream

@@ -478,7 +478,7 @@ FEW_BYTES = 4096
 
 
 def copied(source: View[Any], target: View[Any]) -> bool:
-    """Copy a few elements, which lie side by side in both views of one shape, by the driver.
+    """Copy a few elements, which lie side by side, to memory that they fill, by the driver.
 
     False, and nothing is done, for others, for GPUs, whose drivers take as long to copy a plane as
     to launch a kernel for all, and where launches are recorded.
@@ -489,9 +489,9 @@ def copied(source: View[Any], target: View[Any]) -> bool:
         return False
     if source.buffers[0] is target.buffers[0] or not (source.contiguous and target.contiguous):
         return False
-    size = target.size
+    size, whole = target.size, target.buffers[0].nbytes
     sizes = [np.dtype(part).itemsize for part in target.parts]
-    if not 0 < size * sum(sizes) <= FEW_BYTES:
+    if not 0 < size * sum(sizes) <= FEW_BYTES or size * sizes[0] != whole:
         return False
     for to, of, step in zip(target.buffers, source.buffers, sizes, strict=True):
         target.queue.copy(to, of, size * step, target.start * step, source.start * step)

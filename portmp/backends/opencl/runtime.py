@@ -52,9 +52,6 @@ _SCALARS: dict[type | None, type | None] = {LaunchMemory: None, int: np.int64}
 """Types that pyopencl names otherwise."""
 
 
-_ZERO = np.zeros(1, np.uint8)
-
-
 class ClKernel(Kernel):
     """A cl_kernel; its program stays alive with it."""
 
@@ -137,14 +134,6 @@ class ClQueue(PooledQueue):
         except self._cl.Error as error:
             what = f"copy of {target.nbytes} bytes to the host"
             raise self._explanation(error, what, DeviceError) from None
-
-    def clear(self, targets: Sequence[Buffer]) -> None:
-        for target in targets:
-            assert isinstance(target, ClBuffer)
-            try:
-                self._cl.enqueue_fill_buffer(self.queue, target.mem, _ZERO, 0, target.nbytes)
-            except self._cl.Error as error:
-                raise self._explanation(error, f"{target.nbytes} zeros", DeviceError) from None
 
     def copy(
         self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
