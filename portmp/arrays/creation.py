@@ -415,7 +415,7 @@ def arange(
     for value, name in ((start, "start"), (step, "step")):
         if isinstance(value, (int, np.integer)):
             elementwise.number(int(value), kind, f"arange: {name}")  # which refuses to round it
-    if whole and max(abs(start), abs(stop), abs(step)) < 1 << kind.encodings[0].bits:
+    if whole and max(map(abs, numbers)) < 1 << kind.encodings[0].bits:
         # Integers that the format holds: so are all elements.
         counter = plain.counted(int(start), int(step), count, "int64", queue)
         return wrapped(elementwise.as_dtype(counter, kind))
