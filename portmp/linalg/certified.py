@@ -93,7 +93,7 @@ def certified(a: Array, b: Array, method: By) -> Certified:
             if short is form:
                 refuse(np.array([(diagonal(factors.lu) == 0).argmax() + 1]), matrix, "solve")
             continue
-        identity = array(np.eye(n), short, matrix.queue)
+        identity = operands.identity((n, n), matrix, short)
         inverse = _Inverse(left, lu_solve(factors, identity, method=method))
         found = inverse.solved(right)
         if found is not None:
@@ -142,7 +142,7 @@ class _Inverse:
         self.word = formats.get(a.format.word)
         self.contraction = math.inf
         n = a.shape[0]
-        identity = array(np.eye(n), self.short, a.queue)
+        identity = operands.identity((n, n), a, self.short)
         rest, bound = gemm(r, self.first(a), alpha=-1, beta=1, c=identity, bound=True)
         self.of_inverse = _sizes(r, self.word)
         self.parts = [(_sizes(rest, self.word), self.raised(self.short)), (bound, 1.0)]

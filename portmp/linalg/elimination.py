@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portmp.arrays.array import Array, array, from_limbs, zeros
+from portmp.arrays.array import Array, array, from_limbs
 from portmp.arrays.functions import log
 from portmp.arrays.plain import PlainArray, plain_array
 from portmp.errors import ArgumentError, LinAlgError, ShapeError
@@ -150,7 +150,7 @@ def inv(a: Array, *, method: By = "direct") -> Array:
 
 
 def _inverse(matrix: Array, method: By, name: str) -> Array:
-    identity = array(np.eye(matrix.shape[-1]), matrix.format, matrix.queue)
+    identity = operands.identity(matrix.shape[-2:], matrix)
     return solve_directly(matrix, identity, method=method, name=name)
 
 
@@ -195,9 +195,7 @@ def matrix_power(a: Array, n: int) -> Array:
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
         raise ArgumentError(f"matrix_power: n {n!r} given, a whole number is needed")
     if n == 0:
-        result = zeros(matrix.shape, matrix.format, matrix.queue)
-        result[...] = array(np.eye(matrix.shape[-1]), matrix.format, matrix.queue)
-        return result
+        return operands.identity(matrix.shape, matrix)
     square = _inverse(matrix, "direct", "matrix_power") if n < 0 else matrix
     found: Array | None = None
     left = abs(int(n))

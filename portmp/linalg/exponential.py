@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from portmp import definition
-from portmp.arrays.array import Array, array, zeros
+from portmp.arrays.array import Array, zeros
 from portmp.arrays.blas import axpy, gemm, scal
 from portmp.arrays.manipulation import concat, take
 from portmp.arrays.plain import plain_array
@@ -147,10 +147,8 @@ def _nothing(x: Array) -> Array:
 
 def _exponential(a: Array, kind: Plan, method: By) -> Array:
     """Of matrices (entries, n, n) that take the same polynomial and squarings."""
-    n = a.shape[-1]
     x = scal(math.ldexp(1.0, -kind.squarings), a)
-    one = zeros(x.shape, x.format, x.queue)
-    one[...] = array(np.eye(n), x.format, x.queue)
+    one = operands.identity(x.shape, x)
     powers = [one, x]
     for _ in range(kind.powers - 1):
         powers.append(gemm(powers[-1], x, method=method))

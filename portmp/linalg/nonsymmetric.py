@@ -10,6 +10,7 @@ import numpy as np
 from portmp import definition
 from portmp.arrays.array import Array, array, operand, zeros
 from portmp.arrays.blas import scal
+from portmp.arrays.manipulation import diagonal
 from portmp.errors import ArgumentError, LinAlgError, ShapeError, UnsupportedError
 from portmp.linalg import operands, scaling
 from portmp.progress import doing
@@ -146,7 +147,7 @@ def balanced(
     """
     n = len(sizes)
     found = np.zeros(n, np.int64)
-    diagonal = np.diag(sizes).copy()
+    ends = np.diag(sizes).copy()
     np.fill_diagonal(sizes, 0)
     for _ in range(ROUNDS):
         changed = False
@@ -164,7 +165,7 @@ def balanced(
                 changed = True
         if not changed:
             break
-    np.fill_diagonal(sizes, diagonal)
+    np.fill_diagonal(sizes, ends)
     return found
 
 
@@ -190,8 +191,7 @@ def _hessenberg(h: Planes, vectors: bool) -> Planes | None:
         factors.append(one.moved(k + 1))
     if not vectors:
         return None
-    z = zeros((batch, n, n), h.format, h.queue)
-    z[...] = array(np.eye(n), h.format, h.queue)
+    z = operands.identity((batch, n, n), h)
     for one in reversed(factors):
         qr.applied(one, z.planes, transposed=False, method=None)
     return z.planes
@@ -228,8 +228,7 @@ def companion(c: Array) -> Array:
     n = given.shape[0] - 1
     found = zeros((n, n), given.format, given.queue)
     found[0] = scal(-1, given[1:]) / given[0]
-    if n > 1:
-        found[1:, : n - 1] = array(np.eye(n - 1), given.format, given.queue)
+    diagonal(found, -1)[...] = 1
     return found
 
 

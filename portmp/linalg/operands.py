@@ -10,6 +10,7 @@ import numpy as np
 from portmp.arrays import creation, dtypes
 from portmp.arrays import elementwise as elementwise_functions
 from portmp.arrays.array import Array, operand
+from portmp.arrays.manipulation import diagonal
 from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import wrapped
 from portmp.errors import ArgumentError, MatrixShapeError, ShapeError, choice
@@ -38,6 +39,13 @@ def values(value: object, argument: str, like: Array | None = None) -> Array:
         made: Array = creation.array(value, form, where)
         return made
     return operand(value, argument)
+
+
+def identity(shape: tuple[int, ...], like: Array | Planes, form: Format | None = None) -> Array:
+    """A stack of matrices with ones on their diagonals, made where *like* is, in its format."""
+    found: Array = creation.zeros(shape, form or like.format, like.queue)
+    diagonal(found)[...] = 1
+    return found
 
 
 def alike(a: object, b: object, routine: str, second: str = "b") -> tuple[Array, Array]:

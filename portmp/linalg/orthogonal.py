@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp import definition
-from portmp.arrays.array import Array, array, zeros
+from portmp.arrays.array import Array
 from portmp.arrays.manipulation import diagonal
 from portmp.arrays.plain import PlainArray, plain_array
 from portmp.errors import ShapeError, choice
@@ -129,9 +129,8 @@ def _each(
 
 def _orthogonal(q_of: Reflections, like: Array, shape: tuple[int, ...], by: Method) -> Array:
     """The first columns of a product of reflections."""
-    q = zeros(shape, like.format, like.queue)
+    q = operands.identity(shape, like)
     if q.size:
-        q[...] = array(np.eye(shape[-2], shape[-1]), like.format, like.queue)
         stack = operands.stacked(q, own=False)
         q_of.applied(stack, transposed=False, method=by)
     return q

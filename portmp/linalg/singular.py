@@ -324,8 +324,7 @@ def _by_reflections(u: Array, method: Method) -> Array:
     n = u.shape[-1]
     reflections, r = reflected(u, method, n)
     minus = manipulation.diagonal(r) < 0
-    q = zeros(u.shape, u.format, u.queue)
-    q[...] = array(np.eye(n), u.format, u.queue)
+    q = operands.identity(u.shape, u)
     reflections.applied(q.planes, transposed=False, method=method)
     found: Array = elementwise.where(minus[..., None, :], -q, q)
     return found
@@ -334,7 +333,7 @@ def _by_reflections(u: Array, method: Method) -> Array:
 def _is_orthonormal(u: Array, method: Method) -> bool:
     """Whether products of columns are those of orthonormal ones, as good as products can tell."""
     n = u.shape[-1]
-    r = array(np.eye(n), u.format, u.queue).planes
+    r = operands.identity((n, n), u).planes
     parts.multiply(parts.turned(u.planes), u.planes, r, "subtract", method)
     return symmetric.distance(r) <= symmetric.slack(u.format, n)
 
@@ -356,8 +355,7 @@ def _applied(factors: Reflections, u: Array, count: int, m: int, method: Method)
     batch, n, _ = u.shape
     made = zeros((batch, m, count), u.format, u.queue)
     made[:, :n, :n] = u
-    if count > n:
-        made[:, n:, n:] = array(np.eye(m - n), u.format, u.queue)
+    manipulation.diagonal(made[:, n:, n:])[...] = 1
     planes: Planes = made.planes
     factors.applied(planes, transposed=False, method=method)
     return made

@@ -25,7 +25,7 @@ from portmp.routines.cholesky import reference
 from portmp.routines.cholesky.steps import CholeskySteps
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
-from portmp.routines.triangular.launch import PLANNED, OnDevice, copied_triangle, threads_of
+from portmp.routines.triangular.launch import OnDevice, copied_triangle, repeat, threads_of
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
@@ -190,10 +190,7 @@ def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
     def by_reference(w: Planes, failed: Numbers) -> None:
         failed.fill([np.array(base.each_changed(w, made))])
 
-    if method is None and a.shape[1] <= PLANNED:
-        launch.repeat((factor,), (w, failed), by_kernels, by_reference)
-    else:
-        launch.do((w, failed), by_kernels, by_reference)
+    repeat((factor,), method, (w, failed), by_kernels, by_reference)
     lower = copied_triangle(w, lower=True, unit=False, out=w)
     return Factored(lower, failed.read_parts()[0])
 

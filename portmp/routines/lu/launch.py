@@ -28,7 +28,7 @@ from portmp.routines.panel import Panels, Shape
 from portmp.routines.plain import launch as plain
 from portmp.routines.reference import Host
 from portmp.routines.triangular import launch as triangular
-from portmp.routines.triangular.launch import COPYING, PLANNED, OnDevice, threads_of
+from portmp.routines.triangular.launch import COPYING, OnDevice, threads_of
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, allocate_together
@@ -290,17 +290,9 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
     if a is not w:
         elementwise.apply("copy", [a], w)
     pivots, singular = allocate_together("int32", [(batch, count), (batch,)], w.queue)
-    _repeat(factor, method, (w, pivots, singular), _factor, _factor_on_host)
+    by = partial(_factor, method), partial(_factor_on_host, method)
+    triangular.repeat((factor,), method, (w, pivots, singular), *by)
     return Factored(pivots, singular)
-
-
-def _repeat(what: Any, method: Method, given: Any, by_kernels: Any, on_host: Any) -> None:
-    """Do it by a plan where that is worth one; products by integers read from the device."""
-    by = partial(by_kernels, method), partial(on_host, method)
-    if method is None and max(given[0].shape[1:]) <= PLANNED:
-        launch.repeat((what,), given, *by)
-    else:
-        launch.do(given, *by)
 
 
 def _factor(method: Method, w: Planes, pivots: Numbers, singular: Numbers) -> None:
@@ -325,7 +317,8 @@ def solved(a: Planes, b: Planes, x: Planes, method: Method) -> Integers:
     if not a.size:
         return np.zeros(a.shape[0], np.int32)
     singular = allocate_numbers("int32", a.shape[:1], a.queue)
-    _repeat(solved, method, (a, b, x, singular), _solve, _solve_on_host)
+    by = partial(_solve, method), partial(_solve_on_host, method)
+    triangular.repeat((solved,), method, (a, b, x, singular), *by)
     return singular.read_parts()[0]
 
 

@@ -22,7 +22,6 @@ likewise. 2 n^2 (m - n/3) operations.
 from __future__ import annotations
 
 from functools import cache, cached_property, partial
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from portmp import definition, formats
@@ -35,8 +34,9 @@ from portmp.routines import base, panel, small
 from portmp.routines.moves import launch as moves
 from portmp.routines.panel import Panels, Shape
 from portmp.routines.qr import reference
-from portmp.routines.qr.steps import QrSteps, Reflectors, Vectors, cuts
+from portmp.routines.qr.steps import Kept, QrSteps, Reflectors
 from portmp.routines.reference import Host
+from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular.launch import OnDevice, threads_of
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch
@@ -184,20 +184,13 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         given["negligible"] = self.negligible
         small.run(small_spec(self.form.name, shape), shape, a, given)
 
-    def factor(self, a: Planes) -> list[Reflectors[Planes]]:
+    def factor(self, a: Planes, kept: Kept[Planes]) -> None:
         """In one launch where a has few rows and columns."""
-        _, m, n = a.shape
-        k = min(m, n)
-        shape = small_shape(self.form, a.device, m, n)
+        shape = small_shape(self.form, a.device, *a.shape[1:])
         if shape is None:
-            return super().factor(a)
-        v, t = self.empty(m, k, a), self.empty(k, min(k, definition.BLOCK), a)
-        self._few_rows(shape, a, t, v)
-        every = Vectors(v, self.across(v))
-        return [
-            self.reflectors(every, at, end, self.part(t, slice(at, end), slice(0, end - at)))
-            for at, end in pairwise(cuts(k))
-        ]
+            super().factor(a, kept)
+        else:
+            self._few_rows(shape, a, kept.t, kept.v)
 
     def across(self, v: Planes) -> Planes:
         """On CPUs memory of its own: products read a first factor along its rows."""
@@ -223,14 +216,24 @@ def factor(a: Planes, method: Method, negligible: float = 0.0) -> Factored:
     made = partial(reference.factor, a.format, method=method, negligible=negligible)
     return launch.do(
         (a,),
-        lambda a: Factored(_OnDevice(a, method, negligible).factor(a), []),
+        partial(_factor, method, negligible),
         lambda a: Factored([], base.each_changed(a, made)),
     )
 
 
+def _factor(method: Method, negligible: float, a: Planes) -> Factored:
+    def by_kernels(a: Planes, *kept: Planes) -> None:
+        _OnDevice(a, method, negligible).factor(a, Kept(*kept))
+
+    steps = _OnDevice(a, method, negligible)
+    kept = steps.kept(a)
+    _repeat((factor, negligible), method, (a, *kept), kept.v, by_kernels)
+    return Factored(steps.all_reflectors(kept), [])
+
+
 def applied(factors: Factored, c: Planes, *, transposed: bool, method: Method) -> None:
     """Overwrite c (batch, m, r) by q c, or q^T c."""
-    if not c.size:
+    if not c.size or not any(factors):
         return
 
     def by_reference(c: Planes) -> None:
@@ -241,7 +244,22 @@ def applied(factors: Factored, c: Planes, *, transposed: bool, method: Method) -
             block = base.matrix_of(c, (each,))
             base.on_host(block, product, block)
 
-    def by_kernels(c: Planes) -> None:
-        _OnDevice(c, method).apply_all(factors.on_device, c, transposed)
+    firsts = tuple([one.first for one in factors.on_device])
+    memory = [x for one in factors.on_device for x in one[1:]]
 
-    launch.do((c,), by_kernels, by_reference)
+    def by_kernels(c: Planes, *memory: Planes) -> None:
+        each = zip(firsts, memory[::3], memory[1::3], memory[2::3], strict=True)
+        _OnDevice(c, method).apply_all([Reflectors(*one) for one in each], c, transposed)
+
+    what = applied, transposed, firsts
+    launch.do(
+        (c,), lambda c: _repeat(what, method, (c, *memory), memory[0], by_kernels), by_reference
+    )
+
+
+def _repeat(what: Any, method: Method, given: Any, v: Planes, by_kernels: Any) -> None:
+    """By a plan, but for single columns: each of a matrix's has another length."""
+    if v.shape[2] > 1:
+        triangular.repeat(what, method, given, by_kernels, by_kernels)
+    else:
+        by_kernels(*given)

@@ -94,7 +94,10 @@ def factor(
 ) -> tuple[Host, list[Reflectors[Host]]]:
     """a (m, n) with R in its upper triangle, and the factors of Q."""
     w = copied(a)
-    return w, _OnHost(form, method, negligible).factor(w)
+    steps = _OnHost(form, method, negligible)
+    kept = steps.kept(w)
+    steps.factor(w, kept)
+    return w, steps.all_reflectors(kept)
 
 
 def applied(

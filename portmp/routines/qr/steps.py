@@ -15,11 +15,12 @@ from portmp import definition
 from portmp.routines.triangular.steps import M, Steps
 
 
-class Vectors(NamedTuple, Generic[M]):
-    """All v side by side, and all v^T."""
+class Kept(NamedTuple, Generic[M]):
+    """Memory of Q's factors: all v side by side, all v^T, and each t from its first row on."""
 
     v: M
     across: M
+    t: M
 
 
 class Reflectors(NamedTuple, Generic[M]):
@@ -54,49 +55,55 @@ class QrSteps(Steps[M]):
     def empty(self, rows: int, columns: int, like: M) -> M:
         """New memory, which holds anything, as a (stack of) matrices as *like*."""
 
-    def factor(self, a: M) -> list[Reflectors[M]]:
-        """R takes the upper triangle of a; the factors of Q, from the left."""
+    def kept(self, a: M) -> Kept[M]:
+        """New memory for the factors of Q of a."""
         m, n = self.shape(a)
         k = min(m, n)
-        edges = cuts(k)
         v = self.empty(m, k, a)
-        every = Vectors(v, self.across(v))
-        found = [
-            self.reflectors(every, at, end, self.empty(end - at, end - at, a))
-            for at, end in pairwise(edges)
-        ]
-        for each, end in zip(found, edges[1:], strict=False):
-            self._columns(a, every, each.t, each.first, end)
-            self.apply(each, self.part(a, slice(0, m), slice(end, n)), True)
-        return found
+        return Kept(v, self.across(v), self.empty(k, cuts(k)[1], a))
 
-    def reflectors(self, every: Vectors[M], first: int, end: int, t: M) -> Reflectors[M]:
-        """What columns first to end - 1 of all v make."""
-        m, _ = self.shape(every.v)
+    def all_reflectors(self, kept: Kept[M]) -> list[Reflectors[M]]:
+        """The factors of Q, from the left."""
+        _, k = self.shape(kept.v)
+        return [
+            self.reflectors(kept, at, end, self.part(kept.t, slice(at, end), slice(0, end - at)))
+            for at, end in pairwise(cuts(k))
+        ]
+
+    def factor(self, a: M, kept: Kept[M]) -> None:
+        """R takes the upper triangle of a; *kept* the factors of Q."""
+        m, n = self.shape(a)
+        for each, end in zip(self.all_reflectors(kept), cuts(min(m, n))[1:], strict=True):
+            self._columns(a, kept, each.t, each.first, end)
+            self.apply(each, self.part(a, slice(0, m), slice(end, n)), True)
+
+    def reflectors(self, kept: Kept[M], first: int, end: int, t: M) -> Reflectors[M]:
+        """What columns first to end - 1 of all v make, with this t."""
+        m, _ = self.shape(kept.v)
         below, columns = slice(first, m), slice(first, end)
-        v, across = self.part(every.v, below, columns), self.part(every.across, columns, below)
+        v, across = self.part(kept.v, below, columns), self.part(kept.across, columns, below)
         return Reflectors(first, v, across, t)
 
-    def _columns(self, a: M, every: Vectors[M], t: M, first: int, end: int) -> Reflectors[M]:
+    def _columns(self, a: M, kept: Kept[M], t: M, first: int, end: int) -> Reflectors[M]:
         """Columns first to end - 1, from row *first* on, as one factor.
 
-        Its v stands in these columns of *every* v, from row *first* on, and zeros above it.
+        Its v stands in these columns of all v, from row *first* on, and zeros above it.
         """
         m, _ = self.shape(a)
         width, columns = end - first, slice(first, end)
-        found = self.reflectors(every, first, end, t)
+        found = self.reflectors(kept, first, end, t)
         if width <= definition.BLOCK:
             self.panel(self.part(a, slice(first, m), columns), t)
             whole = slice(0, m)
-            v, across = self.part(every.v, whole, columns), self.part(every.across, columns, whole)
+            v, across = self.part(kept.v, whole, columns), self.part(kept.across, columns, whole)
             self.trapezoid(self.part(a, whole, columns), first, v)
             self.keep_across(v, across)
             return found
         h = definition.half(width)
         middle, top, bottom = first + h, slice(0, h), slice(h, width)
-        left = self._columns(a, every, self.part(t, top, top), first, middle)
+        left = self._columns(a, kept, self.part(t, top, top), first, middle)
         self.apply(left, self.part(a, slice(0, m), slice(middle, end)), True)
-        right = self._columns(a, every, self.part(t, bottom, bottom), middle, end)
+        right = self._columns(a, kept, self.part(t, bottom, bottom), middle, end)
         beside = self.part(left.across, top, slice(h, m - first))
         self.multiply(beside, right.v, self.part(t, top, bottom), "set")
         return found

@@ -352,6 +352,20 @@ class OnDevice(Steps[Planes]):
         copied_triangle(a, lower=True, unit=True, first=first, out=out)
 
 
+def repeat(
+    what: Sequence[Any], method: Method, given: Sequence[Any], by_kernels: Any, by_reference: Any
+) -> None:
+    """Do it by a plan where that is worth one; products by integers read from the device.
+
+    *given*: a stack of matrices first, and what else is passed to *by_kernels* or, where no kernels
+    run, to *by_reference*.
+    """
+    if method is None and max(given[0].shape[1:]) <= PLANNED:
+        launch.repeat(what, given, by_kernels, by_reference)
+    else:
+        launch.do(given, by_kernels, by_reference)
+
+
 def solve(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> None:
     """Overwrite b (batch, n, r) by the x of a x = b for triangular a (batch, n, n)."""
     if not b.size:
