@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from datetime import date
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,6 +28,7 @@ from portmp.bench import energy
 from portmp.discovery import finding
 from portmp.errors import PortmpError
 from portmp.files import pictures
+from portmp.runtime import program
 from portmp.schedules import database
 
 KEPT = ("PORTMP_REQUIRE", "PORTMP_SLOW", "PORTMP_TEST_CACHE", "PORTMP_CLANG", "PORTMP_NVDISASM")
@@ -171,19 +171,28 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 UNOPTIMISED = ("-cl-opt-disable",)
 
 
-@cache
-def unoptimised(usual: Device) -> Device:
-    """A device; where it is a CPU of OpenCL, one like it whose compiler does not optimise.
+@pytest.fixture(scope="module", autouse=True)
+def compiled_as_asked(request: pytest.FixtureRequest) -> None:
+    """CPUs of OpenCL compile without optimisation, but for modules with ``OPTIMISED = True``.
 
-    Compilers of CPUs take seconds to optimise kernels that are made for GPUs. IEEE 754 leaves an
-    optimiser nothing to change in results.
+    Their compilers take seconds to optimise kernels that are made for GPUs; IEEE 754 leaves them
+    nothing to change in results. The modules that ask for it run what users run.
     """
-    if not isinstance(usual, ClDevice) or usual.properties.kind != "cpu":
-        return usual
-    device = ClDevice(usual.index, usual.handle)
-    device.traits = usual.traits
-    device.compiler.build_options += UNOPTIMISED
-    return device
+    as_asked(optimised=getattr(request.module, "OPTIMISED", False))
+
+
+def as_asked(*, optimised: bool) -> None:
+    """Let CPUs of OpenCL compile in this way from now on; what was loaded is forgotten."""
+    for device in discovery.listed():
+        if isinstance(device, ClDevice) and device.properties.kind == "cpu":
+            compiler = device.compiler
+            usual = tuple(o for o in compiler.build_options if o not in UNOPTIMISED)
+            compiler.build_options, before = (
+                usual + UNOPTIMISED * (not optimised),
+                compiler.build_options,
+            )
+            if compiler.build_options != before:
+                program._loaded.pop(device, None)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -199,18 +208,12 @@ def _opened_as_before() -> Iterator[None]:
 def device(request: pytest.FixtureRequest) -> Device:
     """The device that portmp chooses by default.
 
-    A module with ``OPTIMISED = False`` tries many kernels for their bits alone: its devices compile
-    them without optimisation. The others run what users run. Where the probe refuses all devices
-    that run kernels, what needs one is skipped.
+    Where the probe refuses all devices that run kernels, what needs one is skipped.
     """
     found = discovery.get()
     if found.by_reference:
         pytest.skip("no device here runs kernels and is accepted by the probe: portmp devices")
-    return _as_asked(found, request)
-
-
-def _as_asked(device: Device, request: pytest.FixtureRequest) -> Device:
-    return device if getattr(request.module, "OPTIMISED", True) else unoptimised(device)
+    return found
 
 
 @pytest.fixture(params=["default", *tiers.INTERPRETED])
@@ -226,7 +229,7 @@ def every_device(request: pytest.FixtureRequest) -> Device:
     Tiers of devices that must work are named by PORTMP_REQUIRE (tests/tiers.py).
     """
     try:
-        return _as_asked(discovery.get(str(request.param)), request)
+        return discovery.get(str(request.param))
     except PortmpError as error:
         pytest.skip(str(error))
 

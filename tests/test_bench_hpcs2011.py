@@ -30,7 +30,6 @@ from portmp.errors import DeviceError
 from portmp.progress import Progress
 from portmp.runtime import planes
 
-OPTIMISED = False
 RATES = {"float64": {"fma": 2e9, "add": 1e9}}
 SMALL = {"axpy": 3000, "gemv": 70, "gemm": 40}
 

@@ -6,13 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import unoptimised
+from conftest import as_asked
 from slow import first_device, slow
 
 from portmp import definition, discovery, formats
 from portmp.backends.base import Device
 from portmp.routines.case import Case
 from portmp.verify import cases, command
+
+OPTIMISED = True
 
 
 def _differences(outcomes: list[command.Outcome]) -> list[str]:
@@ -49,7 +51,11 @@ def test_host_reference_gives_the_recorded_digests(name: str, part: str) -> None
 @pytest.mark.parametrize("name", formats.NAMES)
 def test_networks_of_every_format(name: str) -> None:
     """The core on one device; where that is a CPU its compiler need not optimise."""
-    assert _differences(command.run(unoptimised(discovery.get()), _chosen(name, "core"))) == []
+    as_asked(optimised=False)
+    try:
+        assert _differences(command.run(discovery.get(), _chosen(name, "core"))) == []
+    finally:
+        as_asked(optimised=True)
 
 
 @slow("formats and devices seldom fail together", unless=_kept)

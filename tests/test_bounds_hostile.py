@@ -17,7 +17,6 @@ from portmp import definition, formats
 from portmp.arrays.array import Array
 from portmp.formats import Format, inputs
 
-OPTIMISED = False
 HOST = "host:0"
 SEVERAL = ["ds", "ts", "qs", "dd", "td", "qd"]
 OPERATIONS = {

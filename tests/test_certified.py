@@ -23,7 +23,6 @@ from portmp.formats import convert, inputs
 from portmp.networks import bounded, evaluator, ieee, language
 from portmp.routines.reference import Host
 
-OPTIMISED = False
 HOST = "host:0"
 ALL = [*formats.STANDARD, *formats.STORED]
 MAKERS = {

@@ -21,7 +21,6 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Format, convert, inputs
 
-OPTIMISED = False
 HOST = "host:0"
 ALL = [*formats.STANDARD, *formats.STORED]
 SMALLEST = {"float32": -149, "float64": -1074}

@@ -31,7 +31,6 @@ from portmp.routines import spans
 from portmp.routines.gemm import launch as products
 from portmp.routines.gemm.schedule import GemmSchedule
 
-OPTIMISED = False
 STEPS = definition.SLAB + definition.SPAN + 13
 """Two slabs, the second of a whole span and a part of one."""
 KEYS = list(SPANS)

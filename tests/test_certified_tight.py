@@ -20,7 +20,6 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import inputs
 
-OPTIMISED = False
 ALL = [*formats.STANDARD, *formats.STORED]
 EXACT = [name for name in ALL if formats.wider(formats.get(name)) is None]
 """Formats of four limbs, whose results are compared with exact sums."""

@@ -17,7 +17,6 @@ from portmp.routines.conversions import cases, reference
 from portmp.runtime import planes
 from portmp.runtime.planes import Host
 
-OPTIMISED = False
 ALL = [formats.get(name) for name in (*formats.NAMES, *formats.STORED)]
 
 

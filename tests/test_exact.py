@@ -22,7 +22,6 @@ from portmp.routines.exact.accumulator import HELD, LONGEST, SAFE, SMALLEST, Lon
 from portmp.routines.reference import Host
 from portmp.verify import cases, command
 
-OPTIMISED = False
 HOST = "host:0"
 CORRECT: dict[str, Any] = {"rounding": "correct"}
 

@@ -22,8 +22,6 @@ from portmp.compilers.clang import ClangCompiler
 from portmp.compilers.hiprtc import HiprtcCompiler
 from portmp.errors import CompileError
 
-OPTIMISED = False
-
 COMPILERS: dict[str, tuple[str, type[Compiler]]] = {
     "gfx90a": ("hiprtc", HiprtcCompiler),
     "gfx942": ("clang", ClangCompiler),

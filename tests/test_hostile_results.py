@@ -18,7 +18,6 @@ from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 
-OPTIMISED = False
 HOST = "host:0"
 WORDS = ("float32", "float64")
 LIMBS = ("ds", "dd", "ts", "td", "qs", "qd")

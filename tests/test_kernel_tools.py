@@ -37,8 +37,6 @@ from portmp.kernels.verifying import Outcome, Verified
 from portmp.runtime import program
 from portmp.schedules import database
 
-OPTIMISED = False
-
 TILED = """
 ${kernel()}
 {

@@ -16,8 +16,6 @@ from portmp.errors import ArgumentError, LaunchError, PortmpError, RenderError
 from portmp.kernels.words.atomics import ATOMICS
 from portmp.kernels.words.base import ALIGNMENT
 
-OPTIMISED = False
-
 
 def kernel(body: str, takes: str, **more: Any) -> mp.Kernel:
     """A kernel with this body, for n threads in blocks of 64."""

@@ -37,8 +37,6 @@ from portmp.kernels.words.arithmetic import FUNCTIONS, OPERATORS
 from portmp.kernels.words.warps import WARPS, WHOLE
 from portmp.networks.functions import ARITY
 
-OPTIMISED = False
-
 GALLERY = Path(__file__).resolve().parents[1] / "docs" / "gallery"
 
 AXPY = """

@@ -20,7 +20,6 @@ from portmp.runtime import launch, program
 from portmp.runtime.planes import PERIOD, Start, Unknown
 from portmp.schedules import database
 
-OPTIMISED = False
 RNG = np.random.default_rng(5)
 
 

@@ -27,8 +27,6 @@ from portmp.routines.reference import Host
 from portmp.routines.triangular.routine import dominant
 from portmp.runtime.planes import allocate
 
-OPTIMISED = False
-
 FORMATS = ("float32", "float64", "ds", "dd", "d+s", "ts", "td", "qs", "qd", "qd2011", "ts2021")
 SHAPES = ((1, 1), (7, 7), (16, 16), (17, 13), (9, 30), (32, 32), (64, 20))
 """Of each size of kernel: whole, with rows and columns to spare; wide, tall ..."""

@@ -14,7 +14,6 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, PortmpError, ShapeError
 
 pytestmark = pytest.mark.with_host
-OPTIMISED = False
 
 
 @pytest.mark.parametrize("shape", [(-1,), (-2, -2), (2, -3), (0, -1)])

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 import tiers
+from conftest import UNOPTIMISED
 from slow import mostly_slow
 
 import portmp as mp
@@ -75,7 +76,7 @@ def device(scalar: Platform) -> ClDevice:
     device.platform = scalar.name
     device.traits = found.traits
     # Many kernels are tried for their bits alone, which no optimiser changes.
-    device.compiler.build_options += ("-cl-opt-disable",)
+    device.compiler.build_options += UNOPTIMISED
     device.properties = replace(found.properties, kind="gpu")
     return device
 

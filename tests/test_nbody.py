@@ -24,8 +24,6 @@ from portmp.routines.gravity import reference as gravity_reference
 from portmp.routines.gravity import schedule as gravity_schedule
 from portmp.routines.gravity.schedule import NbodySchedule
 
-OPTIMISED = False
-
 ROOT = Path(__file__).resolve().parents[1]
 Host = list[np.ndarray[Any, Any]]
 EPS = "0.01"

@@ -14,8 +14,6 @@ import portmp as mp
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, DeviceError, FormatError, PortmpError, ShapeError
 
-OPTIMISED = False
-
 N, SIZE = 6, 16
 """Elements along an axis of operands, and of the memory that they are parts of."""
 FORM = "float64"

@@ -45,8 +45,6 @@ from portmp.routines.product import Product
 from portmp.runtime import planes
 from portmp.verify import cases as verify
 
-OPTIMISED = False
-
 Host = list[np.ndarray[Any, Any]]
 HOST: dict[str, Any] = {"ozaki1": slices.on_host, "ozaki2": residues.on_host}
 FORMATS = ["float32", "float64", "ds", "ts", "qs", "dd", "td", "d+s"]

@@ -26,7 +26,6 @@ from portmp.emulator import device as emulated
 from portmp.errors import ArgumentError, DeviceError, OutOfMemory
 from portmp.runtime import planes
 
-OPTIMISED = False
 ALIGNED = 128
 
 

@@ -15,8 +15,6 @@ import portmp as mp
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError
 
-OPTIMISED = False
-
 STEP = """
 ${kernel()}
 {

@@ -28,8 +28,6 @@ from portmp.routines.reduce import schedule as reduce_schedule
 from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
 from portmp.schedules import database
 
-OPTIMISED = False
-
 FORMATS = ("float32", "dd", "qs", "qd", "d+s")
 WHY = "dozens of kernels a format; schedules move elements alike, whatever they are"
 GEMM = (

@@ -24,8 +24,6 @@ from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.reduce import launch as reduce
 from portmp.routines.reduce.schedule import ReduceSchedule
 
-OPTIMISED = False
-
 RECORDED = Path(__file__).parent / "data" / "storage.json"
 ONE_LIMB = [name for name in formats.STORED if formats.get(name).limbs == 1]
 SHORT = [name for name in formats.STORAGE if formats.get(name).itemsize <= 3]
