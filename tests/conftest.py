@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from datetime import date
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -54,8 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = Path(tempfile.mkdtemp(prefix="portmp-tests-"))
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     kept = os.environ.get("PORTMP_TEST_CACHE")
-    cache = Path(kept).resolve() if kept else folder / "cache"
-    for name, place in (("CACHE", cache), ("CONFIG", folder / "config")):
+    kernels = Path(kept).resolve() if kept else folder / "cache"
+    for name, place in (("CACHE", kernels), ("CONFIG", folder / "config")):
         place.mkdir(parents=True, exist_ok=True)
         os.environ[f"PORTMP_{name}_DIR"] = str(place)
     os.environ[pool.POISON] = "1"
@@ -172,36 +173,37 @@ UNOPTIMISED = ("-cl-opt-disable",)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def compiled_as_asked(request: pytest.FixtureRequest) -> None:
+def devices_of_a_module(request: pytest.FixtureRequest) -> Iterator[None]:
     """CPUs of OpenCL compile without optimisation, but for modules with ``OPTIMISED = True``.
 
     Their compilers take seconds to optimise kernels that are made for GPUs; IEEE 754 leaves them
-    nothing to change in results. The modules that ask for it run what users run.
+    nothing to change in results. The modules that ask for it run what users run. And names mean the
+    same devices in each module, whatever another one opened by its name.
     """
     as_asked(optimised=getattr(request.module, "OPTIMISED", False))
-
-
-def as_asked(*, optimised: bool) -> None:
-    """Let CPUs of OpenCL compile in this way from now on; what was loaded is forgotten."""
-    for device in discovery.listed():
-        if isinstance(device, ClDevice) and device.properties.kind == "cpu":
-            compiler = device.compiler
-            usual = tuple(o for o in compiler.build_options if o not in UNOPTIMISED)
-            compiler.build_options, before = (
-                usual + UNOPTIMISED * (not optimised),
-                compiler.build_options,
-            )
-            if compiler.build_options != before:
-                program._loaded.pop(device, None)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _opened_as_before() -> Iterator[None]:
-    """Names mean the same devices in each module, whatever another one opened by its name."""
     before = dict(finding._opened)
     yield
     finding._opened.clear()
     finding._opened.update(before)
+
+
+@cache
+def _compilers() -> list[tuple[ClDevice, tuple[str, ...]]]:
+    """The CPUs of OpenCL, opened, since the probe's process finds them as they usually are.
+
+    And their compilers' usual options.
+    """
+    cpus = [one for one, _ in discovery.opened() if one.properties.kind == "cpu"]
+    return [(one, one.compiler.build_options) for one in cpus if isinstance(one, ClDevice)]
+
+
+def as_asked(*, optimised: bool) -> None:
+    """Let CPUs of OpenCL compile in this way from now on; what was loaded is forgotten."""
+    for device, usual in _compilers():
+        options = usual + UNOPTIMISED * (not optimised)
+        if device.compiler.build_options != options:
+            device.compiler.build_options = options
+            program._loaded.pop(device, None)
 
 
 @pytest.fixture(scope="module")

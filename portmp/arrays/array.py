@@ -17,7 +17,7 @@ from portmp.arrays.methods import Methods
 from portmp.arrays.viewed import wrapped
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, ShapeError, shown
-from portmp.formats import Format, convert, decimal, longer
+from portmp.formats import Format, convert, decimal, exact, longer
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.runtime.planes import Planes, allocate, moved, upload, within
@@ -96,8 +96,9 @@ class Array(Methods[Planes], holds=Planes):
         return longer.to_dtype(self.to_limbs(), dtype)
 
     def to_fractions(self) -> Any:
-        """Exact values as Fractions: nested lists, or one Fraction for shape ()."""
-        return convert.to_fractions(self.to_limbs()).tolist()
+        """Exact values as Fractions that stay exact beside floats: nested lists, or one number."""
+        limbs = self.to_limbs()
+        return convert.object_array(exact.numbers(limbs), self.shape).tolist()
 
     def to_strings(self, digits: decimal.Digits = None) -> Any:
         """Decimal strings (nested lists, or one string).
@@ -116,13 +117,12 @@ class Array(Methods[Planes], holds=Planes):
     def tolist(self) -> Any:
         """Exact values as Python's numbers: nested lists, or one number.
 
-        Of one limb floats, else Fractions; infinities and NaN are floats.
+        Of one limb floats, else as ``to_fractions`` has them; infinities and NaN are floats.
         """
         limbs = self.to_limbs()
         if len(limbs) == 1:
             return limbs[0].tolist()
-        rows = convert.element_rows(limbs)
-        found = [convert.to_fraction(r) if all(map(math.isfinite, r)) else r[0] for r in rows]
+        found = exact.numbers(limbs, infinite=True)
         return convert.object_array(found, self.shape).tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

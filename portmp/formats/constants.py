@@ -1,20 +1,20 @@
 """pi, e, the logarithm of 2 and Euler's constant as exact scalars, for any format.
 
-They are Fractions that agree with the constants to 1728 bits, more than any format has: an array
-made of one, or a product with one, has it correctly rounded.
+They agree with the constants to 1728 bits, more than any format has: an array made of one, or a
+product with one, has it correctly rounded. Expressions of them stay exact (``Exact``).
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from portmp.formats.exact import Exact
 from portmp.networks import constants
 
 
-class Constant(Fraction):
-    """A real number that arithmetic with arrays takes as an exact scalar."""
+class Constant(Exact):
+    """An exact number with a name."""
 
     name: str
 
@@ -34,11 +34,6 @@ class Constant(Fraction):
 
     def __repr__(self) -> str:
         return f"portmp.{self.name}"
-
-    def __str__(self) -> str:
-        """Seventy digits."""
-        digits = str(round(self * 10**70))
-        return f"{digits[:-70] or '0'}.{digits[-70:]}"
 
 
 pi = Constant("pi", constants.pi())
