@@ -24,15 +24,6 @@ GRAVITY_PERIOD = 256
 FAST_PERIOD = 4
 """GEMM, GEMV, DOT: so is the fast one after every FAST_PERIOD steps of a slab or lane."""
 
-SPAN = 256
-"""GEMM with a bound: norms are those of so many entries of rows and columns ..."""
-
-SPAN_LANES = 8
-"""... of which entry i belongs to lane i mod SPAN_LANES; lanes combine pairwise."""
-
-SPAN_PERIOD = 64
-"""GEMM with a bound: running sums of one limb count once in so many steps, a divisor of SPAN."""
-
 LANES = 32
 """DOT, GEMV, sums, extrema: element i belongs to lane i mod LANES ..."""
 

@@ -21,9 +21,13 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import convert, inputs
 from portmp.networks import bounded, evaluator, ieee, language
+from portmp.routines.gemm import launch as products
+from portmp.routines.gemm.schedule import GemmSchedule
 from portmp.routines.reference import Host
 
 HOST = "host:0"
+STEPS = definition.SLAB + 77
+"""Two slabs."""
 ALL = [*formats.STANDARD, *formats.STORED]
 MAKERS = {
     "ordinary": inputs.ordinary,
@@ -243,6 +247,65 @@ def test_what_has_no_bound() -> None:
 
 
 # --- what bounds are made of ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["float32", "float64", "dd"])
+def test_whole_vectors_are_the_hosts(device: Device, form: str) -> None:
+    """Rows longer than vectors, over two slabs, with what is not finite and with an addend."""
+    f, found = formats.get(form), []
+    a, b = inputs.ordinary(f, (20, STEPS), "a"), inputs.ordinary(f, (STEPS, 41), "b")
+    c = inputs.ordinary(f, (20, 41), "c")
+    a[0][3, 9], a[0][7, STEPS - 1], b[0][5, 17] = np.nan, np.inf, np.inf
+    for where in (device, HOST):
+        left, right, addend = (mp.from_limbs(v, form, where) for v in (a, b, c))
+        more: dict[str, Any] = {"alpha": "-0.3", "beta": "1.7", "c": addend}
+        results = [mp.gemm(left, right), mp.gemm(left, right, **more)]
+        results += mp.gemm(left, right, bound=True)
+        results += mp.gemm(left, right, bound=True, **more)
+        found.append([limb for v in results for limb in v.to_limbs()])
+    for here, there in zip(*found, strict=True):
+        assert np.array_equal(here, there, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        GemmSchedule(8, 8, 2, 4, tile_k=32, vector=2, pad=2),
+        GemmSchedule(4, 8, 2, 2, tile_k=8).for_call(split=True),
+    ],
+    ids=["four", "two, each slab a block"],
+)
+@pytest.mark.parametrize("form", ["float32", "float64"])
+def test_whole_tiles_are_the_hosts(
+    anywhere: Device, form: str, schedule: GemmSchedule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over two slabs, and tiles that are cut; few steps, NaN."""
+    monkeypatch.setattr(products, "default", lambda *given: schedule)
+    f, found = formats.get(form), []
+    a, b = inputs.ordinary(f, (20, STEPS), "a"), inputs.ordinary(f, (STEPS, 68), "b")
+    a[0][3, 9] = np.nan
+    for where in (anywhere, HOST):
+        left, right = (mp.from_limbs(v, form, where) for v in (a, b))
+        pairs = [mp.gemm(left[:, :k], right[:k], bound=True) for k in (STEPS, 40)]
+        found.append([limb for pair in pairs for v in pair for limb in v.to_limbs()])
+    for here, there in zip(*found, strict=True):
+        assert np.array_equal(here, there, equal_nan=True)
+
+
+@pytest.mark.parametrize("word", bounded.PRECISION)
+def test_bounds_near_the_ends_of_the_range(word: str) -> None:
+    """Large entries that meet small ones over two slabs, in either operand, or in alpha."""
+    f, big = formats.get(word), {"float32": 1e35, "float64": 1e305}[word]
+    one, left, right = (
+        mp.from_limbs([np.full((1, STEPS), x, word)], word, HOST) for x in (1, big, 1 / big)
+    )
+    for a, b, alpha in ((left, right, 1), (right, left, 1), (one, right, str(big))):
+        value, limit = mp.gemm(a, b.T, alpha=alpha, bound=True)
+        product = np.dot(fractions(a.to_limbs()), fractions(b.T.to_limbs()))
+        scale = fractions(mp.array([alpha], f, HOST).to_limbs())[0]
+        away = abs(fractions(value.to_limbs()).item() - scale * product.item())
+        size = STEPS**2 * f.unit_roundoff
+        assert away <= fractions(limit.to_limbs()).item() <= size
 
 
 def counted(how: bounded.Sum, operands: Any, u: Fraction) -> list[Any]:

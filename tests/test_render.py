@@ -37,9 +37,8 @@ from portmp.discovery import probe
 from portmp.emulator import machine
 from portmp.errors import CompileError, FormatError, RenderError
 from portmp.networks import network
-from portmp.networks.bounded import SPANS
 from portmp.networks.operators import ARITY
-from portmp.routines import ceilings, compilation_units, engines, spans
+from portmp.routines import ceilings, compilation_units, engines
 from portmp.routines.cholesky import launch as cholesky
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise.schedule import FlatSchedule
@@ -166,7 +165,6 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 probe.roots_spec(),
                 split2021.kernel_spec(),
                 hpcs2011.gemv_spec(name, 64),
-                *spans.panels(formats.get(name).word, SPANS[1, "", formats.get(name).word], 1)[:2],
             ]
             if name in ("float32", "dd"):
                 kernels += [

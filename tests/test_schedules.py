@@ -156,42 +156,18 @@ def test_bounds_leave_threads_on_a_compute_unit() -> None:
     """Half the results a thread where registers end, or where whole tiles leave three blocks."""
     tile = GemmSchedule(threads_m=8, threads_n=16, thread_m=8, thread_n=8, tile_k=8, vector=2)
     found = {
-        name: tile.for_bounds(form, formats.with_bound(form)[1].accumulator("accurate"), None)
+        name: tile.for_bounds(form, formats.with_bound(form)[1].accumulator("accurate"))
         for name, form in ((name, formats.get(name)) for name in ("float32", "float64"))
     }
     assert found["float32"] == replace(tile, thread_m=4, blocks=3)
     assert found["float64"] == replace(tile, thread_m=4)
     fixed, form = replace(tile, blocks=2), formats.get("float32")
     sums = formats.with_bound(form)[1].accumulators
-    assert fixed.for_bounds(form, sums["accurate"], None) == fixed
+    assert fixed.for_bounds(form, sums["accurate"]) == fixed
     two, form = GemmSchedule(thread_m=4, tile_k=16, vector=2, blocks=2), formats.get("qs")
     sums = formats.with_bound(form)[1].accumulators
-    assert two.for_bounds(form, sums["accurate"], None) == replace(two, thread_m=2)
-    assert two.for_bounds(form, sums["fast"], None) == two
-
-
-def test_bounds_in_a_blocks_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All results of a thread where a compute unit has memory for two blocks, else fewer."""
-    tile = GemmSchedule(threads_m=8, threads_n=16, thread_m=8, thread_n=8, tile_k=8, vector=2)
-    facts = replace(device.properties, extra={})
-    for name, blocks in (("float32", 3), ("float64", 1)):
-        form = formats.get(name)
-        sums = formats.with_bound(form)[1].accumulator("accurate" + formats.IN_SPANS)
-        found = []
-        for arch, memory, static in (
-            ("", 2**17, 48 * 1024),
-            ("sm_90", 48 * 1024, 48 * 1024),
-            ("", 2**16, 2**16),
-            ("gfx90a", 2**16, 2**16),
-            ("", 2**17, 2**15),
-        ):
-            extra = {"static_shared_memory": static}
-            changed = replace(facts, arch=arch, shared_memory=memory, extra=extra)
-            monkeypatch.setattr(device, "properties", changed)
-            found.append(tile.for_bounds(form, sums, device))
-        assert found[0] == found[1] == replace(tile, blocks=blocks)
-        assert len({*found[2:], tile.for_bounds(form, sums, None)}) == 1
-        assert found[2].thread_m * found[2].thread_n == 32
+    assert two.for_bounds(form, sums["accurate"]) == replace(two, thread_m=2)
+    assert two.for_bounds(form, sums["fast"]) == two
 
 
 def test_deeper_tiles_fit_every_block() -> None:

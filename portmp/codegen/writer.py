@@ -474,9 +474,6 @@ class Writer:
             case "copysign":
                 held = f"({self._image(first)} & {self._size_bits})"
                 return self._from_image(f"{held} | ({self._image(second)} & ~{self._size_bits})")
-            case "coarse":
-                half = 16 if self.scalar == "float" else 32
-                return self._from_image(f"(({self._image(first)} >> {half}) + 1) << {half}")
         raise RenderError(f"gate {gate} gives two results; assign them")
 
     # --- memory -------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """The names of ``portmp.formats``, and where they are."""
 
 from portmp.formats.registry import ACCURACIES as ACCURACIES
-from portmp.formats.registry import IN_SPANS as IN_SPANS
 from portmp.formats.registry import NAMES as NAMES
 from portmp.formats.registry import ROLES as ROLES
 from portmp.formats.registry import ROUNDINGS as ROUNDINGS
@@ -13,7 +12,6 @@ from portmp.formats.registry import Format as Format
 from portmp.formats.registry import get as get
 from portmp.formats.registry import has_bounds as has_bounds
 from portmp.formats.registry import norms as norms
-from portmp.formats.registry import of_words as of_words
 from portmp.formats.registry import rounded_as as rounded_as
 from portmp.formats.registry import wider as wider
 from portmp.formats.registry import with_bound as with_bound

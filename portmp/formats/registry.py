@@ -21,12 +21,9 @@ from portmp import definition, networks
 from portmp.errors import FormatError, choice, suggestion
 from portmp.formats.encodings import Encoding, encoding
 from portmp.networks import Network, functions, operators
-from portmp.networks.bounded import SPANS
 
 ROLES = ("add", "mul", "div", "sqrt")
 ACCURACIES = ("accurate", "fast")
-IN_SPANS = " in spans"
-"""What ends the names of sums with a bound where not every step is followed."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +31,7 @@ class Accumulator:
     """How a sum of products runs: names of networks.
 
     ``step`` takes one product, ``renormalise`` (None: nothing) follows every ``period``
-    steps, ``finish`` turns the state into a value. ``suffix`` ends the names of kernels. ``apart``:
-    steps neither read nor change the state's last word, a bound, and the end does what
-    ``renormalise`` does.
+    steps, ``finish`` turns the state into a value. ``suffix`` ends the names of kernels.
     """
 
     step: str
@@ -44,7 +39,6 @@ class Accumulator:
     period: int
     finish: str
     suffix: str = ""
-    apart: bool = False
 
     @property
     def networks(self) -> dict[str, Network]:
@@ -332,30 +326,23 @@ def _bounded(form: Format) -> list[Format]:
     """
     n, name = form.limbs, form.parent or form.name
 
-    def accumulator(known: Accumulator, period: int, ending: str = "") -> Accumulator:
-        tail = f"{n}{known.suffix}{ending}_{form.word}"
+    def accumulator(known: Accumulator) -> Accumulator:
+        tail = f"{n}{known.suffix}_{form.word}"
         settle = f"bounded_renormalise{tail}"
         return Accumulator(
             f"bounded_accumulate{tail}",
             settle if settle in networks.NETWORKS else None,
-            period,
+            known.period,
             f"bounded_finish{tail}",
-            f"{known.suffix}{ending}_bounded",
-            apart=n == 1 and bool(ending),
+            f"{known.suffix}_bounded",
         )
-
-    sums = {key: accumulator(one, one.period) for key, one in form.accumulators.items()}
-    for key, one in form.accumulators.items():
-        spans = SPANS.get((n, one.suffix, form.word))
-        if spans is not None:
-            sums[key + IN_SPANS] = accumulator(one, spans.period or one.period, "_spans")
 
     given: dict[str, Any] = {
         "planes": (*form.planes, form.word),
         "word": form.word,
         "networks": {op: f"bounded_{op}{n}_{form.word}" for op in ("add", "mul")},
         "operators": {op: f"bounded_{op}{n}_{form.word}_guarded" for op in ("add", "mul")},
-        "accumulators": sums,
+        "accumulators": {key: accumulator(one) for key, one in form.accumulators.items()},
         "rounding": form.rounding,
         "bounded": True,
     }
@@ -438,11 +425,6 @@ def wider(form: Format) -> Format | None:
     """
     name = _UNIFORM.get((form.word, form.limbs + 1)) if has_bounds(form) else None
     return _REGISTRY[name] if name else None
-
-
-def of_words(word: str, limbs: int) -> Format:
-    """The format of so many limbs, each a *word* in memory."""
-    return _REGISTRY[_UNIFORM[word, limbs]]
 
 
 _UNIFORM = {

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from portmp import definition
 from portmp.networks.language import NETWORKS, define
 from portmp.networks.operators import operator
 
@@ -40,9 +39,9 @@ Shares = tuple[tuple[float, ...], tuple[float, ...]]
 class Sum:
     """How a sum of products is followed.
 
-    A step adds what its plain operations give, but those of lines that begin as one of *left* (of
-    lines that begin as one of *outer* the last operation alone), all in units of u. What else it
-    may lose is at most *products* u^N times what counts of x, by *shares*, times what counts of y.
+    A step adds what its plain operations give, but those of lines that begin as one of *left*, all
+    in units of u. What else it may lose is at most *products* u^N times what counts of x, by
+    *shares*, times what counts of y.
     Where words are renormalised and at the end *settled* u^2 times the leading word is added, with
     *second* the second word where they are renormalised.
     """
@@ -50,7 +49,6 @@ class Sum:
     products: float = 0.0
     shares: Shares = ((1.0,), (1.0,))
     left: tuple[str, ...] = ()
-    outer: tuple[str, ...] = ()
     settled: float = 0.0
     second: bool = False
 
@@ -85,78 +83,6 @@ SUMS = {
 nearly nothing, which what counts of leading words covers."""
 
 
-@dataclass(frozen=True)
-class Spans:
-    """How a sum of at least so many *steps* is followed: with norms of few entries.
-
-    Steps follow as *followed* has it, but for what counts of x and of y: of that norms are made.
-    With a *period* a step may lose u^N times the running sum's leading word, too. That is added
-    every *period* steps, and at the end, for all of these steps: it differs from the other ones'
-    by the products between them, so that the norms' share has those too.
-
-    Sums of one limb add its magnitude alone, and multiply by the period at the end. No step needs
-    what was added before, so that kernels keep it in a block's memory, of float64 the upper halves
-    of words (``coarse``).
-
-    Entries are eighths of what counts where that is a sum, so that none overflows.
-    """
-
-    steps: int
-    followed: Sum
-    period: int = 0
-
-    @property
-    def limbs(self) -> int:
-        """Of how many limbs entries are made."""
-        return len(self.followed.shares[0])
-
-    @property
-    def unit(self) -> float:
-        """What products of entries are to be multiplied by."""
-        return 64.0 if self.limbs > 1 else 1.0
-
-    def multiples(self, word: str) -> list[tuple[float, ...]]:
-        """What limbs of x and of y are multiplied by in entries; nothing where there is one."""
-        up = 2.0 ** PRECISION[word]
-        shares = self.followed.shares
-        of_all = [tuple(one / 8 * up**i for i, one in enumerate(each)) for each in shares]
-        return of_all if self.limbs > 1 else [(), ()]
-
-    @property
-    def weights(self) -> tuple[float, ...]:
-        """What the product of entries counts by its place in a period, in u^N; none is zero."""
-        products, unit = self.followed.products, self.unit
-
-        def apart(place: int) -> int:
-            """Steps that are nearer to the period's one end and have the product between."""
-            step, half = place + 1, self.period // 2
-            return half + 1 - step if step <= half else step - half - 1
-
-        if not self.period:
-            return (products * unit,)
-        return tuple((products + apart(i)) * unit or 1.0 for i in range(self.period))
-
-
-SPANS = {
-    (n, fast, word): spans
-    for word in PRECISION
-    for (n, fast), spans in {
-        (1, ""): Spans(512, Sum(), definition.SPAN_PERIOD),
-        **{(n, ""): Spans(32, SUMS[n, "", word]) for n in (2, 3, 4)},
-        (2, "_fast"): Spans(
-            128,
-            Sum(3.03125, ((1.0, 0.6875), (1.0, 1.0)), ("e = fma",), ("b = s[1]",), second=True),
-            definition.FAST_PERIOD,
-        ),
-        (3, "_fast"): Spans(
-            128, Sum(1.0, _alike(1.75, 2.28125, 1.15625), ("r = fma",), ("v = r",))
-        ),
-        (4, "_fast"): Spans(128, Sum(1.0, _alike(1.265625, 1.015625, 5.71875), ("r = ",))),
-    }.items()
-}
-"""Those that are followed so where there are many steps (docs/bounds.md)."""
-
-
 def factors(how: Sum, n: int, word: str) -> list[tuple[float, ...]]:
     """What multiplies the limbs of x and of y in the words whose product a step adds.
 
@@ -188,13 +114,12 @@ class _Followed(ast.NodeTransformer):
         """A line of a listing."""
         node = ast.parse(text).body[0]
         assert isinstance(node, ast.Assign)
-        follow = not text.startswith(how.left)
-        self.follow = follow and not text.startswith(how.outer)
+        self.follow = not text.startswith(how.left)
         outer = node.value
         plain = self._plain(outer)
         self.generic_visit(outer)
         self.lines.append(f"{ast.unparse(node.targets[0])} = {ast.unparse(outer)}")
-        if plain and follow:
+        if plain and self.follow:
             self._add(ast.unparse(node.targets[0]))
 
     def _plain(self, node: ast.expr) -> bool:
@@ -249,21 +174,19 @@ def _covered(how: Sum, n: int, word: str) -> list[str]:
     return [*lines, "radius = fma(xsize, ysize, radius)"]
 
 
-def _accumulate(n: int, fast: str, word: str, how: Sum, spans: Spans | None = None) -> None:
+def _accumulate(n: int, fast: str, word: str, how: Sum) -> None:
     state = NETWORKS[f"accumulate{n}{fast}"].result.words
-    tail = f"{n}{fast}{'_spans' if spans else ''}_{word}"
+    tail = f"{n}{fast}_{word}"
     if n == 1:
         lines, words = ["a = fma(x[0], y[0], s[0])", "radius = radius + fabs(a)"], ["a"]
     else:
         lines, words = followed(f"accumulate{n}{fast}", how)
-        lines += [] if spans else _covered(how, n, word)
+        lines += _covered(how, n, word)
     lines = [f"radius = s[{state}]", *lines, f"return {', '.join(words)}, radius"]
     signature = f"s:+{state + 1} x:{n + 1} y:{n + 1} -> +{state + 1}"
     _define(f"bounded_accumulate{tail}", signature, lines)
     u = 2.0 ** -PRECISION[word]
     settled = how.settled * u * u
-    if spans is not None:
-        settled += spans.period * u ** (n - 1)
     settling = f"radius = fma({settled!r}, fabs({{}}), radius)"
     if n > 1:
         lines, words = _split(f"renormalise{n}{fast}")
@@ -284,22 +207,6 @@ def _accumulate(n: int, fast: str, word: str, how: Sum, spans: Spans | None = No
     lines += _checked(n, words[0])
     lines.append(f"return {', '.join(words)}, radius")
     _define(f"bounded_finish{tail}", f"s:+{state + 1} -> {n + 1}", lines)
-
-
-def _seen(word: str, period: int) -> None:
-    """Sums of one limb that count every *period* steps."""
-    _define(
-        f"bounded_accumulate1_spans_{word}",
-        "s:+2 x:2 y:2 -> +2",
-        ["a = fma(x[0], y[0], s[0])", "radius = s[1]", "return a, radius"],
-    )
-    lines = ["a = s[0]", "radius = s[1] + fabs(a)"]
-    for name, result, last in (
-        ("renormalise", "+2", "coarse(radius)" if word == "float64" else "radius"),
-        ("finish", "2", f"radius * {float(period)}"),
-    ):
-        returned = [f"radius = {last}", "return a, radius"]
-        _define(f"bounded_{name}1_spans_{word}", f"s:+2 -> {result}", [*lines, *returned])
 
 
 def _checked(n: int, leading: str) -> list[str]:
@@ -358,8 +265,3 @@ for _word in PRECISION:
         _mul(_n, _word)
 for (_n, _fast, _word), _how in SUMS.items():
     _accumulate(_n, _fast, _word, _how)
-for (_n, _fast, _word), _spans in SPANS.items():
-    if _n == 1:
-        _seen(_word, _spans.period)
-    else:
-        _accumulate(_n, _fast, _word, _spans.followed, _spans)

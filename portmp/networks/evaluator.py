@@ -52,7 +52,6 @@ def gates(dtype: npt.DTypeLike) -> Mapping[str, Callable[..., Any]]:
         "exponent": exponent,
         "power_of_two": power_of_two,
         "copysign": np.copysign,
-        "coarse": coarse,
         "seldom": seldom,
         "lookup": lookup,
         "add": operator.add,
@@ -121,17 +120,6 @@ def scale(x: Array) -> Array:
     turned = np.clip(2 * bias - field, 1, 2 * bias - 1).astype(integer)
     power: Array = np.left_shift(turned, top).view(x.dtype)
     return power.reshape(x.shape)
-
-
-def coarse(x: Array) -> Array:
-    """The upper half of the bits of x >= 0 and one unit there: more than x, by 2^-19 of it at most.
-
-    Of float32 2^-6. Infinity becomes NaN; of NaN nothing is promised.
-    """
-    x = np.asarray(x)
-    integer, half = _BITS[x.dtype.itemsize][0], 4 * x.dtype.itemsize
-    bits: Array = (np.ascontiguousarray(x).view(integer) >> half) + 1
-    return np.left_shift(bits, half).astype(integer).view(x.dtype).reshape(x.shape)
 
 
 _BITS: dict[int, tuple[type, int, int, int]] = {

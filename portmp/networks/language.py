@@ -13,10 +13,8 @@ results); ``+ - * /``, unary ``-``, ``fma``, ``sqrt``, ``fabs`` (one IEEE operat
 rounded to nearest even); ``finite``, ``nonzero``, ``isnan``, ``less``, ``negative`` (the sign
 bit), ``both``, ``either``, ``opposite`` and ``select`` (flags, and selection by them);
 ``exponent`` (e of a normal word from 2^e up to 2^(e+1)), ``power_of_two`` (2^n for an integral n
-within the normal range), ``scale`` (2^-e as long as it and 2^e are normal), ``copysign`` and
-``coarse`` (of words from 0 on: the upper half of their bits and one unit there, which is more; of
-infinity NaN); and
-calls of other networks. Literals are exact words. A product never feeds an addition within one
+within the normal range), ``scale`` (2^-e as long as it and 2^e are normal), ``copysign``;
+and calls of other networks. Literals are exact words. A product never feeds an addition within one
 expression: fused operations are written ``fma``.
 
 A value may have one limb: ``x[0]`` of a word is the word, and so is ``(x,)``.
@@ -63,7 +61,6 @@ GATE_RESULTS = {
     "exponent": 1,
     "power_of_two": 1,
     "copysign": 1,
-    "coarse": 1,
 }
 FLAGS = ("finite", "nonzero", "isnan", "less", "negative", "both", "either", "opposite")
 """Gates whose result is a flag for ``select``."""
@@ -87,7 +84,6 @@ GATE_COST = {
     "exponent": {"bits": 3, "add": 1},
     "power_of_two": {"bits": 1, "add": 1},
     "copysign": {"bits": 3},
-    "coarse": {"bits": 2},
 }
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add",

@@ -21,7 +21,7 @@ import numpy as np
 from portmp import definition, formats
 from portmp.errors import ArgumentError, shown, suggestion
 from portmp.formats import Format
-from portmp.routines import base, spans
+from portmp.routines import base
 from portmp.routines.conversions import launch as conversions
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.exact import launch as exact
@@ -85,28 +85,20 @@ def product(given: Asked, accuracy: str, *, vector: bool = False) -> Pair:
     A large product takes up to a seventh more time for it, on CPUs that of ``qs`` a quarter; fast
     sums and those of few steps take more (docs/bounds.md).
     """
-    form, alpha = given.b.format, float(given.alpha[0])
-    way = None if vector or alpha == 0 else spans.of(form, given.steps, accuracy)
-    z, raised = _with_bound(given, vector, in_spans=way is not None, accuracy=accuracy)
+    form = given.b.format
+    z, raised = _with_bound(given, vector, accuracy=accuracy)
     least = lost(form, given.steps, given.alpha)
-    if way is None:
-        return _ended(z, form, _whole(z, form, least, raised), given.out)
-    scale = spans.Scale(abs(alpha), form.compute.unit_roundoff * raised, upwards(least, form.word))
-    a, b = (_limbs(v, way.limbs) for v in (given.a, given.b))
-    return _ended(z, form, spans.bounds(base.bounds_of(z), a, b, scale, way), given.out)
+    return _ended(z, form, _whole(z, form, least, raised), given.out)
 
 
-def _with_bound(
-    given: Asked, vector: bool, *, in_spans: bool = False, **how: Any
-) -> tuple[Planes, float]:
+def _with_bound(given: Asked, vector: bool, **how: Any) -> tuple[Planes, float]:
     """Values with what kernels add up, and what that is raised by."""
     if vector:
         return reductions.gemv_with_bound(given, **how), RAISED
-    z = products.with_bound(given, in_spans=in_spans, **how)
-    # Slabs are added one after the other, by four roundings of the bound each, spans by one.
+    z = products.with_bound(given, **how)
+    # Slabs are added one after the other, by four roundings of the bound each.
     unit = formats.get(given.b.format.word).unit_roundoff
-    each = 4 + definition.SLAB // definition.SPAN if in_spans else 4
-    roundings = each * (given.steps // definition.SLAB) * unit
+    roundings = 4 * (given.steps // definition.SLAB) * unit
     raised = RAISED / (1 - roundings) if roundings < 1 else math.inf
     return z, raised
 
@@ -250,17 +242,6 @@ def leading(value: Planes) -> Planes:
         return elementwise.converted(value, form.arithmetic)
     word, first = formats.get(form.word), value.buffers[:1]
     return Planes(word, value.shape, value.strides, value.start, first, value.queue)
-
-
-def _limbs(value: Planes, count: int) -> Planes:
-    """The first *count* limbs as words: the memory itself, or a copy where one is stored short."""
-    if count == 1:
-        return leading(value)
-    word = value.format.word
-    if value.format.parts[:count] != (word,) * count:
-        value = conversions.between(value, value.format.compute)
-    form, first = formats.of_words(word, count), value.buffers[:count]
-    return Planes(form, value.shape, value.strides, value.start, first, value.queue)
 
 
 def stored_short(bound: Planes, result: Planes) -> Planes:

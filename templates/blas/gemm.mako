@@ -1,6 +1,6 @@
 ## C = alpha A B + beta C: tiles in shared memory, results in registers, slabs of k.
 ## w: Writer, s: the schedule, layout: its tiles, networks: by role, slab and period: numbers of the
-## definition, apart: whether steps leave bounds alone
+## definition
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
@@ -22,32 +22,9 @@
     # Compilers weave barriers, unpacking and stores into the arithmetic of a loop over whole
     # tiles. That of several limbs needs its registers for itself: a branch keeps them apart.
     tail_inside = w.format.limbs - w.format.bounded > 1
-    # Bounds that steps leave alone lie in shared memory, of float64 the upper halves of words: so
-    # many neighbours of a thread's row are read at once.
-    lanes = math.gcd(s.thread_n, 4) if w.memory_vectors else 1
-    groups = s.thread_n // lanes
-    parts = [f".{'xyzw'[lane]}" for lane in range(lanes)] if lanes > 1 else [""]
-    several = f"int{lanes}" if lanes > 1 else "int"
-    sums = w.scalar if apart else w.type(state)
     # Slabs of several limbs take so long that their ends do not show.
     width = 1 if tail_inside or not w.memory_vectors else math.gcd(s.vector, 8 * WIDEST // SIZES[w.format.word])
     stored_as_words = all(one.plain for one in w.storage("out").encodings)
-
-    def bound_at(i, group):
-        """Where a group of bounds lies."""
-        return f"({i} * {groups} + {group}) * {s.threads} + thread"
-
-    def with_bound(total, bits):
-        """A running sum and its bound, as it is kept."""
-        word = w.bits("as_float", bits) if w.scalar == "float" else w.bits("as_double", f"(({long}){bits} << 32)")
-        return f"{w.make(state)}({total}, {word})"
-
-    def running(i, j):
-        """A running sum of a thread."""
-        if not apart:
-            return f"sum[{i}][{j}]"
-        words = p.shared_pointer.format("int")
-        return with_bound(f"sum[{i}][{j}]", f"(({words})bounds)[({bound_at(i, f'{j} / {lanes}')}) * {lanes} + {j} % {lanes}]")
 %>
 ${arithmetic(w, list(networks.values()))}
 % if not s.split:
@@ -61,9 +38,6 @@ ${p.kernel_of(s.threads, s.blocks)} ${head()}
     ${p.shared} ${w.scalar} ${t.operand}_tile${i}[${t.size * s.stages}] __attribute__((aligned(${layout.aligned(w)})));
 % endfor
 % endfor
-% if apart:
-    ${p.shared} ${several} bounds[${s.threads * s.thread_m * groups}];
-% endif
     const ${long} tiles_n = (n + ${s.tile_n - 1}) / ${s.tile_n};
     const ${long} first_row = ((${long})${p.axis(p.group_id, 0)} / tiles_n) * ${s.tile_m};
     const ${long} first_col = ((${long})${p.axis(p.group_id, 0)} % tiles_n) * ${s.tile_n};
@@ -93,21 +67,13 @@ ${p.kernel_of(s.threads, s.blocks)} ${head()}
 % if s.stages > 1:
     int stage = 0;
 % endif
-    ${sums} sum[${s.thread_m}][${s.thread_n}];
+    ${w.type(state)} sum[${s.thread_m}][${s.thread_n}];
 
     ${p.unroll}
     for (int i = 0; i < ${s.thread_m}; ++i) {
         ${p.unroll}
         for (int j = 0; j < ${s.thread_n}; ++j)
-            sum[i][j] = ${w.literal(0) if apart else w.zero(state)};
-% if apart:
-        ${p.unroll}
-        for (int group = 0; group < ${groups}; ++group) {
-            ${several} none;
-            ${" = ".join(f"none{part}" for part in parts)} = 0;
-            bounds[${bound_at("i", "group")}] = none;
-        }
-% endif
+            sum[i][j] = ${w.zero(state)};
     }
     const int depth = (int)(slab_end - slab);
     int done = 0;
@@ -129,7 +95,7 @@ ${tail(" " * 12)}
 % else:
 ${whole_tile(" " * 8)}
 % endif
-% if settle is not None and not often and not apart:
+% if settle is not None and not often:
         if (depth - done >= ${s.tile_k} && (done + ${s.tile_k}) % ${period} == 0) {
 ${settled(" " * 12)}
         }
@@ -142,11 +108,6 @@ ${unpacked(tiles)}
 % endif
 ${kept(tiles)}
         ${p.barrier}
-% if apart:
-        if ((done + ${s.tile_k}) % ${period} == 0 && done + ${s.tile_k} < depth) {
-${seen(" " * 12)}
-        }
-% endif
     }
 % if not tail_inside:
 ${tail(" " * 4)}
@@ -156,7 +117,7 @@ ${tail(" " * 4)}
     for (int i = 0; i < ${s.thread_m}; ++i) {
         ${p.unroll}
         for (int j = 0; j < ${s.thread_n}; ++j) {
-            const ${w.value} part = ${w.function(networks["finish"])}(${running("i", "j")});
+            const ${w.value} part = ${w.function(networks["finish"])}(sum[i][j]);
             const ${long} row = first_row + ${rows.first} + ${rows.apart("i")};
             const ${long} col = first_col + ${cols.first} + ${cols.apart("j")};
             const ${long} at = total_start + (${long})${p.axis(p.group_id, 1)} * total_batch + row * total_row + col * total_col;
@@ -191,7 +152,7 @@ ${tail(" " * 4)}
                 const int down = ${rows.apart("i")}, across = ${cols.apart("j")};
                 ${w.value} ${", ".join(f"z{lane}" for lane in range(width))};
 % for lane in range(width):
-                z${lane} = ${w.function(networks["finish"])}(${running("i", f"(j + {lane})")});
+                z${lane} = ${w.function(networks["finish"])}(sum[i][(j + ${lane})]);
 % endfor
                 if (slab > 0) {
 % for i in w.limbs:
@@ -241,7 +202,7 @@ ${tail(" " * 4)}
         }
         ${p.unroll}
         for (int j = 0; j < ${s.thread_n}; ++j) {
-            z[j] = ${w.function(networks["finish"])}(${running("i", "j")});
+            z[j] = ${w.function(networks["finish"])}(sum[i][j]);
             if (slab > 0)
                 z[j] = ${w.function(networks["add"])}(before[j], z[j]);
         }
@@ -426,11 +387,7 @@ ${pad}    const int at = ${rows.stage}${kk} * ${s.pitch_a} + ${rows.axis.in_tile
 ${pad}    const ${w.value} a = ${w.pack(f"a_tile{i}[at]" if i in w.held_limbs("a") else w.literal(0) for i in w.limbs)};
 ${pad}    ${p.unroll}
 ${pad}    for (int j = 0; j < ${s.thread_n}; ++j)
-% if apart:
-${pad}        sum[i][j] = ${w.function(networks["accumulate"])}(${w.make(state)}(sum[i][j], ${w.literal(0)}), a, b[j]).x0;
-% else:
 ${pad}        sum[i][j] = ${w.function(networks["accumulate"])}(sum[i][j], a, b[j]);
-% endif
 ${pad}}
 </%def>
 <%def name="settled(pad)">
@@ -440,24 +397,5 @@ ${pad}for (int i = 0; i < ${s.thread_m}; ++i) {
 ${pad}    ${p.unroll}
 ${pad}    for (int j = 0; j < ${s.thread_n}; ++j)
 ${pad}        sum[i][j] = ${w.function(networks["renormalise"])}(sum[i][j]);
-${pad}}
-</%def>
-<%def name="seen(pad)">
-## Running sums count: their magnitudes are added to bounds.
-<%
-    p = w.platform
-    kept = "as_int" if w.scalar == "float" else "high_word"
-%>
-${pad}${p.unroll}
-${pad}for (int i = 0; i < ${s.thread_m}; ++i) {
-${pad}    ${p.unroll}
-${pad}    for (int group = 0; group < ${groups}; ++group) {
-${pad}        ${several} here = bounds[${bound_at("i", "group")}];
-% for lane, part in enumerate(parts):
-<% state_here = with_bound(f"sum[i][group * {lanes} + {lane}]", f"here{part}") %>
-${pad}        here${part} = ${w.bits(kept, f"{w.function(settle)}({state_here}).x1")};
-% endfor
-${pad}        bounds[${bound_at("i", "group")}] = here;
-${pad}    }
 ${pad}}
 </%def>

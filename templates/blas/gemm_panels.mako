@@ -1,6 +1,5 @@
 ## C = alpha A B + beta C on CPUs: one work-item a block, a packed panel of B, explicit vectors.
-## w: Writer of vectors, v: scalar Writer, s: the schedule, networks: by role, apart: whether steps
-## leave bounds alone
+## w: Writer of vectors, v: scalar Writer, s: the schedule, networks: by role
 <%namespace file="/arithmetic/arithmetic.mako" import="anywhere, arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
@@ -82,7 +81,7 @@ ${p.kernel_of(1)} ${head()}
                 }
             }
 % if settle is not None:
-            if (end - k0 == ${period}${" && end < depth" if apart else ""}) {
+            if (end - k0 == ${period}) {
                 ${p.unroll}
                 for (int i = 0; i < ${s.results_m}; ++i) {
                     ${p.unroll}

@@ -20,7 +20,7 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.packed import COUNT, WIDEST
 from portmp.codegen.signature import Array, Index, matrix
 from portmp.errors import ShapeError
-from portmp.formats import IN_SPANS, Format
+from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.gemm import reference
 from portmp.routines.gemm import schedule as schedules
@@ -74,7 +74,6 @@ def kernel_spec(
         s=schedule,
         slab=definition.SLAB,
         period=accumulator.period,
-        apart=accumulator.apart,
         takes=[*FACTORS, total, *([] if schedule.split else [Index("slab"), *ENDING])],
         **tiles,
     )
@@ -177,18 +176,15 @@ class Updates:
         _launch(given, chosen, "accurate")
 
 
-def with_bound(
-    given: Asked, *, accuracy: str = "accurate", one_limb_more: bool = False, in_spans: bool = False
-) -> Planes:
+def with_bound(given: Asked, *, accuracy: str = "accurate", one_limb_more: bool = False) -> Planes:
     """The same with a bound of each element's error in units of u^N, as a limb below the others.
 
     The limbs above it are those of ``gemm``; of operands stored as one limb of fewer bits they are
     words. With *one_limb_more* they are those of the ``wider`` format's ``gemm``, where operands
     have a last limb of zero. Bounds leave out underflow and their own rounding
-    (``routines.certified``) and, *in_spans*, what norms add (``routines.spans``).
+    (``routines.certified``).
     """
     a = given.a
-    sums = accuracy + IN_SPANS if in_spans else accuracy
     shape = _shape(a, given.b)
     # Without an addend planes of the format, which nobody reads.
     c = _addend(given, shape) if given.adds else a.view(shape, (0,) * len(shape), a.start)
@@ -201,14 +197,14 @@ def with_bound(
         computed = (formats.wider(a.format) if one_limb_more else None) or a.format
         values = base.values_of(out, computed.arithmetic)
         schedule = fitted(default(values, given.steps, accuracy), a, b)
-        schedule = schedule.for_bounds(computed, results.accumulator(sums), out.device)
+        schedule = schedule.for_bounds(computed, results.accumulator(accuracy))
         a, b, c = (v.seen_as(read) for v in (a, b, c))
         alpha, beta = (base.exact_limbs(results, limbs) for limbs in (alpha, beta))
         for batch in entries(Product(a, b, alpha, beta, c, out), axes=3):
-            _launch(batch, schedule, sums, results.name)
+            _launch(batch, schedule, accuracy, results.name)
 
     if out.size:
-        by_reference = computed_by(partial(reference.gemm, results, accuracy=sums))
+        by_reference = computed_by(partial(reference.gemm, results, accuracy=accuracy))
         launch.do(Product(a, given.b, given.alpha, given.beta, c, out), by_kernels, by_reference)
     return out
 

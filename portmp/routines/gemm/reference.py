@@ -88,8 +88,7 @@ def _slabs(ar: Arithmetic, a: Value, b: Value, accumulator: Accumulator) -> Valu
         left = tuple(np.broadcast_to(w[:, :, i, None], shape) for w in a)
         right = tuple(np.broadcast_to(w[:, None, i, :], shape) for w in b)
         state = ar.run(nets["accumulate"], state, left, right)
-        due = (i + 1) % accumulator.period == 0 and not (accumulator.apart and i + 1 == steps)
-        if renormalise is not None and due:
+        if renormalise is not None and (i + 1) % accumulator.period == 0:
             state = ar.run(renormalise, state)
     return ar.run(nets["finish"], state)
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import ClassVar
 
-from portmp import definition, formats
+from portmp import formats
 from portmp.backends.base import Device
 from portmp.formats import Format
-from portmp.routines import base, spans
+from portmp.routines import base
 from portmp.routines.case import Case
 from portmp.routines.gemm import launch, reference, schedule, space
 from portmp.routines.gemm.cases import cases
@@ -48,22 +48,16 @@ class Gemm(Routine):
             return
         threads = base.threads(device, launch.COMBINE_THREADS)
         read, results = formats.with_bound(form)
-        for sums, accumulator in results.accumulators.items():
-            accuracy = sums.removesuffix(formats.IN_SPANS)
+        for accuracy, accumulator in results.accumulators.items():
             found = schedule.of_class(form.arithmetic, device, accuracy, "large")
-            chosen = found.for_bounds(form, accumulator, device)
-            unit = launch.compilation_unit(read.name, chosen, sums, threads, results.name)
+            chosen = found.for_bounds(form, accumulator)
+            unit = launch.compilation_unit(read.name, chosen, accuracy, threads, results.name)
             yield f"gemm{accumulator.suffix}", unit
-        for accuracy, accumulator in form.accumulators.items():
-            way = spans.of(form, definition.SLAB, accuracy)
-            if way is not None:
-                both = spans.kernels(form.word, way, device)
-                yield f"gemm{accumulator.suffix}_norms", (both.norms, both.bounds)
         wide = formats.wider(form)
         if wide is not None:
             read, results = formats.with_bound(form, one_limb_more=True)
             found = schedule.of_class(wide, device, ACCURATE, "large")
-            chosen = found.for_bounds(wide, results.accumulator(ACCURATE), device)
+            chosen = found.for_bounds(wide, results.accumulator(ACCURATE))
             unit = launch.compilation_unit(read.name, chosen, ACCURATE, threads, results.name)
             yield "gemm_tight", unit
 

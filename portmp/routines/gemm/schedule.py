@@ -12,7 +12,6 @@ import numpy as np
 
 from portmp import definition
 from portmp.backends.base import Device
-from portmp.compilers.occupancy import UNITS
 from portmp.errors import ArgumentError
 from portmp.formats import Accumulator, Format, with_bound
 from portmp.schedules.base import Schedule, check_block, check_positive, check_width, kind, widest
@@ -139,15 +138,14 @@ class GemmSchedule(Schedule):
         needed = self.registers(form)
         return needed <= OF_A_THREAD and needed * self.threads * self.blocks <= REGISTERS
 
-    def for_bounds(self, form: Format, sums: Accumulator, device: Device | None) -> GemmSchedule:
+    def for_bounds(self, form: Format, sums: Accumulator) -> GemmSchedule:
         """For values of *form* with a bound, one word longer, of these *sums*.
 
         With as few results a thread as registers hold, and as leave two blocks on a compute unit
         (of MOST_RESULTS a thread ``RESIDENT`` threads), or as many as the schedule says, where
-        there are so many without. Bounds that steps leave alone are in a block's memory instead, of
-        which a unit has enough for two.
+        there are so many without.
         """
-        return _for_bounds(self, form, sums, _room(device) if sums.apart else math.inf)
+        return _for_bounds(self, form, sums)
 
     def finer(self) -> GemmSchedule | None:
         """With half the results a thread, for products with few tiles; None at one."""
@@ -224,35 +222,21 @@ class GemmSchedule(Schedule):
         check_block(self.threads, self.shared_bytes(form), device)
 
 
-def _room(device: Device | None) -> int:
-    """Bytes of memory that a block may take where a compute unit shall hold two."""
-    if device is None:
-        return BLOCK_MEMORY
-    known = device.properties
-    unit = UNITS.get(known.arch)
-    half = (unit.shared if unit else known.shared_memory) // 2
-    return min(int(known.extra.get("static_shared_memory", known.shared_memory)), half)
-
-
 @lru_cache(maxsize=1024)
-def _for_bounds(given: GemmSchedule, form: Format, sums: Accumulator, room: float) -> GemmSchedule:
+def _for_bounds(given: GemmSchedule, form: Format, sums: Accumulator) -> GemmSchedule:
     """``for_bounds``: once for each, since products of a program have few schedules."""
     read, _ = with_bound(form)
-    state = sums.networks["accumulate"].result.words - sums.apart
+    state = sums.networks["accumulate"].result.words
     share = REGISTERS // given.threads
     most = given.thread_m * given.thread_n == MOST_RESULTS
     enough = max(2, RESIDENT // given.threads) if most else 2
     wanted = given.blocks if given.blocks > 1 else enough
     kept = min(wanted, max(1, share // given.registers(form.compute)))
 
-    def fits(s: GemmSchedule) -> bool:
-        return s.shared_bytes(form) + BOUND_BYTES * s.tile_m * s.tile_n <= room
-
-    s = given if fits(given) else replace(given, stages=1)
-    finer = s.finer()
-    while finer and (s.registers(read, state) > min(OF_A_THREAD, share // kept) or not fits(s)):
+    s, finer = given, given.finer()
+    while finer and s.registers(read, state) > min(OF_A_THREAD, share // kept):
         s, finer = finer, finer.finer()
-    fewer = s.tile_m * s.tile_n < given.tile_m * given.tile_n or sums.apart
+    fewer = s.tile_m * s.tile_n < given.tile_m * given.tile_n
     return replace(s, blocks=kept) if kept > 2 and fewer else s
 
 
@@ -296,7 +280,7 @@ class PanelSchedule(Schedule):
         """Itself: a work-item takes all of k, and packs what it reads."""
         return self
 
-    def for_bounds(self, form: Format, sums: Accumulator, device: Device | None) -> PanelSchedule:
+    def for_bounds(self, form: Format, sums: Accumulator) -> PanelSchedule:
         """Of several limbs half the rows at a time: a CPU's registers are few at any rate."""
         return replace(self, results_m=max(1, self.results_m // 2)) if form.limbs > 1 else self
 
