@@ -82,8 +82,8 @@ def check(
 def product(given: Asked, accuracy: str, *, vector: bool = False) -> Pair:
     """A product, as of ``gemm``, or of ``gemv`` for a *vector* b, with a bound.
 
-    A large product takes up to a seventh more time for it, on CPUs that of ``qs`` a quarter; fast
-    sums and those of few steps take more (docs/bounds.md).
+    Each rounding is followed: a product of two limbs takes about a quarter more time for it, one
+    limb's twice as long (docs/bounds.md).
     """
     form = given.b.format
     z, raised = _with_bound(given, vector, accuracy=accuracy)
