@@ -148,7 +148,7 @@ def scattered(x: mp.Array) -> Any:
     return mp.concat([sums, mp.maximum.accumulate(x), mp.nanvar(x)[None]])
 
 
-def added_up(a: mp.Array, b: mp.Array) -> Any:
+def followed(a: mp.Array, b: mp.Array) -> Any:
     """Bounds of what each rounding may lose: of products, sums and norms."""
     return _bounds(a, b, True)
 
@@ -197,7 +197,7 @@ def cases(form: Format) -> Iterator[Case]:
     """What ``portmp verify`` compares by digests beside the routines' own cases."""
     if formats.has_bounds(form) and form.rounding == "nearest":
         a, b = (inputs.ordinary(form, s, f"bounds {s}") for s in ((4, 71), (71, 3)))
-        for call in (added_up, tight, normwise):
+        for call in (followed, tight, normwise):
             name = call.__name__.replace("_", "-")
             yield Case("bound", f"{name}-4x71x3", form, (a, b), call, on_host(call))
         k = definition.SLAB + 77
