@@ -89,7 +89,7 @@ from portmp.arrays.choosing import frexp as frexp
 from portmp.arrays.choosing import heaviside as heaviside
 from portmp.arrays.choosing import isneginf as isneginf
 from portmp.arrays.choosing import isposinf as isposinf
-from portmp.arrays.choosing import ldexp as ldexp
+from portmp.arrays.composed import ldexp as ldexp
 from portmp.arrays.choosing import logaddexp2 as logaddexp2
 from portmp.arrays.choosing import modf as modf
 from portmp.arrays.choosing import nan_to_num as nan_to_num

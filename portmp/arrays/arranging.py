@@ -8,23 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import creation, dtypes, elementwise, functions, manipulation, powers
+from portmp.arrays import composed, creation, dtypes, elementwise, functions, manipulation, powers
 from portmp.arrays.creation import Where
 from portmp.arrays.viewed import AnyArray, Viewed, integers
 from portmp.errors import ArgumentError, ShapeError
-from portmp.routines import axes
+from portmp.formats import constants
+from portmp.routines import axes as named_axes
 
 
 def _arrays(given: Any, what: str) -> list[Any]:
     """Arrays of a sequence, or of an array's first axis."""
     if not isinstance(given, (list, tuple, Viewed)):
         raise ArgumentError(f"{what}: {type(given).__name__} given, a list of arrays is needed")
-    made = creation.asarray(given) if _of_numbers(given) else given
-    return elementwise.as_arrays(list(made), what)
+    made = list(creation.asarray(given) if _of_numbers(given) else given)
+    if not made:
+        raise ArgumentError(f"{what}: no arrays given")
+    return elementwise.as_arrays(made, what)
 
 
 def _of_numbers(given: Any) -> bool:
-    return isinstance(given, (list, tuple)) and all(map(elementwise.is_number, given))
+    return (
+        isinstance(given, (list, tuple)) and bool(given) and all(map(elementwise.is_number, given))
+    )
 
 
 def copy(a: Any) -> Any:
@@ -47,18 +52,25 @@ def dstack(arrays: Any) -> Any:
 
 def hsplit(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
     """Parts along the second axis, of vectors along the only one."""
-    x = manipulation.checked(x, "x")
+    x = _with_axes(x, 1, "hsplit")
     return manipulation.split(x, parts, 1 if x.ndim > 1 else 0)
 
 
 def vsplit(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
     """Parts along the first axis."""
-    return manipulation.split(x, parts, 0)
+    return manipulation.split(_with_axes(x, 2, "vsplit"), parts, 0)
 
 
 def dsplit(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
     """Parts along the third axis."""
-    return manipulation.split(x, parts, 2)
+    return manipulation.split(_with_axes(x, 3, "dsplit"), parts, 2)
+
+
+def _with_axes(x: Any, least: int, what: str) -> Any:
+    given = manipulation.checked(x, "x")
+    if given.ndim < least:
+        raise ShapeError(f"{what}: {least} axes at least are needed, shape {given.shape} given")
+    return given
 
 
 def block(arrays: Any) -> Any:
@@ -78,6 +90,8 @@ def block(arrays: Any) -> Any:
         return [x for part in given for x in leaves(part)] if isinstance(given, list) else [given]
 
     levels = depth(arrays)
+    if not leaves(arrays):
+        raise ArgumentError("block: no arrays given")
     made = iter(elementwise.as_arrays(leaves(arrays), "block"))
 
     def filled(given: Any) -> Any:
@@ -101,17 +115,18 @@ def rot90(x: AnyArray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """
     x = manipulation.checked(x, "x")
     (turns,) = integers((k,), "k")
-    first, second = axes
+    plane = named_axes.named(tuple(axes), x.ndim, "rot90: axes")
+    if len(plane) != 2:
+        raise ShapeError(f"rot90: axes: {axes} given, two are needed")
     if turns % 2:
-        turned = manipulation.swapaxes(x, first, second)
-        return manipulation.flip(turned, axis=first if turns % 4 == 1 else second)
-    return manipulation.flip(x, axis=(first, second)) if turns % 4 else x
+        return manipulation.flip(manipulation.swapaxes(x, *plane), axis=plane[turns % 4 == 3])
+    return manipulation.flip(x, axis=plane) if turns % 4 else x
 
 
 def rollaxis(x: AnyArray, axis: int, start: int = 0) -> Any:
     """The view with an axis moved before that at *start*."""
     x = manipulation.checked(x, "x")
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = named_axes.named(axis, x.ndim)
     there = start + x.ndim if start < 0 else start
     if not 0 <= there <= x.ndim:
         raise ShapeError(f"rollaxis: start: {start} given, from {-x.ndim} to {x.ndim} is allowed")
@@ -193,7 +208,7 @@ def _along(x: Any, axis: int | None, what: str) -> tuple[Any, int]:
     given = manipulation.checked(x, f"{what}: x")
     if axis is None:
         return manipulation.ravel(given), 0
-    return given, axes.named(axis, given.ndim)[0]
+    return given, named_axes.named(axis, given.ndim)[0]
 
 
 def tri(
@@ -304,20 +319,29 @@ def geomspace(
 ) -> Any:
     """*num* numbers of equal ratios from *start* to *stop*, which are of one sign: by logarithms.
 
-    Element i is start e^(i log(stop / start) / d), d as of ``linspace``; the ends are exact.
+    Element i is start e^(i log(stop / start) / d), d as of ``linspace``; the ends are exact. Where
+    the quotient leaves the format's range, it is that of numbers over powers of two.
     """
     ends = creation.linspace(start, stop, 2, dtype=dtype, device=device)
     first, last = ends[0], ends[1]
-    ratio = last / first
-    if not bool(elementwise.greater(ratio, 0)) or not bool(elementwise.isfinite(ratio)):
+    sizes = ends.to_limbs()[0].astype(np.float64)
+    if not np.isfinite(sizes).all() or not sizes.all() or np.ptp(np.sign(sizes)):
         raise ArgumentError(
             f"geomspace: start, stop: {start!s:.40}, {stop!s:.40} given, finite numbers of one "
             "sign are needed"
         )
-    steps = creation.linspace(
-        elementwise.multiply(ratio, 0), functions.log(ratio), num, endpoint=endpoint
-    )
-    found = first * functions.exp(steps)
+    ratio, pieces = last / first, 1
+    if composed.in_range(ratio, least=True):
+        wide = functions.log(ratio)
+    else:
+        power = composed.exponents(ends)
+        near, pieces = composed.ldexp(ends, -power), 2
+        twos = (power[1] - power[0]).astype(ratio.dtype)
+        wide = functions.log(near[1] / near[0]) / 2 + twos / 2 * constants.ln2
+    factors = functions.exp(creation.linspace(wide * 0, wide, num, endpoint=endpoint))
+    found = first * factors
+    if pieces == 2:
+        found = found * factors
     if num > 0:
         found[0] = first
     if num > 1 and endpoint:

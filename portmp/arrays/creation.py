@@ -446,8 +446,8 @@ def linspace(
     """*num* numbers at equal distances from *start* to *stop*, which is the last one (or left out).
 
     Element i is start + i (stop - start) / d, where d is num - 1, or num without the end point: the
-    difference, the product, the quotient and the sum, each an operation of the format. The last one
-    is *stop* itself. Without a dtype and a device those of *start* or *stop*, if one is an array;
+    difference, the product, the quotient and the sum, each an operation of the format (where they
+    leave its range start (1 - i / d) + stop (i / d)). The last one is *stop* itself. Without a dtype and a device those of *start* or *stop*, if one is an array;
     between arrays with axes as many rows. *retstep*: a pair, with the distance.
     """
     (count,) = integers((num,), "num")
@@ -463,12 +463,20 @@ def linspace(
     queue = opened(kind, given[0].queue if device is None and given else device)
     first, last = (_point(x, kind, queue) for x in (start, stop))
     index = wrapped(elementwise.as_dtype(plain.counted(0, 1, count, "int64", queue), kind))
-    parts = count - 1 if endpoint else count
+    parts = Fraction(max(count - 1 if endpoint else count, 1))
     apart = last - first
-    found = first + index.reshape(count, *[1] * apart.ndim) * apart / max(parts, 1)
+    index = index.reshape(count, *[1] * apart.ndim)
+    steps = index * apart
+    found, step = first + steps / parts, apart / parts
+    if not is_recording() and not bool(elementwise.isfinite(steps[-1:]).all()):
+        # In parts, where the difference or a product is beyond the range; equal ends stay.
+        share, finite = index / parts, elementwise.isfinite(steps)
+        there = elementwise.where(share == 0, first, first * (1 - share) + last * share)
+        found = elementwise.where(finite, found, elementwise.where(first == last, first, there))
+        step = elementwise.where(elementwise.isfinite(apart), step, last / parts - first / parts)
     if endpoint and count > 1:
         found[-1] = last
-    return (found, apart / max(parts, 1)) if retstep else found
+    return (found, step) if retstep else found
 
 
 def _point(value: Any, kind: Format, queue: Queue) -> Any:

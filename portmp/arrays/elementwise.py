@@ -416,38 +416,59 @@ def _defined(name: str) -> Any:
 
 
 def maskable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that has *out*, with NumPy's *where*, too: elsewhere *out* keeps its elements.
+    """A function with NumPy's *out* and *where*: where that is false *out* keeps its elements.
 
-    *out* may also be the argument after the operands, as with NumPy's functions.
+    *out* may also be the argument after the operands, and is several arrays of several results.
+    Functions that have *out* themselves write to it where there is no *where*.
     """
     known = inspect.signature(function)
-    count = len(known.parameters) - 1
+    takes = "out" in known.parameters
+    count = len(known.parameters) - takes
 
     @functools.wraps(function)
     def called(*operands: Any, out: Any = None, where: Any = True, **named: Any) -> Any:
-        if out is None and len(operands) == count + 1:
-            operands, out = operands[:count], operands[count]
-        if where is True:
+        if out is None and len(operands) > count:
+            operands, out = operands[:count], operands[count:]
+            out = out[0] if len(out) == 1 else out
+        if where is True and takes:
             return function(*operands, out=out, **named)
         name = function.__name__
-        if out is None:
+        if out is None and where is not True:
             raise ArgumentError(
                 f"{name}: where given without out, whose elements stay where it is false: "
                 f"{name}(..., out=portmp.zeros_like(x), where=...)"
             )
-        place, found = target(out), function(*operands, **named).planes
-        base.check_out(place, found.elements, found.shape, found.queue)
-        mask = as_dtype(arrayed(where, f"{name}: where").planes, BOOL)
-        assert isinstance(mask, Numbers)
-        into(moves.selected(mask, found, place), place)
-        return out
+        found = function(*operands, **named)
+        return found if out is None else _placed(name, found, out, where)
 
-    option = inspect.Parameter("where", inspect.Parameter.KEYWORD_ONLY, default=True)
+    options = [
+        inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=usual)
+        for option, usual in (("out", None), ("where", True))
+    ]
     called.__signature__ = known.replace(  # type: ignore[attr-defined]
-        parameters=[*known.parameters.values(), option]
+        parameters=[*known.parameters.values(), *options[takes:]]
     )
     del called.__wrapped__  # whose signature is another one
     return called
+
+
+def _placed(name: str, found: Any, out: Any, where: Any = True) -> Any:
+    """Results in the memory of *out*, or only those for which *where* is true."""
+    several = isinstance(found, tuple)
+    results, places = (found, out) if several else ((found,), (out,))
+    if several and not (isinstance(out, tuple) and len(out) == len(found)):
+        raise ArgumentError(f"{name}: out: a tuple of {len(found)} arrays is needed")
+    for one, place in zip(results, places, strict=True):
+        if place is None:
+            continue
+        view, there = one.planes, target(place)
+        if where is not True:
+            base.check_out(there, view.elements, view.shape, view.queue)
+            mask = as_dtype(arrayed(where, f"{name}: where").planes, BOOL)
+            assert isinstance(mask, Numbers)
+            view = moves.selected(mask, view, there)
+        into(view, there)
+    return out
 
 
 add = _defined("add")
@@ -514,9 +535,11 @@ def where(condition: AnyArray, x1: Any, x2: Any, /) -> Any:
     return wrapped(moves.selected(chosen, first.planes, second.planes))
 
 
-def views(operation: str, operands: Sequence[Any]) -> list[Any]:
-    """Arrays of one dtype of operands, of which one at least is an array; numbers have shape ()."""
-    found = together(operation, operands)
+def views(
+    operation: str, operands: Sequence[Any], least: Callable[[], Format] | None = None
+) -> list[Any]:
+    """Operands as arrays of one dtype, as ``together`` finds it; numbers have shape ()."""
+    found = together(operation, operands, least)
     known = next(v for v in found if isinstance(v, View))
     return [wrapped(v if isinstance(v, View) else like_number(v, known)) for v in found]
 
@@ -562,11 +585,10 @@ def _in_dtype(end: Any, x: AnyArray) -> Any:
 
 
 @maskable
-def copysign(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
+def copysign(x1: Any, x2: Any, /) -> Any:
     """|x1| with the sign of x2, zeros' and NaN's too."""
-    size, other = views("copysign", [x1, x2])
-    differ = not_equal(signbit(size), signbit(other))
-    return given_back(where(differ, negative(size), size).planes, out)
+    size, other = views("copysign", [x1, x2], dtypes.default)
+    return where(not_equal(signbit(size), signbit(other)), negative(size), size)
 
 
 _NUMERIC = ("__float__", "__index__", "__complex__", "__array__", "_mpf_")

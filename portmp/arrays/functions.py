@@ -8,6 +8,7 @@ Special values are those of C99's Annex F. Bounds of errors stand in docs/functi
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -15,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from portmp.arrays import dtypes, elementwise
-from portmp.arrays.viewed import AnyArray
+from portmp.arrays.viewed import AnyArray, made
 from portmp.errors import ArgumentError
 from portmp.formats import Format
+from portmp.routines import base
 from portmp.routines.functions import launch
 
 
@@ -215,8 +217,8 @@ def trunc(x: AnyArray, *, out: AnyArray | None = None) -> Any:
 def round(x: AnyArray, decimals: int = 0, *, out: AnyArray | None = None) -> Any:
     """The nearest integer, ties to even; with *decimals* other than 0 of x 10^decimals, over that.
 
-    Powers of ten, products and quotients are those of the format. x itself where x 10^decimals has
-    no places after the point.
+    The integer is that of the exact x; the quotient is the format's. x itself where x 10^decimals
+    has no places after the point. With *decimals* a wait: what is almost a tie is decided exactly.
     """
     if isinstance(decimals, bool) or not isinstance(decimals, (int, np.integer)):
         raise ArgumentError(f"decimals: {decimals!r:.60} given, an integer is needed")
@@ -226,15 +228,35 @@ def round(x: AnyArray, decimals: int = 0, *, out: AnyArray | None = None) -> Any
     if not isinstance(x.dtype, Format):
         return elementwise.given_back(_to_tens(x, -int(decimals)).planes, out)
     power = Fraction(10 ** min(abs(int(decimals)), 400))
+    given, x = x, x.astype(x.dtype.arithmetic, copy=False)
     scaled = x * power if decimals > 0 else x / power
-    near = _applied("round", None, x=scaled)
+    near = _nearest(x, scaled, power, decimals > 0)
     found = near / power if decimals > 0 else near * power
     # What has no digits to lose stays, as what would overflow; zeros do, whatever the power is.
     small = elementwise.less(elementwise.abs(scaled), 1 / x.dtype.unit_roundoff)
     found = elementwise.where(elementwise.equal(near, 0), near, found)
     found = elementwise.where(elementwise.equal(x, 0), x, found)
     found = elementwise.where(small, found, x) if decimals > 0 else found
-    return elementwise.given_back(found.planes, out)
+    return elementwise.given_back(found.astype(given.dtype, copy=False).planes, out)
+
+
+def _nearest(x: AnyArray, scaled: AnyArray, power: Fraction, times: bool) -> Any:
+    """The integers nearest to x times (or over) a power, of whose format's *scaled* is near it."""
+    near, form = _applied("round", None, x=scaled), x.dtype
+    half = Fraction(1, 2) if times else power / 2
+    rest = elementwise.fma(x, power, -near) if times else elementwise.fma(-near, power, x)
+    size = elementwise.abs(rest)
+    up = elementwise.logical_and(elementwise.greater(size, half), elementwise.isfinite(size))
+    near = elementwise.where(up, near + elementwise.sign(rest), near)
+    margin: Any = 0  # of one limb the rest is rounded once
+    if form.limbs > 1 or Fraction(float(base.scalar_limbs(form, power, "decimals")[0])) != power:
+        margin = elementwise.abs(scaled) * (32 * form.unit_roundoff * half)
+    there = elementwise.less_equal(elementwise.abs(size - half), margin)
+    if bool(there.any()):
+        exact = [v * power if times else v / power for v in x[there].to_fractions()]
+        whole = [Fraction(builtins.round(v)) for v in exact]
+        near[there] = made(whole, dtype=form, device=x.queue)
+    return near
 
 
 def _to_tens(x: AnyArray, places: int) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from portmp.arrays import dtypes, elementwise, indexing
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
-from portmp.errors import ArgumentError, ShapeError, choice
+from portmp.errors import ArgumentError, MatrixShapeError, PlaceError, ShapeError, choice
 from portmp.routines import axes, base
 from portmp.routines.moves import launch as moves
 from portmp.routines.order import launch as order
@@ -74,8 +74,6 @@ def expand_dims(x: AnyArray, /, axis: int | Sequence[int] = 0) -> Any:
     """The view with new axes of length 1 at these places of the result."""
     x = checked(x, "x")
     count = x.ndim + (len(axis) if isinstance(axis, Sequence) else 1)
-    if isinstance(axis, (int, np.integer)) and not -count <= axis < count:
-        raise IndexError(f"expand_dims: axis {axis} is out of range for {count} axes")
     new = axes.named(axis, count)
     key = tuple(None if i in new else slice(None) for i in range(count))
     return x[key]
@@ -406,15 +404,21 @@ def take(x: AnyArray, indices: Any, /, axis: int | None = None) -> Any:
     return x[(*(slice(None),) * along, indices)]
 
 
-def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int = -1) -> Any:
-    """Elements by indices that are given for each place of the other axes."""
-    x = checked(x, "x")
+def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int | None = -1) -> Any:
+    """Elements by indices that are given for each place of the other axes.
+
+    Without an axis of all elements in C order.
+    """
+    x, indices = checked(x, "x"), checked(indices, "indices")
+    if axis is None:
+        x, axis = ravel(x), 0
     (along,) = axes.named(axis, x.ndim)
-    indices = checked(indices, "indices")
     if indices.ndim != x.ndim:
         raise ShapeError(f"take_along_axis: indices have {indices.ndim} axes, x has {x.ndim}")
+    if dtypes.of_view(indices.planes) == dtypes.BOOL:
+        raise PlaceError("take_along_axis: indices: truth values given, integers are needed")
     shape = list(
-        np.broadcast_shapes(*((*s[:along], 1, *s[along + 1 :]) for s in (x.shape, indices.shape)))
+        broadcast_shapes(*((*s[:along], 1, *s[along + 1 :]) for s in (x.shape, indices.shape)))
     )
     shape[along] = indices.shape[along]
     key: list[Any] = []
@@ -431,11 +435,14 @@ def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int = -1) -> Any:
     return x[tuple(key)]
 
 
-def diagonal(x: AnyArray, /, offset: int = 0) -> Any:
-    """The view of the diagonals of matrices, the offset-th above the main one."""
+def diagonal(x: AnyArray, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The view of the diagonals of matrices, which lie in two axes; the offset-th above the main
+    one. They run along the last axis.
+    """
     x = checked(x, "x")
     if x.ndim < 2:
-        raise ShapeError(f"diagonal: matrices are needed, shape {x.shape} given")
+        raise MatrixShapeError(f"diagonal: matrices are needed, shape {x.shape} given")
+    x = moveaxis(x, (axis1, axis2), (-2, -1))
     (offset,) = integers((offset,), "diagonal: offset")
     view = x.planes
     rows, cols = x.shape[-2:]
@@ -458,9 +465,13 @@ def pad(x: AnyArray, pad_width: Any, mode: str = "constant", *, constant_values:
     end, by ``reflect`` and ``symmetric`` those in front of the end, without and with itself.
     """
     x = checked(x, "x")
-    widths = np.broadcast_to(np.asarray(pad_width, int), (x.ndim, 2)).tolist()
-    if any(width < 0 for pair in widths for width in pair):
-        raise ArgumentError(f"pad: pad_width: {pad_width!r:.50} given, 0 or more is needed")
+    given = np.asarray(pad_width)
+    if given.dtype.kind not in "iu" or (given < 0).any():
+        raise ArgumentError(f"pad: pad_width: {pad_width!r:.50} given, integers from 0 on needed")
+    try:
+        widths = np.broadcast_to(given, (x.ndim, 2)).tolist()
+    except ValueError:
+        raise ShapeError(f"pad: pad_width: {given.shape} given for {x.ndim} axes") from None
     if mode in _AROUND:
         for along, (before, after) in enumerate(widths):
             n = x.shape[along]

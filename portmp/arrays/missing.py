@@ -39,49 +39,67 @@ def _there(x: Any, axis: Axis, keepdims: bool) -> Any:
     return statistics.sum(known, axis, keepdims=keepdims)
 
 
-def nansum(x: Any, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
-    """Sums."""
-    return statistics.sum(_instead(x, 0), axis, dtype=dtype, keepdims=keepdims)
+def nansum(x: Any, axis: Axis = None, **options: Any) -> Any:
+    """Sums; options are those of ``sum``, and so on below."""
+    return statistics.sum(_instead(x, 0), axis, **options)
 
 
-def nanprod(x: Any, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
+def nanprod(x: Any, axis: Axis = None, **options: Any) -> Any:
     """Products."""
-    return statistics.prod(_instead(x, 1), axis, dtype=dtype, keepdims=keepdims)
+    return statistics.prod(_instead(x, 1), axis, **options)
 
 
-def nancumsum(x: Any, axis: int | None = None, *, dtype: Any = None) -> Any:
+def nancumsum(x: Any, axis: int | None = None, **options: Any) -> Any:
     """Running sums, of all elements where no axis is named."""
-    return methods.cumsum(_instead(x, 0), axis, dtype=dtype)
+    return methods.cumsum(_instead(x, 0), axis, **options)
 
 
-def nancumprod(x: Any, axis: int | None = None, *, dtype: Any = None) -> Any:
+def nancumprod(x: Any, axis: int | None = None, **options: Any) -> Any:
     """Running products, likewise."""
-    return methods.cumprod(_instead(x, 1), axis, dtype=dtype)
+    return methods.cumprod(_instead(x, 1), axis, **options)
 
 
-def _extreme(x: Any, axis: Axis, keepdims: bool, largest: bool) -> Any:
+def _extreme(
+    x: Any,
+    axis: Axis,
+    largest: bool,
+    keepdims: bool = False,
+    out: Any = None,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     given = manipulation.checked(x, "x")
-    take = statistics.max if largest else statistics.min
-    found = take(_instead(given, -math.inf if largest else math.inf), axis, keepdims=keepdims)
+    take, worst = (statistics.max, -math.inf) if largest else (statistics.min, math.inf)
+    options = {"keepdims": keepdims, "initial": initial, "where": where}
     if not isinstance(dtypes.of_view(given.planes), Format):
-        return found
-    none = elementwise.equal(_there(given, axis, keepdims), 0)
-    return elementwise.where(none, math.nan, found)
+        return take(given, axis, out=out, **options)
+    options["initial"] = worst if where is not True and initial is None else initial
+    found = take(_instead(given, worst), axis, **options)
+    if initial is None:
+        known = _known(given, where)
+        found = elementwise.where(statistics.any(known, axis, keepdims=keepdims), found, math.nan)
+    return found if out is None else elementwise.given_back(found.planes, out)
 
 
-def nanmax(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def _known(x: Any, where: Any) -> Any:
+    """Which elements are there: those that are no NaN, of those that *where* has."""
+    known = elementwise.logical_not(elementwise.isnan(x))
+    return known if where is True else elementwise.logical_and(known, where)
+
+
+def nanmax(x: Any, axis: Axis = None, **options: Any) -> Any:
     """The largest elements."""
-    return _extreme(x, axis, keepdims, True)
+    return _extreme(x, axis, True, **options)
 
 
-def nanmin(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def nanmin(x: Any, axis: Axis = None, **options: Any) -> Any:
     """The smallest elements."""
-    return _extreme(x, axis, keepdims, False)
+    return _extreme(x, axis, False, **options)
 
 
 def _place(x: Any, axis: int | None, keepdims: bool, largest: bool) -> Any:
     given = manipulation.checked(x, "x")
-    best = _extreme(given, axis, True, largest)
+    best = _extreme(given, axis, largest, keepdims=True)
     there = elementwise.equal(given, best)
     if not bool(statistics.all(statistics.any(there, axis))):
         raise ArgumentError(f"{'nanargmax' if largest else 'nanargmin'}: x: a row is all NaN")
@@ -98,35 +116,45 @@ def nanargmin(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Any
     return _place(x, axis, keepdims, False)
 
 
-def nanmean(x: Any, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
+def nanmean(x: Any, axis: Axis = None, *, where: Any = True, **options: Any) -> Any:
     """Means."""
-    values = numerics._values(x)
-    total = nansum(values, axis, dtype=dtype, keepdims=keepdims)
-    return total / _there(values, axis, keepdims).astype(total.dtype)
+    return statistics.mean(x, axis, where=_known(x, where), **options)
 
 
-def nanvar(
-    x: Any, axis: Axis = None, *, dtype: Any = None, ddof: Any = 0, keepdims: bool = False
-) -> Any:
+def nanvar(x: Any, axis: Axis = None, *, where: Any = True, **options: Any) -> Any:
     """The sums of squares of differences from the mean, divided by the number less *ddof*."""
-    values = numerics._values(x)
-    values = values if dtype is None else values.astype(dtype)
-    distance = values - nanmean(values, axis, keepdims=True)
-    squares = nansum(distance * distance, axis, keepdims=keepdims)
-    left = _there(values, axis, keepdims).astype(squares.dtype) - ddof
-    return elementwise.where(elementwise.greater(left, 0), squares / left, math.nan)
+    return _or_nan(statistics.var, x, axis, where, **options)
 
 
-def nanstd(
-    x: Any, axis: Axis = None, *, dtype: Any = None, ddof: Any = 0, keepdims: bool = False
-) -> Any:
+def nanstd(x: Any, axis: Axis = None, *, where: Any = True, **options: Any) -> Any:
     """The square roots of these."""
-    return elementwise.sqrt(nanvar(x, axis, dtype=dtype, ddof=ddof, keepdims=keepdims))
+    return _or_nan(statistics.std, x, axis, where, **options)
+
+
+def _or_nan(
+    function: Any,
+    x: Any,
+    axis: Axis,
+    where: Any,
+    keepdims: bool = False,
+    out: Any = None,
+    ddof: Any = None,
+    correction: Any = 0,
+    **options: Any,
+) -> Any:
+    """What a function gives where more elements are there than are taken off their number."""
+    known = _known(x, where)
+    options |= {"keepdims": keepdims, "ddof": ddof, "correction": correction}
+    found = function(x, axis, where=known, **options)
+    there = statistics.count_nonzero(known, axis=axis, keepdims=keepdims)
+    left = elementwise.greater(there.astype(found.dtype), correction if ddof is None else ddof)
+    found = elementwise.where(left, found, math.nan)
+    return found if out is None else elementwise.given_back(found.planes, out)
 
 
 def _each_row(x: Any, axis: Axis, keepdims: bool, name: str, of_row: Any) -> Any:
     """A function of the rows' elements in order; rows with as many numbers are taken together."""
-    ordered, shape = numerics._in_order(x, axis, keepdims, name)
+    ordered, shape = numerics.in_order(x, axis, keepdims, name)
     n = ordered.shape[-1]
     rows = ordered.reshape(-1, n)
     counts = np.asarray(_there(rows, 1, False))
@@ -137,30 +165,36 @@ def _each_row(x: Any, axis: Axis, keepdims: bool, name: str, of_row: Any) -> Any
     return found.reshape(shape)
 
 
-def nanmedian(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def nanmedian(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The middle elements. A wait."""
-    return _each_row(x, axis, keepdims, "nanmedian", lambda rows: numerics.median(rows, -1))
+    found = _each_row(x, axis, keepdims, "nanmedian", lambda rows: numerics.median(rows, -1))
+    return found if out is None else elementwise.given_back(found.planes, out)
 
 
-def nanquantile(
-    x: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+def nanquantile(x: Any, q: Any, axis: Axis = None, **options: Any) -> Any:
+    """``quantile``, but for its weights. A wait."""
+    return _at_shares(x, q, axis, counting.quantile, **options)
+
+
+def nanpercentile(x: Any, q: Any, axis: Axis = None, **options: Any) -> Any:
+    """``percentile``, likewise. A wait."""
+    return _at_shares(x, q, axis, counting.percentile, **options)
+
+
+def _at_shares(
+    x: Any,
+    q: Any,
+    axis: Axis,
+    function: Any,
+    method: str = "linear",
+    keepdims: bool = False,
+    out: Any = None,
 ) -> Any:
-    """``quantile``. A wait."""
-    return _at_shares(x, q, axis, method, keepdims, counting.quantile)
-
-
-def nanpercentile(
-    x: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
-) -> Any:
-    """``percentile``. A wait."""
-    return _at_shares(x, q, axis, method, keepdims, counting.percentile)
-
-
-def _at_shares(x: Any, q: Any, axis: Axis, method: str, keepdims: bool, function: Any) -> Any:
     def of(one: Any) -> Any:
         def of_row(rows: Any) -> Any:
             return function(rows, one, -1, method=method)
 
         return _each_row(x, axis, keepdims, f"nan{function.__name__}", of_row)
 
-    return manipulation.stack([of(one) for one in q]) if counting.is_many(q) else of(q)
+    found = manipulation.stack([of(one) for one in q]) if counting.is_many(q) else of(q)
+    return found if out is None else elementwise.given_back(found.planes, out)

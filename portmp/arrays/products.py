@@ -224,9 +224,18 @@ def kron(x1: AnyArray, x2: AnyArray, /) -> Any:
     return (left * right).reshape([a * b for a, b in zip(*sizes, strict=True)])
 
 
-def trace(x: AnyArray, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sums of matrices' diagonals, the offset-th above the main one."""
-    return statistics.sum(manipulation.diagonal(x, offset=offset), -1, dtype=dtype)
+def trace(
+    x: AnyArray,
+    /,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: Any = None,
+    out: AnyArray | None = None,
+) -> Any:
+    """The sums of matrices' diagonals: see ``diagonal``."""
+    found = manipulation.diagonal(x, offset, axis1, axis2)
+    return statistics.sum(found, -1, dtype=dtype, out=out)
 
 
 def cross(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:

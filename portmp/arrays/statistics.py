@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, Literal
 
-from portmp.arrays import dtypes, elementwise, manipulation
+from portmp.arrays import composed, creation, dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
@@ -263,11 +264,22 @@ def _count(x: AnyArray, axis: Axis) -> int:
 
 
 def _counted(values: AnyArray, axis: Axis, keepdims: bool, where: Any) -> Any:
-    """How many elements count: a number, or with *where* values in the format."""
+    """How many elements count: an exact number, or with *where* values in the format."""
     if where is True:
-        return _count(values, axis)
+        return Fraction(_count(values, axis))
     there = count_nonzero(_mask(values, where), axis=axis, keepdims=keepdims)
     return there.astype(dtypes.of_view(values.planes))
+
+
+def near_one(x: AnyArray, axis: Axis, where: Any = True) -> tuple[AnyArray, AnyArray]:
+    """x over powers of two, so that magnitudes along axes are below 1; and the powers (int64)."""
+    power = composed.exponents(max(elementwise.abs(x), axis, keepdims=True, initial=0, where=where))
+    return composed.ldexp(x, -power), power
+
+
+def scaled_back(found: AnyArray, power: AnyArray) -> Any:
+    """Results times powers of two that have axes of length 1 for those that are gone."""
+    return composed.ldexp(found, power.reshape(found.shape))
 
 
 def mean(
@@ -280,10 +292,36 @@ def mean(
     out: AnyArray | None = None,
     where: Any = True,
 ) -> Any:
-    """The sum divided by the number of elements, or of those where *where* is true."""
+    """The sum divided by the number of elements, or of those where *where* is true.
+
+    Where that leaves the format's range, of x over a power of two: it reads the result.
+    """
     values = _values(x, dtype, "mean")
-    total = sum(values, axis, keepdims=keepdims, where=where)
-    return _into(total / _counted(values, axis, keepdims, where), out)
+    count = _counted(values, axis, keepdims, where)
+    found = sum(values, axis, keepdims=keepdims, where=where) / count
+    if not composed.in_range(found) and values.size:
+        near, power = near_one(values, axis, where)
+        found = sum(near, axis, keepdims=keepdims, where=where) / count
+        found = scaled_back(found, power)
+    return _into(found, out)
+
+
+def _variance(
+    x: AnyArray, axis: Axis, correction: Any, ddof: Any, dtype: Any, keepdims: bool, where: Any
+) -> tuple[Any, Any]:
+    """The variance of x over powers of two, and these; None for powers that are all 1."""
+    if ddof is not None and correction != 0:
+        raise ArgumentError("var, std: correction: given beside ddof, which is the same")
+    values = _values(x, dtype, "var")
+    left = _counted(values, axis, keepdims, where) - (correction if ddof is None else ddof)
+    left = elementwise.maximum(left, 0) if where is not True else left if left > 0 else 0
+    centre = mean(values, axis, keepdims=True, where=where)
+    distance = values - centre
+    found = sum(distance * distance, axis, keepdims=keepdims, where=where) / left
+    if composed.in_range(found, least=True) or not values.size:
+        return found, None
+    distance, power = near_one(values / 2 - centre / 2, axis, where)
+    return sum(distance * distance, axis, keepdims=keepdims, where=where) / left, power + 1
 
 
 def var(
@@ -300,17 +338,11 @@ def var(
 ) -> Any:
     """The sum of squares of the differences from the mean, divided by n - *correction*.
 
-    *ddof* is NumPy's name for the correction. *where*: which elements count.
+    *ddof* is NumPy's name for the correction. *where*: which elements count. Where squares leave
+    the format's range, of differences over a power of two: it reads the result.
     """
-    values = _values(x, dtype, "var")
-    distance = values - mean(values, axis, keepdims=True, where=where)
-    squares = sum(distance * distance, axis, keepdims=keepdims, where=where)
-    left = _counted(values, axis, keepdims, where) - (correction if ddof is None else ddof)
-    if where is not True:
-        left = elementwise.maximum(left, 0)
-    elif left <= 0:
-        left = 0
-    return _into(squares / left, out)
+    found, power = _variance(x, axis, correction, ddof, dtype, keepdims, where)
+    return _into(found if power is None else scaled_back(found, 2 * power), out)
 
 
 def std(
@@ -325,11 +357,10 @@ def std(
     out: AnyArray | None = None,
     where: Any = True,
 ) -> Any:
-    """The square root of the variance."""
-    found = var(
-        x, axis, correction=correction, ddof=ddof, dtype=dtype, keepdims=keepdims, where=where
-    )
-    return _into(elementwise.sqrt(found), out)
+    """The square root of the variance, whose own range does not matter."""
+    found, power = _variance(x, axis, correction, ddof, dtype, keepdims, where)
+    root = elementwise.sqrt(found)
+    return _into(root if power is None else scaled_back(root, power), out)
 
 
 # --- truth values ---------------------------------------------------------------------------------
@@ -497,14 +528,46 @@ def ptp(x: AnyArray, axis: Axis = None, *, keepdims: bool = False) -> Any:
     return max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims)
 
 
-def average(x: AnyArray, axis: Axis = None, weights: Any = None) -> Any:
-    """The mean, or that with weights, which broadcast with x."""
+def spread_weights(weights: AnyArray, x: AnyArray, axis: Axis, what: str) -> Any:
+    """A weight for each element: weights have the shape of x, or of its axes in their order."""
+    if weights.shape != x.shape and axis is not None:
+        over = axes.named(axis, x.ndim)
+        if weights.shape != tuple(x.shape[i] for i in over):
+            raise ShapeError(
+                f"{what}: weights {weights.shape} given, {x.shape} is needed, or the lengths of "
+                f"axis {axis}"
+            )
+        order = sorted(range(len(over)), key=over.__getitem__)
+        lengths = [n if i in over else 1 for i, n in enumerate(x.shape)]
+        weights = weights.transpose(*order).reshape(lengths)
+    return manipulation.broadcast_to(weights, x.shape)
+
+
+def average(
+    x: AnyArray,
+    axis: Axis = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """The mean, or that with weights: of the shape of x, or of its *axis*, in their order.
+
+    *returned*: a pair, with the sums of the weights.
+    """
     if weights is None:
-        return mean(x, axis)
+        found = mean(x, axis, keepdims=keepdims)
+        count = Fraction(_count(manipulation.checked(x, "x"), axis))
+        total = creation.full_like(found, count) if returned else None
+        return (found, total) if returned else found
     x, weights = elementwise.as_arrays([x, weights], ("average: x", "average: weights"))
-    if weights.shape != x.shape and weights.ndim == 1 and isinstance(axis, int):
-        ends = [1] * x.ndim
-        ends[axis] = weights.size
-        weights = weights.reshape(ends)
-    spread = manipulation.broadcast_to(weights, x.shape)
-    return sum(x * spread, axis) / sum(spread, axis)
+    x, weights = _values(x, None, "average"), _values(weights, None, "average")
+    spread = spread_weights(weights, x, axis, "average")
+    total = sum(spread, axis, keepdims=keepdims)
+    found = sum(x * spread, axis, keepdims=keepdims) / total
+    if not composed.in_range(found, least=True) and x.size:
+        near, power = near_one(x, axis)
+        light, _ = near_one(spread, axis)
+        found = sum(near * light, axis, keepdims=keepdims) / sum(light, axis, keepdims=keepdims)
+        found = scaled_back(found, power)
+    return (found, total) if returned else found

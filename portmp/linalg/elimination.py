@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp.arrays.array import Array, array, from_limbs
+from portmp.arrays.creation import plain_host
 from portmp.arrays.functions import log
 from portmp.arrays.plain import PlainArray, plain_array
 from portmp.errors import ArgumentError, LinAlgError, ShapeError
@@ -78,19 +79,21 @@ def lu_solve(
 ) -> Array:
     """The x of a x = b, with *trans* 1 of a^T x = b, by the factors of a (..., n, n).
 
-    b is (n,) or (..., n, r); with *overwrite_b* x takes its memory. A zero on U's diagonal
-    gives infinities and NaN.
+    b is (n,) or (..., n, r); with *overwrite_b* x takes its memory. LinAlgError for a zero on U's
+    diagonal.
     """
     factors, piv = lu_and_piv
     matrix = operands.matrix(factors, "lu_solve", square=True, argument="lu")
     if trans not in (0, 1):
         raise ArgumentError(f"lu_solve: trans {trans!r} given, 0 or 1 is needed")
     n, batch = matrix.shape[-1], matrix.shape[:-2]
-    if piv.shape != (*batch, n):
-        raise ShapeError(f"lu_solve: piv {piv.shape} does not fit lu {matrix.shape}")
-    pivots = piv.to_numpy().reshape(math.prod(batch), n)
+    pivots = plain_host(piv, None, "lu_solve: piv")
+    if pivots.shape != (*batch, n):
+        raise ShapeError(f"lu_solve: piv {pivots.shape} does not fit lu {matrix.shape}")
+    pivots = pivots.reshape(math.prod(batch), n).astype(np.int64)
     if pivots.size and not ((pivots >= 0) & (pivots < n)).all():
         raise ArgumentError(f"lu_solve: piv holds numbers outside 0 to {n - 1}")
+    operands.refuse_singular(matrix, "lu_solve", "lu")
     given = operands.sides_of(matrix, b, "lu_solve", overwrite_b)
     order = swapped(pivots, n)
     return _solved(matrix, order, given, trans == 1, method, "lu_solve", overwrite_b)

@@ -94,6 +94,15 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direc
     return LeastSquares(x[:, 0] if vector else x, squares, rank, values)
 
 
+def lstsq_as_numpy(a: Array, b: Array, rcond: float | None = None) -> LeastSquares:
+    """``lstsq``, without residuals of rank below n and where m is not above it, as NumPy has it."""
+    found = lstsq(a, b, rcond)
+    n = len(found.x)
+    if found.rank < n or len(a) <= n:
+        found.residuals = found.residuals.reshape(-1)[:0]
+    return found
+
+
 def _smallest(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]:
     """x (n, r) and the rank."""
     m, n = a.shape

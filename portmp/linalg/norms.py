@@ -10,10 +10,11 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from portmp import definition
-from portmp.arrays import manipulation
+from portmp.arrays import elementwise, manipulation
 from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.blas import nrm2
 from portmp.arrays.elementwise import sqrt
+from portmp.arrays.plain import plain_array
 from portmp.arrays.products import Bound
 from portmp.errors import ArgumentError, MatrixShapeError, ShapeError
 from portmp.linalg import bounded_norms, operands
@@ -97,7 +98,7 @@ def norm(
         raise ShapeError(f"norm: axis {axis!r} given, two different ones are needed")
     if bound:
         bounded_norms.check(ord, axes)
-    found = _vectors(given, ord, axes[0]) if len(axes) == 1 else _matrices(given, ord, axes)
+    found = of_vectors(given, ord, axes[0]) if len(axes) == 1 else _matrices(given, ord, axes)
     kept = tuple(1 if i in axes else n for i, n in enumerate(given.shape))
     shape = kept if keepdims else found.shape
     if not bound:
@@ -110,7 +111,8 @@ def _kept(found: Array, ndim: int, keepdims: bool) -> Array:
     return found.reshape((1,) * ndim) if keepdims else found
 
 
-def _vectors(x: Array, ord: Order, axis: int) -> Array:
+def of_vectors(x: Array, ord: Order, axis: int) -> Array:
+    """``norm`` along one axis."""
     kinds: dict[Any, Callable[[], Array]] = {
         None: lambda: euclidean(x, (axis,)),
         2: lambda: euclidean(x, (axis,)),
@@ -120,10 +122,28 @@ def _vectors(x: Array, ord: Order, axis: int) -> Array:
         0: lambda: array((x != 0).sum(axis), x.format, x.queue),
     }
     if isinstance(ord, (int, float)) and ord not in kinds and math.isfinite(ord):
-        powers: Array = (abs(x) ** ord).sum(axis) ** (array(1, x.format, x.queue) / ord)
-        return powers
+        return _of_powers(abs(x), ord, axis)
     found: Array = _one(kinds, ord, "vectors", VECTOR)()
     return found
+
+
+_PLAIN = {"float32": 16, "float64": 500}
+"""Powers of sizes from 2^-this to 2^this are summed as they are, by word; others of quotients."""
+
+
+def _of_powers(sizes: Array, p: float, axis: int) -> Array:
+    """(sum s^p)^(1/p): of s over the largest (p below 0: the smallest), where powers leave the
+    range.
+    """
+    if not sizes.size:
+        return sizes.sum(axis)  # type: ignore[no-any-return]
+    most = sizes.max(axis, keepdims=True) if p > 0 else sizes.min(axis, keepdims=True)
+    lead = most.to_limbs()[0].astype(np.float64)
+    limit = math.ldexp(1.0, int(min(_PLAIN[sizes.format.word] / abs(p), 1000)))
+    usual = ~np.isfinite(lead) | (lead == 0) | ((lead >= 1 / limit) & (lead <= limit))
+    unit = elementwise.where(plain_array(usual, "bool", sizes.queue), 1, most)
+    total = ((sizes / unit) ** p).sum(axis) ** (array(1, sizes.format, sizes.queue) / p)
+    return total * unit.reshape(total.shape)  # type: ignore[no-any-return]
 
 
 def _matrices(x: Array, ord: Order, axes: tuple[int, ...]) -> Array:
@@ -235,7 +255,8 @@ def cond_in_format(x: Array, p: Order = None) -> Any:
     matrix = _not_empty(x, square=not by_values)
     if by_values:
         s = svdvals(matrix)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        return elementwise.where(elementwise.isnan(found), math.inf, found)
     if matrix.ndim > 2:
         found = zeros(matrix.shape[:-2], matrix.format, matrix.queue)
         for each in np.ndindex(found.shape):

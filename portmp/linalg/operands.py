@@ -13,7 +13,7 @@ from portmp.arrays.array import Array, operand
 from portmp.arrays.manipulation import diagonal
 from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import wrapped
-from portmp.errors import ArgumentError, MatrixShapeError, ShapeError, choice
+from portmp.errors import ArgumentError, LinAlgError, MatrixShapeError, ShapeError, choice
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
@@ -44,7 +44,7 @@ def values(value: object, argument: str, like: Array | None = None) -> Array:
 def identity(shape: tuple[int, ...], like: Array | Planes, form: Format | None = None) -> Array:
     """A stack of matrices with ones on their diagonals, made where *like* is, in its format."""
     found: Array = creation.zeros(shape, form or like.format, like.queue)
-    diagonal(found)[...] = 1
+    diagonal(found, 0, -2, -1)[...] = 1
     return found
 
 
@@ -113,6 +113,18 @@ def sides_of(a: Array, b: object, routine: str, overwrite: bool = False) -> Side
     if overwrite:
         kept_apart(a, sides, routine)
     return Sides(sides, vector, batch)
+
+
+def refuse_singular(a: Array, routine: str, argument: str = "a") -> None:
+    """LinAlgError where a triangle has a zero on its diagonal, which is read from the device."""
+    zero = np.asarray(diagonal(a, 0, -2, -1) == 0)
+    if zero.any():
+        *entry, place = np.argwhere(zero)[0].tolist()
+        where = f" in entry {entry} of the stack" if entry else ""
+        raise LinAlgError(
+            f"{routine}: {argument}: the matrix is singular{where}: element {place} of a "
+            "triangle's diagonal is zero"
+        )
 
 
 def one_matrix(a: Array, routine: str, option: str) -> Array:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp import discovery
-from portmp.arrays import creation, dtypes, functions
+from portmp.arrays import composed, creation, dtypes, functions
 from portmp.arrays import elementwise as elementwise_arrays
 from portmp.arrays.array import Array, operand
 from portmp.arrays.creation import Where
@@ -110,16 +110,26 @@ class Generator:
     def uniform(self, target: Target, low: Any = 0, high: Any = 1) -> Array:
         """low + (high - low) x, with x as ``random`` gives it; by rounding it may be *high*.
 
+        Where the difference is beyond the format's range, twice that of halves of the bounds.
+
         Bounds are exact scalars or Arrays, which broadcast.
         """
         form = target.form
         start, end = _given(form, "low", low), _given(form, "high", high)
-        width: elementwise.Operand
-        if isinstance(start, tuple) and isinstance(end, tuple):
-            width = base.scalar_limbs(form, _exact(end) - _exact(start), "high - low")
-        else:
-            width = elementwise.apply("sub", [end, start], None, ("high", "low"))
-        return _scaled(self._drawn("uniform", target, None), width, start, target.out)
+        width, finite = _width(form, start, end)
+        if finite:
+            return _scaled(self._drawn("uniform", target, None), width, start, target.out)
+        # Twice a number between halves of the bounds.
+        half, two = (base.scalar_limbs(form, n, "uniform") for n in (Fraction(1, 2), 2))
+        start, end = (
+            base.scalar_limbs(form, _exact(x) / 2, "low, high")
+            if isinstance(x, tuple)
+            else elementwise.apply("mul", [x, half])
+            for x in (start, end)
+        )
+        width, _ = _width(form, start, end)
+        found = _scaled(self._drawn("uniform", target, None), width, start, target.out).planes
+        return Array(elementwise.apply("mul", [found, two], found))
 
     @_draws
     def standard_normal(self, target: Target) -> Array:
@@ -325,6 +335,18 @@ def _given(form: Format, name: str, value: Any) -> elementwise.Operand:
             f"{name}.astype({form.name!r})"
         )
     return value.planes
+
+
+def _width(
+    form: Format, start: elementwise.Operand, end: elementwise.Operand
+) -> tuple[elementwise.Operand, bool]:
+    """The difference of bounds, and whether it is finite."""
+    if isinstance(start, tuple) and isinstance(end, tuple):
+        exact = _exact(end) - _exact(start)
+        width = base.scalar_limbs(form, exact, "high - low")
+        return width, bool(np.isfinite(width[0]))
+    found = elementwise.apply("sub", [end, start], None, ("high", "low"))
+    return found, composed.in_range(Array(found))
 
 
 def _spread(form: Format, name: str, value: Any) -> elementwise.Operand:

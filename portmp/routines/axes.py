@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from portmp.codegen.signature import Index
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, AxisError, ShapeError
 from portmp.runtime.planes import View
 
 V = TypeVar("V", bound=View[Any])
@@ -60,7 +60,7 @@ def named(axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:
         if isinstance(one, bool) or not isinstance(one, (int, np.integer)):
             raise ArgumentError(f"{argument}: {axis!r} given, integers or None are allowed")
         if not -ndim <= one < ndim:
-            raise ShapeError(f"{argument}: {axis} given, the array has {ndim}")
+            raise AxisError(f"{argument}: {axis} given, the array has {ndim}")
         found.append(int(one) % ndim)
     if len(set(found)) < len(found):
         raise ShapeError(f"{argument}: {axis} given, which names one axis twice")
