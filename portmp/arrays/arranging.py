@@ -10,7 +10,7 @@ import numpy as np
 
 from portmp.arrays import composed, creation, dtypes, elementwise, functions, manipulation, powers
 from portmp.arrays.creation import Where
-from portmp.arrays.viewed import AnyArray, Viewed, integers
+from portmp.arrays.viewed import AnyArray, Viewed, called, integers
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import constants
 from portmp.routines import axes as named_axes
@@ -50,27 +50,20 @@ def dstack(arrays: Any) -> Any:
     return manipulation.concat([atleast_3d(x) for x in _arrays(arrays, "dstack")], axis=2)
 
 
-def hsplit(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
-    """Parts along the second axis, of vectors along the only one."""
-    x = _with_axes(x, 1, "hsplit")
-    return manipulation.split(x, parts, 1 if x.ndim > 1 else 0)
+def _splitting(name: str, axis: int, about: str) -> Any:
+    def split(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
+        x = manipulation.checked(x, "x")
+        least = 1 if name == "hsplit" else max(2, axis + 1)
+        if x.ndim < least:
+            raise ShapeError(f"{name}: {least} axes at least are needed, shape {x.shape} given")
+        return manipulation.split(x, parts, min(axis, x.ndim - 1))
+
+    return called(split, name, about)
 
 
-def vsplit(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
-    """Parts along the first axis."""
-    return manipulation.split(_with_axes(x, 2, "vsplit"), parts, 0)
-
-
-def dsplit(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
-    """Parts along the third axis."""
-    return manipulation.split(_with_axes(x, 3, "dsplit"), parts, 2)
-
-
-def _with_axes(x: Any, least: int, what: str) -> Any:
-    given = manipulation.checked(x, "x")
-    if given.ndim < least:
-        raise ShapeError(f"{what}: {least} axes at least are needed, shape {given.shape} given")
-    return given
+hsplit = _splitting("hsplit", 1, "Parts along the second axis, of vectors along the only one.")
+vsplit = _splitting("vsplit", 0, "Parts along the first axis.")
+dsplit = _splitting("dsplit", 2, "Parts along the third axis.")
 
 
 def block(arrays: Any) -> Any:
@@ -450,25 +443,18 @@ def diag_indices(n: int, ndim: int = 2, device: Where = None) -> Any:
     return _places(np.diag_indices(n, ndim), device)
 
 
-def _of_matrix(x: AnyArray, what: str) -> tuple[int, int]:
-    if x.ndim != 2:
-        raise ShapeError(f"{what}: a matrix is needed, shape {x.shape} given")
-    rows, columns = x.shape
-    return rows, columns
+def _of_matrix(places: Any) -> Any:
+    def indices_from(x: AnyArray, k: int = 0) -> Any:
+        x = manipulation.checked(x, "x")
+        if x.ndim != 2:
+            raise ShapeError(f"{name}: a matrix is needed, shape {x.shape} given")
+        return places(x.shape[0], k, x.shape[1], x.queue)
+
+    name = f"{places.__name__}_from"
+    return called(indices_from, name, f"``{places.__name__}`` for a matrix, on its device.")
 
 
-def tril_indices_from(x: AnyArray, k: int = 0) -> Any:
-    """``tril_indices`` for a matrix, on its device."""
-    x = manipulation.checked(x, "x")
-    n, m = _of_matrix(x, "tril_indices_from")
-    return tril_indices(n, k, m, x.queue)
-
-
-def triu_indices_from(x: AnyArray, k: int = 0) -> Any:
-    """``triu_indices`` for a matrix, on its device."""
-    x = manipulation.checked(x, "x")
-    n, m = _of_matrix(x, "triu_indices_from")
-    return triu_indices(n, k, m, x.queue)
+tril_indices_from, triu_indices_from = _of_matrix(tril_indices), _of_matrix(triu_indices)
 
 
 def diag_indices_from(x: AnyArray) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp import errors, formats
+from portmp import errors
 from portmp.arrays import (
     composed,
     creation,
@@ -20,7 +20,7 @@ from portmp.arrays import (
     statistics,
 )
 from portmp.arrays.viewed import AnyArray, Viewed, made
-from portmp.errors import ArgumentError, FormatError, PlaceError, ShapeError
+from portmp.errors import ArgumentError, PlaceError, ShapeError
 from portmp.formats import Format, constants
 from portmp.routines import axes
 

@@ -26,8 +26,7 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
     larger, smaller = elementwise.maximum(first, second), elementwise.minimum(first, second)
     apart = larger + functions.log1p(functions.exp(smaller - larger))
     same = elementwise.equal(first, second)
-    found = elementwise.where(same, first + constants.ln2, apart)
-    return found
+    return elementwise.where(same, first + constants.ln2, apart)
 
 
 @elementwise.maskable
@@ -104,24 +103,23 @@ _SPANS = {"float32": 120, "float64": 1000}
 """Powers of two that are normal numbers of a word."""
 
 
+def usual(x: AnyArray, least: bool = False) -> Any:
+    """Which numbers are finite, and with *least* not so small that products may have lost limbs."""
+    finite = elementwise.isfinite(x)
+    if not least:
+        return finite
+    form = x.dtype.arithmetic
+    tiny = float(np.finfo(form.word).tiny) / form.unit_roundoff
+    return elementwise.logical_and(finite, elementwise.greater_equal(elementwise.abs(x), tiny))
+
+
 def in_range(x: AnyArray, least: bool = False) -> bool:
-    """Whether numbers are finite, and with *least* none so small that products lost limbs.
-
-    It is read from the device; of recorded work, which has no such reads, it is taken for granted.
-    """
-    if is_recording() or not x.size:
-        return True
-    lead = np.abs(x.to_limbs()[0].astype(np.float64))
-    return bool((np.isfinite(lead) & (lead >= (least_of(x.dtype) if least else 0))).all())
-
-
-def least_of(form: Format) -> float:
-    """The least size that keeps all limbs, whatever they are."""
-    return float(np.finfo(form.arithmetic.word).tiny) / form.arithmetic.unit_roundoff
+    """Whether all are, which is read from the device; taken for granted of recorded work."""
+    return is_recording() or bool(usual(x, least).all())
 
 
 def exponents(x: AnyArray) -> Any:
-    """The least powers of two above magnitudes (int64), 0 of what has none; read from the device."""
+    """The least powers of two above magnitudes (int64), 0 where there is none; read by the host."""
     lead = x.to_limbs()[0].astype(np.float64)
     found = np.frexp(np.where(np.isfinite(lead), lead, 0))[1]
     return creation.asarray(found.astype(np.int64), device=x.queue)

@@ -49,7 +49,7 @@ def einsum(
         found, labels = _two(found, labels, x, theirs, later)
     found, labels = _summed(found, labels, set(wanted))
     found = found.transpose(*(labels.index(label) for label in wanted)) if wanted else found
-    return found if out is None else elementwise.given_back(found.planes, out)
+    return elementwise.given_back(found.planes, out)
 
 
 def _lettered(given: list[Any]) -> tuple[str, tuple[Any, ...]]:

@@ -20,7 +20,7 @@ from portmp.arrays import (
     statistics,
 )
 from portmp.arrays.numerics import Axis
-from portmp.arrays.viewed import AnyArray, Viewed, integers
+from portmp.arrays.viewed import AnyArray, Viewed, called, integers
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.formats import Format, foreign
 from portmp.runtime.planes import Numbers
@@ -179,42 +179,6 @@ def histogram_bin_edges(
     return edges
 
 
-def quantile(
-    x: AnyArray,
-    /,
-    q: Any,
-    axis: Axis = None,
-    *,
-    method: str = "linear",
-    keepdims: bool = False,
-    out: Any = None,
-    weights: Any = None,
-) -> Any:
-    """What lies at the share q (an exact scalar from 0 to 1, or some) of the elements in order.
-
-    With a at place i and b at i + 1 about q (n - 1) = i + f: a + (b - a) f, f rounded once. NaN
-    where there is one. *method*: one of NumPy's, whose place is another, or which take a or b;
-    those that jump take a float's product with n as a float, as NumPy does: 5 times 0.4 is 2.
-    *weights*, which ``inverted_cdf`` alone takes: of the shape of x, or of its *axis*.
-    """
-    return _at_shares(x, q, 1, axis, keepdims, method, "quantile", out, weights)
-
-
-def percentile(
-    x: AnyArray,
-    /,
-    q: Any,
-    axis: Axis = None,
-    *,
-    method: str = "linear",
-    keepdims: bool = False,
-    out: Any = None,
-    weights: Any = None,
-) -> Any:
-    """``quantile`` of q / 100, which is exact."""
-    return _at_shares(x, q, 100, axis, keepdims, method, "percentile", out, weights)
-
-
 BETWEEN: dict[str, tuple[Fraction, Fraction]] = {
     "linear": (Fraction(1), Fraction(1)),
     "interpolated_inverted_cdf": (Fraction(0), Fraction(1)),
@@ -229,7 +193,8 @@ place, from 0 on, is n q + alpha + q (1 - alpha - beta) - 1."""
 
 def _of_steps(n: int, q: Any) -> int:
     """The least place with n q elements up to it."""
-    return math.ceil(n * q) - 1
+    found: int = math.ceil(n * q) - 1
+    return found
 
 
 def _averaged(n: int, q: Any) -> Fraction:
@@ -268,68 +233,60 @@ def is_many(q: Any) -> bool:
     return isinstance(q, Sequence) and not isinstance(q, str)
 
 
-def _at_shares(
-    x: AnyArray,
-    q: Any,
-    whole: int,
-    axis: Axis,
-    keepdims: bool,
-    method: str,
-    name: str,
-    out: Any,
-    weights: Any,
-) -> Any:
-    if weights is None:
-        ordered, kept = numerics.in_order(x, axis, keepdims, name)
-        sums = None
-    else:
-        ordered, sums, kept = _with_sums(x, weights, axis, keepdims, method, name)
+def _at_shares(name: str, whole: int, about: str) -> Any:
+    def at_shares(
+        x: AnyArray,
+        /,
+        q: Any,
+        axis: Axis = None,
+        *,
+        method: str = "linear",
+        keepdims: bool = False,
+        out: Any = None,
+        weights: Any = None,
+    ) -> Any:
+        if weights is None:
+            (ordered, kept), sums = numerics.in_order(x, axis, keepdims, name), None
+        else:
+            if method != "inverted_cdf":
+                raise ArgumentError(
+                    f"{name}: weights: method {method!r} given, 'inverted_cdf' needed"
+                )
+            x, weights = elementwise.as_arrays([x, weights], (f"{name}: x", f"{name}: weights"))
+            spread = statistics.spread_weights(composed.as_values(weights), x, axis, name)
+            if bool((spread < 0).any()):
+                raise ArgumentError(f"{name}: weights: numbers from 0 on are needed")
+            (ordered, light), kept = numerics.in_order(x, axis, keepdims, name, spread)
+            sums = statistics.cumulative_sum(light, axis=-1)
 
-    def at(one: Any) -> Any:
-        share = _share(one, whole, method, name)
-        if sums is None:
-            return _at_share(ordered, share, method, name).reshape(kept)
-        below = sums < sums[..., -1:] * share if share else sums <= 0
-        place = elementwise.minimum(statistics.count_nonzero(below, axis=-1), sums.shape[-1] - 1)
-        return manipulation.take_along_axis(ordered, place[..., None], axis=-1).reshape(kept)
+        def at(one: Any) -> Any:
+            share = _share(one, whole, method, name)
+            if sums is None:
+                return _at_share(ordered, share, method, name).reshape(kept)
+            below = sums < sums[..., -1:] * share if share else sums <= 0
+            place = statistics.count_nonzero(below, axis=-1, keepdims=True)
+            place = elementwise.minimum(place, sums.shape[-1] - 1)
+            return manipulation.take_along_axis(ordered, place, axis=-1).reshape(kept)
 
-    if not is_many(q):
-        found = at(q)
-    elif len(q):
-        found = manipulation.stack([at(one) for one in q])
-    else:
-        found = creation.zeros((0, *kept), dtype=ordered.dtype, device=ordered.queue)
-    return found if out is None else elementwise.given_back(found.planes, out)
+        if not is_many(q):
+            found = at(q)
+        elif len(q):
+            found = manipulation.stack([at(one) for one in q])
+        else:
+            found = creation.zeros((0, *kept), dtype=ordered.dtype, device=ordered.queue)
+        return elementwise.given_back(found.planes, out)
 
-
-def _with_sums(
-    x: AnyArray, weights: Any, axis: Axis, keepdims: bool, method: str, name: str
-) -> tuple[Any, Any, tuple[int, ...]]:
-    """Elements in order, the running sums of their weights, and the shape of the result."""
-    if method != "inverted_cdf":
-        raise ArgumentError(f"{name}: weights: given with method {method!r}, 'inverted_cdf' alone")
-    x, weights = elementwise.as_arrays([x, weights], (f"{name}: x", f"{name}: weights"))
-    spread = statistics.spread_weights(composed.as_values(weights), x, axis, name)
-    rows, kept = numerics.as_rows(x, axis, keepdims, name)
-    heavy, _ = numerics.as_rows(spread, axis, keepdims, name)
-    if bool((heavy < 0).any()):
-        raise ArgumentError(f"{name}: weights: numbers from 0 on are needed")
-    order = sorting.argsort(rows, -1)
-    ordered, light = (manipulation.take_along_axis(v, order, axis=-1) for v in (rows, heavy))
-    return ordered, statistics.cumulative_sum(light, axis=-1), kept
+    return called(at_shares, name, about)
 
 
 def _share(q: Any, whole: int, method: str, name: str) -> Any:
     """A share as an exact number; floats stay floats for methods that jump."""
-    given = q.item() if isinstance(q, (Viewed, np.generic, np.ndarray)) else q
+    given = q.item() if hasattr(q, "item") else q
     exact = foreign.exact(given, f"{name}: q")
     if (isinstance(exact, float) and not math.isfinite(exact)) or not 0 <= exact <= whole:
         raise ArgumentError(f"{name}: q: {q!r:.60} given, numbers from 0 to {whole} are allowed")
-    return (
-        given / whole
-        if isinstance(given, float) and method in AT_PLACES
-        else (Fraction(exact) / whole)
-    )
+    floats = isinstance(given, float) and method in AT_PLACES
+    return given / whole if floats else Fraction(exact) / whole
 
 
 def _at_share(ordered: AnyArray, share: Any, method: str, name: str) -> Any:
@@ -342,3 +299,17 @@ def _at_share(ordered: AnyArray, share: Any, method: str, name: str) -> Any:
         found = composed.between(found, ordered[..., low + 1], rest, 1 - rest)
     last = ordered[..., n - 1]
     return sorting.where(elementwise.isnan(last), last, found)
+
+
+quantile = _at_shares(
+    "quantile",
+    1,
+    """What lies at the share q (an exact scalar from 0 to 1, or some) of the elements in order.
+
+    With a at place i and b at i + 1 about q (n - 1) = i + f: a + (b - a) f, f rounded once. NaN
+    where there is one. *method*: one of NumPy's, whose place is another, or which take a or b;
+    those that jump take a float's product with n as a float, as NumPy does: 5 times 0.4 is 2.
+    *weights*, which ``inverted_cdf`` alone takes: of the shape of x, or of its *axis*.
+    """,
+)
+percentile = _at_shares("percentile", 100, "``quantile`` of q / 100, which is exact.")

@@ -396,11 +396,16 @@ def _defined(name: str) -> Any:
     """The public function of a row of the table."""
     row = FUNCTIONS[name]
     names = ["x"] if row.arity == 1 else [f"x{i + 1}" for i in range(row.arity)]
+    return defined(name, names, row.about, functools.partial(call, name))
+
+
+def defined(name: str, names: Sequence[str], about: str, compute: Callable[..., Any]) -> Any:
+    """A public function of operands, which computes and has *out* and *where*."""
 
     def function(*operands: Any, out: AnyArray | None = None) -> Any:
-        if len(operands) != row.arity:
-            raise TypeError(f"{name}() takes {row.arity} operands, {len(operands)} given")
-        return call(name, *operands, out=out)
+        if len(operands) != len(names):
+            raise TypeError(f"{name}() takes {len(names)} operands, {len(operands)} given")
+        return compute(*operands, out=out)
 
     only = inspect.Parameter.POSITIONAL_ONLY
     parameters = [inspect.Parameter(n, only) for n in names]
@@ -409,7 +414,7 @@ def _defined(name: str) -> Any:
     function.__module__ = __name__
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     function.__doc__ = (
-        f"{row.about}\n\nElementwise, with broadcasting; *out* takes the result, with *where* "
+        f"{about}\n\nElementwise, with broadcasting; *out* takes the result, with *where* "
         "only at the places where that is true."
     )
     return maskable(function)
@@ -452,56 +457,32 @@ def maskable(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def _placed(name: str, found: Any, out: Any, where: Any = True) -> Any:
+def _placed(name: str, found: Any, out: Any, where: Any) -> Any:
     """Results in the memory of *out*, or only those for which *where* is true."""
     several = isinstance(found, tuple)
-    results, places = (found, out) if several else ((found,), (out,))
     if several and not (isinstance(out, tuple) and len(out) == len(found)):
-        raise ArgumentError(f"{name}: out: a tuple of {len(found)} arrays is needed")
-    for one, place in zip(results, places, strict=True):
-        if place is None:
-            continue
-        view, there = one.planes, target(place)
-        if where is not True:
-            base.check_out(there, view.elements, view.shape, view.queue)
-            mask = as_dtype(arrayed(where, f"{name}: where").planes, BOOL)
-            assert isinstance(mask, Numbers)
-            view = moves.selected(mask, view, there)
-        into(view, there)
-    return out
+        raise ArgumentError(f"{name}: out: {len(found)} arrays, or None, are needed in a tuple")
+    pairs = list(zip(found, out, strict=True)) if several else [(found, out)]
+    mask: Any = where
+    if where is not True:
+        mask = as_dtype(arrayed(where, f"{name}: where").planes, BOOL)
+    moved = [(one.planes, target(place)) for one, place in pairs if place is not None]
+    for view, there in moved:
+        base.check_out(there, view.elements, view.shape, view.queue)
+    for view, there in moved:
+        moves.copied(view if mask is True else moves.selected(mask, view, there), there)
+    return tuple(one if place is None else place for one, place in pairs) if several else out
 
 
-add = _defined("add")
-subtract = _defined("subtract")
-multiply = _defined("multiply")
-divide = _defined("divide")
-negative = _defined("negative")
-positive = _defined("positive")
-abs = _defined("abs")
-sign = _defined("sign")
-sqrt = _defined("sqrt")
-maximum = _defined("maximum")
-minimum = _defined("minimum")
-fma = _defined("fma")
-equal = _defined("equal")
-not_equal = _defined("not_equal")
-less = _defined("less")
-less_equal = _defined("less_equal")
-greater = _defined("greater")
-greater_equal = _defined("greater_equal")
-isnan = _defined("isnan")
-isinf = _defined("isinf")
-isfinite = _defined("isfinite")
-signbit = _defined("signbit")
-logical_and = _defined("logical_and")
-logical_or = _defined("logical_or")
-logical_xor = _defined("logical_xor")
-logical_not = _defined("logical_not")
-bitwise_and = _defined("bitwise_and")
-bitwise_or = _defined("bitwise_or")
-bitwise_xor = _defined("bitwise_xor")
-bitwise_invert = _defined("bitwise_invert")
-bitwise_left_shift = _defined("bitwise_left_shift")
+add, subtract, multiply, divide = map(_defined, ("add", "subtract", "multiply", "divide"))
+negative, positive, abs, sign, sqrt = map(_defined, ("negative", "positive", "abs", "sign", "sqrt"))
+maximum, minimum, fma, equal = map(_defined, ("maximum", "minimum", "fma", "equal"))
+not_equal, less, less_equal, greater = map(_defined, ("not_equal", "less", "less_equal", "greater"))
+greater_equal, isnan, isinf = map(_defined, ("greater_equal", "isnan", "isinf"))
+isfinite, signbit, logical_and = map(_defined, ("isfinite", "signbit", "logical_and"))
+logical_or, logical_xor, logical_not = map(_defined, ("logical_or", "logical_xor", "logical_not"))
+bitwise_and, bitwise_or, bitwise_xor = map(_defined, ("bitwise_and", "bitwise_or", "bitwise_xor"))
+bitwise_invert, bitwise_left_shift = map(_defined, ("bitwise_invert", "bitwise_left_shift"))
 bitwise_right_shift = _defined("bitwise_right_shift")
 
 

@@ -13,7 +13,6 @@ from portmp.arrays import (
     creation,
     dtypes,
     elementwise,
-    functions,
     manipulation,
     powers,
     sorting,
@@ -22,19 +21,7 @@ from portmp.arrays import (
 from portmp.arrays.composed import as_values
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, ShapeError, choice
-from portmp.formats import Format
 from portmp.routines import axes
-
-
-def _along(axis: int, ndim: int, *key: Any) -> tuple[Any, ...]:
-    (along,) = axes.named(axis, ndim)
-    return (*(slice(None),) * along, *key)
-
-
-def _halves(x: AnyArray, axis: int) -> tuple[Any, Any]:
-    """All elements but the first, and all but the last, along an axis."""
-    upper, lower = slice(1, None), slice(None, -1)
-    return x[_along(axis, x.ndim, upper)], x[_along(axis, x.ndim, lower)]
 
 
 def append(x: AnyArray, values: Any, axis: int | None = None) -> Any:
@@ -56,27 +43,21 @@ def trapezoid(y: AnyArray, x: AnyArray | None = None, dx: Any = 1, axis: int = -
     """
     if x is not None:
         y, x = elementwise.as_arrays([y, x], ("trapezoid: y", "trapezoid: x"))
-    values = as_values(y)
-    found = _integral(values, x, dx, axis)
+        x = as_values(x if x.ndim == 1 else manipulation.moveaxis(x, axis, -1))
+    values = manipulation.moveaxis(as_values(y), axis, -1)
+    found = _integral(values, x, dx)
     if composed.in_range(found) or not values.size:
         return found
-    near, power = statistics.near_one(values, axis)
+    near, power = statistics.near_one(values, -1)
     if x is None:
-        return statistics.scaled_back(_integral(near, None, 1, axis) * dx, power)
-    places, spread = statistics.near_one(as_values(x), -1 if x.ndim == 1 else axis)
-    return statistics.scaled_back(_integral(near, places, dx, axis), power + spread)
+        return statistics.scaled_back(_integral(near, None, 1) * dx, power)
+    places, spread = statistics.near_one(x, -1)
+    return statistics.scaled_back(_integral(near, places, dx), power + spread)
 
 
-def _integral(y: AnyArray, x: AnyArray | None, dx: Any, axis: int) -> Any:
-    upper, lower = _halves(y, axis)
-    step: Any = dx
-    if x is not None:
-        after, before = _halves(x, -1 if x.ndim == 1 else axis)
-        step = after - before
-        if x.ndim == 1:
-            (along,) = axes.named(axis, y.ndim)
-            step = step.reshape([step.size if i == along else 1 for i in range(y.ndim)])
-    return statistics.sum(step * (upper + lower), axis) / 2
+def _integral(y: AnyArray, x: AnyArray | None, dx: Any) -> Any:
+    step = dx if x is None else x[..., 1:] - x[..., :-1]
+    return statistics.sum(step * (y[..., 1:] + y[..., :-1]), -1) / 2
 
 
 def gradient(
@@ -135,16 +116,16 @@ def _slopes(values: AnyArray, distance: Any, along: int, edge_order: int) -> Any
     # Slopes of the two neighbouring lines: between them by distances, at the ends beyond them.
     h = statistics.diff(as_values(distance))
     if not composed.in_range(h) and composed.in_range(distance):
-        return _slopes(values, distance / 2, along, edge_order) / 2
+        return _slopes(values, elementwise.divide(distance, 2), along, edge_order) / 2
     line = statistics.diff(y) / h
     before, after = h[:-1], h[1:]
     one, other = line[..., :-1], line[..., 1:]
-    products = one * after + other * before
-    middle = products / (before + after)
-    if not composed.in_range(products, least=True):
-        share = (before / 2) / (before / 2 + after / 2)
-        middle = composed.between(one, other, share)
-    made[..., 1:-1] = middle
+    products, share = one * after + other * before, (before / 2) / (before / 2 + after / 2)
+    made[..., 1:-1] = elementwise.where(
+        composed.usual(products, least=True),
+        products / (before + after),
+        composed.between(one, other, share),
+    )
     made[..., 0], made[..., -1] = line[..., 0], line[..., -1]
     if edge_order == 2:
         bend = (other - one) / (before + after)
@@ -195,13 +176,11 @@ def _on_line(x: AnyArray, xp: AnyArray, fp: AnyArray) -> Any:
     start, low, end, high = xp[places], fp[places], xp[places + 1], fp[places + 1]
     slope = (high - low) / (end - start)
     found = low + slope * (x - start)
-    if not composed.in_range(slope, least=True) or not composed.in_range(found):
-        half = elementwise.where(elementwise.isfinite(end - start), 1, Fraction(1, 2))
-        share = (x * half - start * half) / (end * half - start * half)
-        share = elementwise.where(elementwise.equal(start, -math.inf), 1, share)
-        usual = elementwise.greater(elementwise.abs(slope), composed.least_of(x.dtype))
-        usual = elementwise.logical_and(usual, elementwise.isfinite(found))
-        found = elementwise.where(usual, found, composed.between(low, high, share))
+    half = elementwise.where(elementwise.isfinite(end - start), 1, Fraction(1, 2))
+    share = (x * half - start * half) / (end * half - start * half)
+    share = elementwise.where(elementwise.equal(start, -math.inf), 1, share)
+    plain = elementwise.logical_and(composed.usual(slope, least=True), elementwise.isfinite(found))
+    found = elementwise.where(plain, found, composed.between(low, high, share))
     found = elementwise.where(elementwise.equal(x, start), low, found)
     return elementwise.where(elementwise.equal(x, end), high, found)
 
@@ -236,16 +215,11 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 Axis = int | tuple[int, ...] | None
 
 
-def in_order(
-    x: AnyArray, axis: Axis, keepdims: bool, name: str
-) -> tuple[AnyArray, tuple[int, ...]]:
-    """The elements along some axes, in order along a last one, and the shape without them."""
-    rows, shape = as_rows(x, axis, keepdims, name)
-    return sorting.sort(rows, -1), shape
+def in_order(x: Any, axis: Axis, keepdims: bool, name: str, *beside: AnyArray) -> Any:
+    """The elements along some axes, in order along a last one, and the shape without them.
 
-
-def as_rows(x: AnyArray, axis: Axis, keepdims: bool, name: str) -> tuple[AnyArray, tuple[int, ...]]:
-    """The elements along some axes as those along a last one, and the shape without them."""
+    With arrays *beside* x a list of all in x's order.
+    """
     values = as_values(x)
     over = axes.named(axis, values.ndim)
     rest = tuple(n for i, n in enumerate(values.shape) if i not in over)
@@ -253,9 +227,12 @@ def as_rows(x: AnyArray, axis: Axis, keepdims: bool, name: str) -> tuple[AnyArra
     if not n:
         raise ShapeError(f"{name}: an empty array has none")
     last = tuple(range(-len(over), 0))
-    turned = manipulation.moveaxis(values, over, last) if over else values
-    kept = tuple(1 if i in over else n for i, n in enumerate(values.shape))
-    return turned.reshape((*rest, n)), kept if keepdims else rest
+    rows = [manipulation.moveaxis(v, over, last).reshape((*rest, n)) for v in (values, *beside)]
+    shape = tuple(1 if i in over else n for i, n in enumerate(values.shape)) if keepdims else rest
+    if not beside:
+        return sorting.sort(rows[0], -1), shape
+    order = sorting.argsort(rows[0], -1)
+    return [manipulation.take_along_axis(row, order, axis=-1) for row in rows], shape
 
 
 def median(x: AnyArray, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:
@@ -284,64 +261,35 @@ def cov(
     Sums of products of differences from means, divided by n - 1, by n with *bias*, or n - *ddof*.
     *fweights*: how often each observation counts, *aweights*: its importance, as NumPy has them.
     """
-    found, power = _covariances(m, y, rowvar, bias, ddof, fweights, aweights)
-    found = found if power is None else composed.ldexp(found, power + power.T)
-    return manipulation.squeeze(found)
+    less = ddof if ddof is not None else int(not bias)
+    found, power = _covariances(m, y, rowvar, less, fweights, aweights)
+    return manipulation.squeeze(composed.ldexp(found, power + power.T))
 
 
-def _covariances(
-    m: Any,
-    y: Any,
-    rowvar: bool,
-    bias: bool = False,
-    ddof: Any = None,
-    fweights: Any = None,
-    aweights: Any = None,
-) -> tuple[Any, Any]:
-    """Covariances of rows over powers of two, and these (n, 1); None for powers that are all 1."""
+def _covariances(m: Any, y: Any, rowvar: bool, less: Any, often: Any, important: Any) -> Any:
+    """Covariances of rows over powers of two where they leave the range, and these powers."""
     found = _rows(m if y is None else elementwise.as_arrays([m, y], "cov: m")[0], rowvar, "cov: m")
     if y is not None:
         found = manipulation.concat([found, _rows(_beside(y, found), rowvar, "cov: y")])
-    less = ddof if ddof is not None else int(not bias)
-    weights = _weights(found, fweights, aweights)
-    centre = statistics.average(found, 1, weights, keepdims=True)
-    left: Any = Fraction(found.shape[1]) - less
-    if weights is not None:
-        left = statistics.sum(weights)
-        if less and aweights is not None:
-            second = statistics.sum(weights * _beside(aweights, found))
-            left = left - second * less / left
-        elif less:
-            left = left - less
-    left = left if left > 0 else 0
-    apart, power = found - centre, None
-    made = _products_of_rows(apart, weights) / left
+    one = creation.ones(found.shape[1:], found.dtype, found.queue)
+    many, heavy = (one if w is None else _beside(w, found) for w in (often, important))
+    for given, name in ((many, "fweights"), (heavy, "aweights")):
+        if given.shape != one.shape or bool((given < 0).any()):
+            raise ArgumentError(f"cov: {name}: {one.size} numbers from 0 on are needed")
+    given = None if often is None and important is None else many * heavy
+    centre = statistics.average(found, 1, given, keepdims=True)
+    total = Fraction(one.size) if given is None else statistics.sum(given)
+    left = total - less * (statistics.sum(given * heavy) / total if important is not None else 1)
+    left = left if bool(left > 0) else 0
+
+    def products(apart: AnyArray) -> Any:
+        return apart @ (apart if given is None else apart * given).T / left
+
+    made, power = products(found - centre), creation.zeros((len(found), 1), "int64", found.queue)
     if not composed.in_range(manipulation.diagonal(made), least=True) and found.size:
         apart, power = statistics.near_one(found / 2 - centre / 2, 1)
-        made, power = _products_of_rows(apart, weights) / left, power + 1
+        made, power = products(apart), power + 1
     return made, power
-
-
-def _products_of_rows(rows: AnyArray, weights: Any) -> Any:
-    return rows @ (rows if weights is None else rows * weights).T
-
-
-def _weights(rows: AnyArray, fweights: Any, aweights: Any) -> Any:
-    """A weight for each observation, or None."""
-    found = None
-    for given, name in ((fweights, "fweights"), (aweights, "aweights")):
-        if given is None:
-            continue
-        one = _beside(given, rows)
-        if one.shape != rows.shape[1:]:
-            raise ShapeError(f"cov: {name} {one.shape} given, {rows.shape[1:]} is needed")
-        if bool((one < 0).any()) or (
-            name == "fweights" and bool((one != functions.round(one)).any())
-        ):
-            kind = "integers" if name == "fweights" else "numbers"
-            raise ArgumentError(f"cov: {name}: {kind} from 0 on are needed")
-        found = one if found is None else found * one
-    return found
 
 
 def _rows(x: Any, rowvar: bool, what: str) -> AnyArray:
@@ -354,7 +302,7 @@ def _rows(x: Any, rowvar: bool, what: str) -> AnyArray:
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
     """Correlations: covariances divided by both deviations, cut to -1 to 1."""
-    found, _ = _covariances(x, y, rowvar)
+    found, _ = _covariances(x, y, rowvar, 1, None, None)
     if found.size == 1:
         return manipulation.squeeze(found / found)
     deviation = elementwise.sqrt(manipulation.diagonal(found))

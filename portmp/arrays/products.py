@@ -162,13 +162,7 @@ def dot(
 
 
 def _certified(
-    a: AnyArray,
-    b: AnyArray,
-    accuracy: str,
-    schedule: Any,
-    out: AnyArray | None,
-    rounding: str | None,
-    bound: Bound,
+    a: Any, b: Any, accuracy: str, schedule: Any, out: Any, rounding: str | None, bound: Bound
 ) -> Any:
     """The sum of products rounded once, or with what its error is not above."""
     x, y = a.planes, b.planes
@@ -225,13 +219,7 @@ def kron(x1: AnyArray, x2: AnyArray, /) -> Any:
 
 
 def trace(
-    x: AnyArray,
-    /,
-    offset: int = 0,
-    axis1: int = 0,
-    axis2: int = 1,
-    dtype: Any = None,
-    out: AnyArray | None = None,
+    x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
 ) -> Any:
     """The sums of matrices' diagonals: see ``diagonal``."""
     found = manipulation.diagonal(x, offset, axis1, axis2)

@@ -9,7 +9,7 @@ import numpy as np
 
 from portmp.arrays import creation, dtypes, elementwise, indexing, manipulation, statistics
 from portmp.arrays.dtypes import BOOL
-from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, called, integers, wrapped
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.formats import Format
 from portmp.routines import axes
@@ -24,12 +24,10 @@ from portmp.runtime.planes import Numbers, View, allocate_numbers
 
 def _ordered(x: AnyArray, axis: int | None, descending: bool) -> tuple[View[Any], Numbers, int]:
     """The rows that are sorted, the order of each, and the axis they run along."""
-    if axis is None:
-        x, axis = manipulation.ravel(x), 0
-    view = manipulation.checked(x, "x").planes
+    view = x.planes
     if not view.ndim:
         raise ShapeError("sort: one axis at least is needed")
-    (along,) = axes.named(axis, view.ndim)
+    (along,) = axes.named(0 if axis is None else axis, view.ndim)
     rows, _ = axes.rows(view, (along,), moves.dense)
     return rows, order.argsort(rows, descending), along
 
@@ -40,39 +38,32 @@ def _turned(found: View[Any], x: AnyArray, along: int) -> Any:
     return manipulation.moveaxis(wrapped(found.view_as((*shape, found.shape[1]))), -1, along)
 
 
-def argsort(
-    x: AnyArray,
-    /,
-    axis: int | None = -1,
-    *,
-    descending: bool = False,
-    stable: bool = True,
-    kind: str | None = None,
-) -> Any:
+def _sorting(name: str, about: str) -> Any:
+    def in_order(
+        x: AnyArray,
+        /,
+        axis: int | None = -1,
+        *,
+        descending: bool = False,
+        stable: bool = True,
+        kind: str | None = None,
+    ) -> Any:
+        x = manipulation.checked(x, "x")
+        x = manipulation.ravel(x) if axis is None else x
+        rows, places, along = _ordered(x, axis, descending)
+        return _turned(places if name == "argsort" else _in_order(rows, places), x, along)
+
+    return called(in_order, name, about)
+
+
+argsort = _sorting(
+    "argsort",
     """The indices (int64) that sort along an axis (None: all elements in C order).
 
     Always stable: equal elements keep their places. NaN is greater than all.
-    """
-    x = manipulation.checked(x, "x")
-    x = manipulation.ravel(x) if axis is None else x
-    _, places, along = _ordered(x, axis, descending)
-    return _turned(places, x, along)
-
-
-def sort(
-    x: AnyArray,
-    /,
-    axis: int | None = -1,
-    *,
-    descending: bool = False,
-    stable: bool = True,
-    kind: str | None = None,
-) -> Any:
-    """The elements in order along an axis, in memory of their own."""
-    x = manipulation.checked(x, "x")
-    x = manipulation.ravel(x) if axis is None else x
-    rows, places, along = _ordered(x, axis, descending)
-    return _turned(_in_order(rows, places), x, along)
+    """,
+)
+sort = _sorting("sort", "The elements in order along an axis, in memory of their own.")
 
 
 def _in_order(rows: View[Any], places: Numbers) -> View[Any]:
@@ -165,8 +156,12 @@ class UniqueInverse(NamedTuple):
 
 def unique_all(x: AnyArray, /) -> UniqueAll:
     """Different values in order, with all that is known of them; each NaN differs. A wait."""
+    return _of_all(x, equal_nan=False)
+
+
+def _of_all(x: AnyArray, equal_nan: bool) -> UniqueAll:
     x = manipulation.checked(x, "x")
-    found = _unique(manipulation.ravel(x), equal_nan=False)
+    found = _unique(manipulation.ravel(x), equal_nan)
     return found._replace(inverse_indices=found.inverse_indices.reshape(x.shape))
 
 
@@ -237,8 +232,7 @@ def unique(
     """
     x = manipulation.checked(x, "x")
     if axis is None:
-        found = _unique(manipulation.ravel(x), equal_nan)
-        found = found._replace(inverse_indices=found.inverse_indices.reshape(x.shape))
+        found = _of_all(x, equal_nan)
     else:
         rows = manipulation.moveaxis(x, axis, 0)
         rest = rows.shape[1:]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any, Literal
 
 from portmp.arrays import composed, creation, dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
-from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, called, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format
 from portmp.routines import axes, base, certified
@@ -80,14 +81,7 @@ def _into(found: Any, out: AnyArray | None) -> Any:
 
 
 def _summed(
-    kind: str,
-    x: AnyArray,
-    axis: Axis,
-    dtype: Any,
-    keepdims: bool,
-    out: Any,
-    initial: Any,
-    where: Any,
+    kind: str, x: Any, axis: Axis, dtype: Any, keepdims: bool, out: Any, initial: Any, where: Any
 ) -> Any:
     neutral, operation = (0, "add") if kind == "sum" else (1, "multiply")
     view = manipulation.checked(_chosen(x, where, neutral), "x").planes
@@ -133,13 +127,7 @@ def sum(
 
 
 def _certified(
-    x: AnyArray,
-    axis: Axis,
-    dtype: Any,
-    keepdims: bool,
-    out: AnyArray | None,
-    rounding: str | None,
-    bound: bool | Literal["tight"],
+    x: Any, axis: Axis, dtype: Any, keepdims: bool, out: Any, rounding: str | None, bound: Any
 ) -> Any:
     """Sums that are rounded once, or with what their errors are not above."""
     view = manipulation.checked(x, "x").planes
@@ -180,26 +168,6 @@ def prod(
     return _summed("prod", x, axis, dtype, keepdims, out, initial, where)
 
 
-def _extremum(
-    kind: str,
-    x: AnyArray,
-    axis: Axis,
-    keepdims: bool,
-    out: AnyArray | None,
-    initial: Any,
-    where: Any,
-) -> Any:
-    if where is not True and initial is None:
-        raise ArgumentError(
-            f"{kind}: where: given without initial, which is the result where nothing counts"
-        )
-    view = manipulation.checked(_chosen(x, where, initial), "x").planes
-    if initial is not None and 0 in view.shape:
-        view = _with_one(view, axis, initial)
-    found = _reduced(kind, view, axis, keepdims, str(view.elements))
-    return _into(_begun(f"{kind}imum", found, initial), out)
-
-
 def _with_one(view: View[Any], axis: Axis, initial: Any) -> View[Any]:
     """Axes without elements, over which extrema are taken, with one: the number to begin with."""
     over = axes.named(axis, view.ndim)
@@ -208,36 +176,34 @@ def _with_one(view: View[Any], axis: Axis, initial: Any) -> View[Any]:
     return one.broadcast_to(shape)
 
 
-def max(
-    x: AnyArray,
-    /,
-    axis: Axis = None,
-    *,
-    keepdims: bool = False,
-    out: AnyArray | None = None,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """The largest of all elements or along axes; NaN propagates.
+def _extremum(kind: str, about: str) -> Any:
+    def extremum(
+        x: AnyArray,
+        /,
+        axis: Axis = None,
+        *,
+        keepdims: bool = False,
+        out: AnyArray | None = None,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        if where is not True and initial is None:
+            raise ArgumentError(
+                f"{kind}: where: given without initial, which is the result where nothing counts"
+            )
+        view = manipulation.checked(_chosen(x, where, initial), "x").planes
+        if initial is not None and 0 in view.shape:
+            view = _with_one(view, axis, initial)
+        found = _reduced(kind, view, axis, keepdims, str(view.elements))
+        return _into(_begun(f"{kind}imum", found, initial), out)
 
-    *initial* is one of the numbers, and the result where there are no others. *where*, for which it
-    is needed: which elements count, truth values that broadcast.
-    """
-    return _extremum("max", x, axis, keepdims, out, initial, where)
+    about = f"{about}\n\n*initial* is one of the numbers, and the result where there are no others."
+    about += " *where*, for which it\nis needed: which elements count, truth values that broadcast."
+    return called(extremum, kind, about)
 
 
-def min(
-    x: AnyArray,
-    /,
-    axis: Axis = None,
-    *,
-    keepdims: bool = False,
-    out: AnyArray | None = None,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """The smallest, likewise."""
-    return _extremum("min", x, axis, keepdims, out, initial, where)
+max = _extremum("max", "The largest of all elements or along axes; NaN propagates.")
+min = _extremum("min", "The smallest of all elements or along axes; NaN propagates.")
 
 
 # --- means ----------------------------------------------------------------------------------------
@@ -257,10 +223,7 @@ def _values(x: AnyArray, dtype: Any, what: str) -> AnyArray:
 
 
 def _count(x: AnyArray, axis: Axis) -> int:
-    found = 1
-    for i in axes.named(axis, x.ndim):
-        found *= x.shape[i]
-    return found
+    return math.prod(x.shape[i] for i in axes.named(axis, x.ndim))
 
 
 def _counted(values: AnyArray, axis: Axis, keepdims: bool, where: Any) -> Any:
@@ -306,61 +269,47 @@ def mean(
     return _into(found, out)
 
 
-def _variance(
-    x: AnyArray, axis: Axis, correction: Any, ddof: Any, dtype: Any, keepdims: bool, where: Any
-) -> tuple[Any, Any]:
-    """The variance of x over powers of two, and these; None for powers that are all 1."""
-    if ddof is not None and correction != 0:
-        raise ArgumentError("var, std: correction: given beside ddof, which is the same")
-    values = _values(x, dtype, "var")
-    left = _counted(values, axis, keepdims, where) - (correction if ddof is None else ddof)
-    left = elementwise.maximum(left, 0) if where is not True else left if left > 0 else 0
-    centre = mean(values, axis, keepdims=True, where=where)
-    distance = values - centre
-    found = sum(distance * distance, axis, keepdims=keepdims, where=where) / left
-    if composed.in_range(found, least=True) or not values.size:
-        return found, None
-    distance, power = near_one(values / 2 - centre / 2, axis, where)
-    return sum(distance * distance, axis, keepdims=keepdims, where=where) / left, power + 1
+def _spread(name: str, about: str) -> Any:
+    def spread(
+        x: AnyArray,
+        /,
+        axis: Axis = None,
+        *,
+        correction: Any = 0,
+        ddof: Any = None,
+        dtype: Any = None,
+        keepdims: bool = False,
+        out: AnyArray | None = None,
+        where: Any = True,
+    ) -> Any:
+        if ddof is not None and correction != 0:
+            raise ArgumentError(f"{name}: correction: given beside ddof, which is the same")
+        values = _values(x, dtype, name)
+        left = _counted(values, axis, keepdims, where) - (correction if ddof is None else ddof)
+        left = elementwise.maximum(left, 0) if where is not True else left if left > 0 else 0
+        centre = mean(values, axis, keepdims=True, where=where)
+        apart, power = values - centre, None
+        found = sum(apart * apart, axis, keepdims=keepdims, where=where) / left
+        if values.size and not composed.in_range(found, least=True):
+            apart, power = near_one(values / 2 - centre / 2, axis, where)
+            found = sum(apart * apart, axis, keepdims=keepdims, where=where) / left
+        found = elementwise.sqrt(found) if name == "std" else found
+        if power is not None:
+            found = scaled_back(found, (power + 1) * (1 if name == "std" else 2))
+        return _into(found, out)
+
+    return called(spread, name, about)
 
 
-def var(
-    x: AnyArray,
-    /,
-    axis: Axis = None,
-    *,
-    correction: Any = 0,
-    ddof: Any = None,
-    dtype: Any = None,
-    keepdims: bool = False,
-    out: AnyArray | None = None,
-    where: Any = True,
-) -> Any:
+var = _spread(
+    "var",
     """The sum of squares of the differences from the mean, divided by n - *correction*.
 
     *ddof* is NumPy's name for the correction. *where*: which elements count. Where squares leave
     the format's range, of differences over a power of two: it reads the result.
-    """
-    found, power = _variance(x, axis, correction, ddof, dtype, keepdims, where)
-    return _into(found if power is None else scaled_back(found, 2 * power), out)
-
-
-def std(
-    x: AnyArray,
-    /,
-    axis: Axis = None,
-    *,
-    correction: Any = 0,
-    ddof: Any = None,
-    dtype: Any = None,
-    keepdims: bool = False,
-    out: AnyArray | None = None,
-    where: Any = True,
-) -> Any:
-    """The square root of the variance, whose own range does not matter."""
-    found, power = _variance(x, axis, correction, ddof, dtype, keepdims, where)
-    root = elementwise.sqrt(found)
-    return _into(root if power is None else scaled_back(root, power), out)
+    """,
+)
+std = _spread("std", "The square root of the variance, whose own range does not matter.")
 
 
 # --- truth values ---------------------------------------------------------------------------------
@@ -372,30 +321,24 @@ def _truth(x: AnyArray) -> Numbers:
     return found
 
 
-def all(
-    x: AnyArray,
-    /,
-    axis: Axis = None,
-    *,
-    keepdims: bool = False,
-    out: AnyArray | None = None,
-    where: Any = True,
-) -> Any:
-    """Whether all elements, or those where *where* is true, are true, or other than zero."""
-    return _into(_reduced("all", _truth(_chosen(x, where, 1)), axis, keepdims, "bool"), out)
+def _of_truth(name: str, neutral: int, about: str) -> Any:
+    def of_truth(
+        x: AnyArray,
+        /,
+        axis: Axis = None,
+        *,
+        keepdims: bool = False,
+        out: AnyArray | None = None,
+        where: Any = True,
+    ) -> Any:
+        truth = _truth(_chosen(x, where, neutral))
+        return _into(_reduced(name, truth, axis, keepdims, "bool"), out)
+
+    return called(of_truth, name, f"{about}, or other than zero, where *where* is true.")
 
 
-def any(
-    x: AnyArray,
-    /,
-    axis: Axis = None,
-    *,
-    keepdims: bool = False,
-    out: AnyArray | None = None,
-    where: Any = True,
-) -> Any:
-    """Whether one element, or one of those where *where* is true, is true, or other than zero."""
-    return _into(_reduced("any", _truth(_chosen(x, where, 0)), axis, keepdims, "bool"), out)
+all = _of_truth("all", 1, "Whether all elements are true")
+any = _of_truth("any", 0, "Whether one element is true")
 
 
 def count_nonzero(x: AnyArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -406,84 +349,68 @@ def count_nonzero(x: AnyArray, /, *, axis: Axis = None, keepdims: bool = False) 
 # --- where extrema are ----------------------------------------------------------------------------
 
 
-def _position(x: AnyArray, axis: int | None, keepdims: bool, largest: bool) -> Any:
-    view = manipulation.checked(x, "x").planes
-    if axis is not None and not isinstance(axis, int):
-        axis = axes.named(axis, view.ndim)[0]
-    over = axes.named(axis, view.ndim)
-    rows, shape = axes.rows(view, over, _dense)
-    return _shaped(order.position(rows, largest), shape, over, keepdims)
+def _position(name: str, about: str) -> Any:
+    def position(
+        x: AnyArray, /, axis: int | None = None, *, keepdims: bool = False, out: Any = None
+    ) -> Any:
+        view = manipulation.checked(x, "x").planes
+        if axis is not None and not isinstance(axis, int):
+            axis = axes.named(axis, view.ndim)[0]
+        over = axes.named(axis, view.ndim)
+        rows, shape = axes.rows(view, over, _dense)
+        return _into(_shaped(order.position(rows, name == "argmax"), shape, over, keepdims), out)
+
+    about = f"The index (int64) of the first of the {about} elements, or of the first NaN."
+    return called(position, name, f"{about}\n\nOver all elements in C order, or along an axis.")
 
 
-def argmax(
-    x: AnyArray, /, axis: int | None = None, *, keepdims: bool = False, out: Any = None
-) -> Any:
-    """The index (int64) of the first of the largest elements, or of the first NaN.
-
-    Over all elements in C order, or along an axis.
-    """
-    return _into(_position(x, axis, keepdims, True), out)
-
-
-def argmin(
-    x: AnyArray, /, axis: int | None = None, *, keepdims: bool = False, out: Any = None
-) -> Any:
-    """That of the first of the smallest, likewise."""
-    return _into(_position(x, axis, keepdims, False), out)
+argmax, argmin = _position("argmax", "largest"), _position("argmin", "smallest")
 
 
 # --- running --------------------------------------------------------------------------------------
 
 
-def _running(
-    op: str, x: AnyArray, axis: int | None, dtype: Any, initial: bool, out: AnyArray | None
-) -> Any:
-    what = "cumulative_sum" if op == "add" else "cumulative_prod"
-    view = manipulation.checked(x, "x").planes
-    if axis is None and view.ndim != 1:
-        raise ArgumentError(f"{what}: axis: needed, the array has {view.ndim}")
-    if not view.ndim:
-        raise ShapeError(f"{what}: one axis at least is needed")
-    (along,) = axes.named(0 if axis is None else axis, view.ndim)
-    wanted = _sum_dtype(view) if dtype is None else dtypes.resolved(dtype)
-    taken = elementwise.as_dtype(view, wanted)
-    computed = wanted.arithmetic if isinstance(wanted, Format) else wanted
-    taken = elementwise.as_dtype(taken, computed)
-    rows, shape = axes.rows(taken, (along,), _dense)
-    count = rows.shape[1] + initial
-    made = moves.like(rows, (rows.shape[0], count))
-    if initial:
-        first = elementwise.like_number(elementwise.number(int(op == "mul"), computed), made)
-        moves.copied(first, made.view((rows.shape[0],), (count,), 0))
-    scan.over_rows(op, rows, made.view(rows.shape, made.strides, int(initial)))
-    found = manipulation.moveaxis(wrapped(made.view_as((*shape, count))), -1, along)
-    return _into(wrapped(elementwise.as_dtype(found.planes, wanted)), out)
+def _running(op: str, name: str, about: str) -> Any:
+    def running(
+        x: AnyArray,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: Any = None,
+        include_initial: bool = False,
+        out: AnyArray | None = None,
+    ) -> Any:
+        view = manipulation.checked(x, "x").planes
+        if axis is None and view.ndim != 1:
+            raise ArgumentError(f"{name}: axis: needed, the array has {view.ndim}")
+        if not view.ndim:
+            raise ShapeError(f"{name}: one axis at least is needed")
+        (along,) = axes.named(0 if axis is None else axis, view.ndim)
+        wanted = _sum_dtype(view) if dtype is None else dtypes.resolved(dtype)
+        taken = elementwise.as_dtype(view, wanted)
+        computed = wanted.arithmetic if isinstance(wanted, Format) else wanted
+        taken = elementwise.as_dtype(taken, computed)
+        rows, shape = axes.rows(taken, (along,), _dense)
+        count = rows.shape[1] + include_initial
+        made = moves.like(rows, (rows.shape[0], count))
+        if include_initial:
+            first = elementwise.like_number(elementwise.number(int(op == "mul"), computed), made)
+            moves.copied(first, made.view((rows.shape[0],), (count,), 0))
+        scan.over_rows(op, rows, made.view(rows.shape, made.strides, int(include_initial)))
+        found = manipulation.moveaxis(wrapped(made.view_as((*shape, count))), -1, along)
+        return _into(wrapped(elementwise.as_dtype(found.planes, wanted)), out)
+
+    return called(running, name, about)
 
 
-def cumulative_sum(
-    x: AnyArray,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: Any = None,
-    include_initial: bool = False,
-    out: AnyArray | None = None,
-) -> Any:
-    """Running sums along an axis, which vectors need not name; first a 0, if it is asked for."""
-    return _running("add", x, axis, dtype, include_initial, out)
-
-
-def cumulative_prod(
-    x: AnyArray,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: Any = None,
-    include_initial: bool = False,
-    out: AnyArray | None = None,
-) -> Any:
-    """Running products, likewise; first a 1, if it is asked for."""
-    return _running("mul", x, axis, dtype, include_initial, out)
+cumulative_sum = _running(
+    "add",
+    "cumulative_sum",
+    "Running sums along an axis, which vectors need not name; first a 0, if it is asked for.",
+)
+cumulative_prod = _running(
+    "mul", "cumulative_prod", "Running products, likewise; first a 1, if it is asked for."
+)
 
 
 def _edge(end: Any, x: AnyArray, axis: int) -> Any:
@@ -544,7 +471,7 @@ def spread_weights(weights: AnyArray, x: AnyArray, axis: Axis, what: str) -> Any
 
 
 def average(
-    x: AnyArray,
+    x: Any,
     axis: Axis = None,
     weights: Any = None,
     returned: bool = False,

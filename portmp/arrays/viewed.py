@@ -51,6 +51,13 @@ def made(numbers: Any, **options: Any) -> Any:
     return _MAKERS[0](numbers, **options)
 
 
+def called(function: Any, name: str, about: str) -> Any:
+    """A function by its public name."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = about
+    return function
+
+
 class Viewed(Generic[V]):
     """What arrays of all kinds share; ``planes`` is the view of device memory."""
 

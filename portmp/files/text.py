@@ -49,7 +49,7 @@ def _table(file: Path, data: bytes, form: Format, header: bool) -> list[Plane]:
         for number, line in enumerate(decoded(file, data).splitlines(), 1)
         if (text := line.partition("#")[0].strip())
     ]
-    mark = mark_of([text for _, text in lines])
+    mark = next((mark for mark in ";," if any(mark in text for _, text in lines)), None)
     rows = [(number, _fields(text, mark, f"{file}, line {number}")) for number, text in lines]
     if header and rows:
         rows = _without_header(file, rows)
@@ -80,11 +80,6 @@ def _without_header(file: Path, rows: list[Row]) -> list[Row]:
         f"{file}, line {number}, column {strange[0]}: {fields[strange[0] - 1][:60]!r} is not a "
         "number; a line of headings has only words (letters, digits, blanks, _, (), [], -)"
     )
-
-
-def mark_of(lines: Sequence[str]) -> str | None:
-    """What separates the fields of lines: semicolons, commas or blanks (None)."""
-    return next((mark for mark in ";," if any(mark in text for text in lines)), None)
 
 
 def _fields(text: str, mark: str | None, place: str) -> list[str]:

@@ -11,7 +11,7 @@ from portmp.arrays.array import Array, array, from_limbs
 from portmp.arrays.creation import plain_host
 from portmp.arrays.functions import log
 from portmp.arrays.plain import PlainArray, plain_array
-from portmp.errors import ArgumentError, LinAlgError, ShapeError
+from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
 from portmp.networks import ieee
@@ -138,10 +138,12 @@ def solve_directly(
     if not (overwrite_a or overwrite_b) and matrix.shape[:-2] == batch:
         left, right = (operands.stacked(each, batch, own=False) for each in (matrix, sides))
         x = allocate(right.format, right.shape, right.queue)
-        refuse(routine.solved(left, right, x, operands.by(method, x.format, name)), matrix, name)
+        operands.refuse(
+            routine.solved(left, right, x, operands.by(method, x.format, name)), matrix, name
+        )
         return operands.unstacked(x, batch, vector)
     w, found = _factored(matrix, method, name, overwrite_a)
-    refuse(found.singular, matrix, name)
+    operands.refuse(found.singular, matrix, name)
     lower = matrix if overwrite_a else operands.unstacked(w, matrix.shape[:-2])
     order = found.order(matrix.shape[-1])
     return _solved(lower, order, given, False, method, name, overwrite_b)
@@ -217,17 +219,6 @@ def _factored(
 ) -> tuple[Planes, routine.Factored]:
     given, w = operands.given_and_worked(a, name, overwrite)
     return w, routine.factor(given, w, operands.by(method, a.format, name))
-
-
-def refuse(singular: np.ndarray[Any, Any], a: Array, name: str) -> None:
-    """ArgumentError for the first matrix that is singular."""
-    if singular.any():
-        entry = int(np.flatnonzero(singular)[0])
-        where = operands.in_stack(entry, a.shape[:-2])
-        raise LinAlgError(
-            f"{name}: a: the matrix is singular{where}: the pivot of column "
-            f"{singular[entry] - 1} is zero or NaN"
-        )
 
 
 def _solved(

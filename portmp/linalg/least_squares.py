@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -43,13 +43,7 @@ class LeastSquares(Sequence[Any]):
     def __len__(self) -> int:
         return len(self._FIELDS)
 
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Any, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return tuple(getattr(self, name) for name in self._FIELDS[index])
         return getattr(self, self._FIELDS[index])

@@ -10,11 +10,10 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from portmp import definition
-from portmp.arrays import elementwise, manipulation
+from portmp.arrays import composed, elementwise, manipulation
 from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.blas import nrm2
 from portmp.arrays.elementwise import sqrt
-from portmp.arrays.plain import plain_array
 from portmp.arrays.products import Bound
 from portmp.errors import ArgumentError, MatrixShapeError, ShapeError
 from portmp.linalg import bounded_norms, operands
@@ -122,28 +121,20 @@ def of_vectors(x: Array, ord: Order, axis: int) -> Array:
         0: lambda: array((x != 0).sum(axis), x.format, x.queue),
     }
     if isinstance(ord, (int, float)) and ord not in kinds and math.isfinite(ord):
-        return _of_powers(abs(x), ord, axis)
+        return _of_powers(abs(x), ord, axis)  # type: ignore[no-any-return]
     found: Array = _one(kinds, ord, "vectors", VECTOR)()
     return found
 
 
-_PLAIN = {"float32": 16, "float64": 500}
-"""Powers of sizes from 2^-this to 2^this are summed as they are, by word; others of quotients."""
-
-
-def _of_powers(sizes: Array, p: float, axis: int) -> Array:
-    """(sum s^p)^(1/p): of s over the largest (p below 0: the smallest), where powers leave the
-    range.
-    """
-    if not sizes.size:
-        return sizes.sum(axis)  # type: ignore[no-any-return]
+def _of_powers(sizes: Array, p: float, axis: int) -> Any:
+    """(sum s^p)^(1/p); where that leaves the range of s over the largest (p < 0: the smallest)."""
+    one, total = array(1, sizes.format, sizes.queue) / p, (sizes**p).sum(axis)
+    if not sizes.size or composed.in_range(total, least=True):
+        return total**one
     most = sizes.max(axis, keepdims=True) if p > 0 else sizes.min(axis, keepdims=True)
-    lead = most.to_limbs()[0].astype(np.float64)
-    limit = math.ldexp(1.0, int(min(_PLAIN[sizes.format.word] / abs(p), 1000)))
-    usual = ~np.isfinite(lead) | (lead == 0) | ((lead >= 1 / limit) & (lead <= limit))
-    unit = elementwise.where(plain_array(usual, "bool", sizes.queue), 1, most)
-    total = ((sizes / unit) ** p).sum(axis) ** (array(1, sizes.format, sizes.queue) / p)
-    return total * unit.reshape(total.shape)  # type: ignore[no-any-return]
+    unit = elementwise.where((most == 0) | elementwise.isinf(most), 1, most)
+    found = ((sizes / unit) ** p).sum(axis) ** one * unit.reshape(total.shape)
+    return elementwise.where(composed.usual(total, least=True), total**one, found)
 
 
 def _matrices(x: Array, ord: Order, axes: tuple[int, ...]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -115,16 +115,21 @@ def sides_of(a: Array, b: object, routine: str, overwrite: bool = False) -> Side
     return Sides(sides, vector, batch)
 
 
-def refuse_singular(a: Array, routine: str, argument: str = "a") -> None:
-    """LinAlgError where a triangle has a zero on its diagonal, which is read from the device."""
-    zero = np.asarray(diagonal(a, 0, -2, -1) == 0)
-    if zero.any():
-        *entry, place = np.argwhere(zero)[0].tolist()
-        where = f" in entry {entry} of the stack" if entry else ""
+def refuse(singular: np.ndarray[Any, Any], a: Array, name: str, argument: str = "a") -> None:
+    """LinAlgError for the first matrix that is singular."""
+    if singular.any():
+        entry = int(np.flatnonzero(singular)[0])
+        where = in_stack(entry, a.shape[:-2])
         raise LinAlgError(
-            f"{routine}: {argument}: the matrix is singular{where}: element {place} of a "
-            "triangle's diagonal is zero"
+            f"{name}: {argument}: the matrix is singular{where}: the pivot of column "
+            f"{singular[entry] - 1} is zero or NaN"
         )
+
+
+def refuse_singular(a: Array, name: str, argument: str = "a") -> None:
+    """The same for triangles with a zero on their diagonals, which are read from the device."""
+    zero = np.asarray(diagonal(a, 0, -2, -1) == 0).reshape(-1, a.shape[-1])
+    refuse(np.where(zero.any(1), zero.argmax(1) + 1, 0) if zero.size else zero, a, name, argument)
 
 
 def one_matrix(a: Array, routine: str, option: str) -> Array:

@@ -50,12 +50,7 @@ def outer(x1: AnyArray, x2: AnyArray, /) -> Any:
 
 
 def vector_norm(
-    x: AnyArray,
-    /,
-    *,
-    axis: int | tuple[int, ...] | None = None,
-    keepdims: bool = False,
-    ord: Any = 2,
+    x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: Any = 2
 ) -> Any:
     """Norms of vectors along axes: ord 1, 2, inf, -inf, 0 (how many are not 0), or any other p.
 

@@ -20,7 +20,6 @@ import numpy as np
 from portmp import files
 from portmp.errors import ArgumentError, InputError, suggestion
 from portmp.files import content
-from portmp.files.text import mark_of
 from portmp.formats import parse
 
 COLUMNS = ("mass", "x", "y", "z", "vx", "vy", "vz")
@@ -73,7 +72,7 @@ def _parsed(file: Path, text: str) -> Particles:
         if match := _CONSTANT.match(line):
             constant = _exact(file, number, "G", match[1])
         if line.strip() and not line.startswith("#"):
-            mark = mark if rows else mark_of([line])
+            mark = mark if rows else next((m for m in ";," if m in line), None)
             fields = next(csv.reader([line], delimiter=mark)) if mark else line.split()
             rows.append((number, [field.strip() for field in fields]))
     return _particles(file, rows, constant)

@@ -110,26 +110,25 @@ class Generator:
     def uniform(self, target: Target, low: Any = 0, high: Any = 1) -> Array:
         """low + (high - low) x, with x as ``random`` gives it; by rounding it may be *high*.
 
-        Where the difference is beyond the format's range, twice that of halves of the bounds.
+        Where the difference is beyond the format's range, low (1 - x) + high x.
 
         Bounds are exact scalars or Arrays, which broadcast.
         """
         form = target.form
         start, end = _given(form, "low", low), _given(form, "high", high)
-        width, finite = _width(form, start, end)
+        width: elementwise.Operand
+        if isinstance(start, tuple) and isinstance(end, tuple):
+            width = base.scalar_limbs(form, _exact(end) - _exact(start), "high - low")
+            finite = bool(np.isfinite(width[0]))
+        else:
+            width = elementwise.apply("sub", [end, start], None, ("high", "low"))
+            finite = composed.in_range(Array(width))
+        x = self._drawn("uniform", target, None)
         if finite:
-            return _scaled(self._drawn("uniform", target, None), width, start, target.out)
-        # Twice a number between halves of the bounds.
-        half, two = (base.scalar_limbs(form, n, "uniform") for n in (Fraction(1, 2), 2))
-        start, end = (
-            base.scalar_limbs(form, _exact(x) / 2, "low, high")
-            if isinstance(x, tuple)
-            else elementwise.apply("mul", [x, half])
-            for x in (start, end)
-        )
-        width, _ = _width(form, start, end)
-        found = _scaled(self._drawn("uniform", target, None), width, start, target.out).planes
-        return Array(elementwise.apply("mul", [found, two], found))
+            return _scaled(x, width, start, target.out)
+        share = Array(x)
+        found = low * (1 - share) + high * share
+        return elementwise_arrays.given_back(found.planes, target.out)  # type: ignore[no-any-return]
 
     @_draws
     def standard_normal(self, target: Target) -> Array:
@@ -335,18 +334,6 @@ def _given(form: Format, name: str, value: Any) -> elementwise.Operand:
             f"{name}.astype({form.name!r})"
         )
     return value.planes
-
-
-def _width(
-    form: Format, start: elementwise.Operand, end: elementwise.Operand
-) -> tuple[elementwise.Operand, bool]:
-    """The difference of bounds, and whether it is finite."""
-    if isinstance(start, tuple) and isinstance(end, tuple):
-        exact = _exact(end) - _exact(start)
-        width = base.scalar_limbs(form, exact, "high - low")
-        return width, bool(np.isfinite(width[0]))
-    found = elementwise.apply("sub", [end, start], None, ("high", "low"))
-    return found, composed.in_range(Array(found))
 
 
 def _spread(form: Format, name: str, value: Any) -> elementwise.Operand:
