@@ -11,7 +11,7 @@ import numpy as np
 from portmp.arrays import composed, creation, dtypes, elementwise, functions, manipulation, powers
 from portmp.arrays.creation import Where
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, PlaceError, ShapeError
 from portmp.formats import constants
 from portmp.routines import axes as named_axes
 
@@ -108,7 +108,7 @@ def rot90(x: AnyArray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """
     x = manipulation.checked(x, "x")
     (turns,) = integers((k,), "k")
-    plane = named_axes.named(tuple(axes), x.ndim, "rot90: axes")
+    plane = named_axes.named(axes, x.ndim, "rot90: axes")
     if len(plane) != 2:
         raise ShapeError(f"rot90: axes: {axes} given, two are needed")
     if turns % 2:
@@ -159,7 +159,7 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     Without an axis of all elements in C order.
     """
     given, along = _along(x, axis, "delete")
-    kept = np.delete(np.arange(given.shape[along]), _key(obj))
+    kept = placed("delete", np.delete, np.arange(given.shape[along]), _key(obj))
     return manipulation.take(given, kept, axis=along)
 
 
@@ -182,8 +182,16 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         count = np.arange(n)[key].size if _is_choice(key) else np.size(key)
     shape = tuple(count if i == along else m for i, m in enumerate(given.shape))
     both = manipulation.concat([given, manipulation.broadcast_to(more, shape)], axis=along)
-    placed = np.insert(np.arange(n), key, np.arange(n, n + count))
-    return manipulation.take(both, placed, axis=along)
+    order = placed("insert", np.insert, np.arange(n), key, np.arange(n, n + count))
+    return manipulation.take(both, order, axis=along)
+
+
+def placed(what: str, function: Callable[..., Any], *given: Any) -> Any:
+    """What one of NumPy's functions makes of places; PlaceError where it refuses them."""
+    try:
+        return function(*given)
+    except (IndexError, TypeError, ValueError) as error:
+        raise PlaceError(f"{what}: {error}") from None
 
 
 def _key(obj: Any) -> Any:
@@ -257,7 +265,7 @@ def indices(
     dimensions: Sequence[int], dtype: Any = int, sparse: bool = False, *, device: Where = None
 ) -> Any:
     """The indices of all elements of a shape: an array of those of each axis, or open grids."""
-    sizes = integers((tuple(dimensions),), "dimensions")
+    sizes = integers((dimensions,), "dimensions")
     kind = dtypes.resolved(dtype)
     lines = [creation.arange(n, dtype=kind, device=device) for n in sizes]
     opened = [

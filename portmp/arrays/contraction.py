@@ -29,9 +29,9 @@ def einsum(
     """
     if not isinstance(subscripts, str):
         subscripts, operands = _lettered([subscripts, *operands])
-    arrays = elementwise.as_arrays(operands, [f"einsum: operand {i}" for i in range(len(operands))])
-    if not arrays:
+    if not operands:
         raise ArgumentError("einsum: no operands given")
+    arrays = elementwise.as_arrays(operands, [f"einsum: operand {i}" for i in range(len(operands))])
     given, wanted = _parsed(subscripts, arrays)
     sizes: dict[str, int] = {}
     for labels, x in zip(given, arrays, strict=True):

@@ -191,10 +191,9 @@ BETWEEN: dict[str, tuple[Fraction, Fraction]] = {
 place, from 0 on, is n q + alpha + q (1 - alpha - beta) - 1."""
 
 
-def _of_steps(n: int, q: Any) -> int:
+def _of_steps(n: int, q: Any) -> Any:
     """The least place with n q elements up to it."""
-    found: int = math.ceil(n * q) - 1
-    return found
+    return math.ceil(n * q) - 1
 
 
 def _averaged(n: int, q: Any) -> Fraction:

@@ -366,7 +366,10 @@ def _counts(repeats: Any, n: int, x: AnyArray) -> Numbers:
     """How often each of n elements is repeated, on the device."""
     given = repeats.planes if isinstance(repeats, Viewed) else None
     if given is None:
-        given = indexing.uploaded(np.asarray(repeats, np.int64), x.queue)
+        host = np.asarray(repeats)
+        if host.dtype.kind not in "iub" and host.size:
+            raise ArgumentError(f"repeat: repeats: {repeats!r:.60} given, integers are needed")
+        given = indexing.uploaded(host.astype(np.int64), x.queue)
     if given.size == 1:
         given = moves.dense(given).view_as((1,)).broadcast_to((n,))
     if given.shape != (n,):

@@ -121,11 +121,9 @@ def _slopes(values: AnyArray, distance: Any, along: int, edge_order: int) -> Any
     before, after = h[:-1], h[1:]
     one, other = line[..., :-1], line[..., 1:]
     products, share = one * after + other * before, (before / 2) / (before / 2 + after / 2)
-    made[..., 1:-1] = elementwise.where(
-        composed.usual(products, least=True),
-        products / (before + after),
-        composed.between(one, other, share),
-    )
+    plain = elementwise.logical_and(composed.usual(products, True), composed.usual(before + after))
+    middle = products / (before + after), composed.between(one, other, share)
+    made[..., 1:-1] = elementwise.where(plain, *middle)
     made[..., 0], made[..., -1] = line[..., 0], line[..., -1]
     if edge_order == 2:
         bend = (other - one) / (before + after)
@@ -176,8 +174,8 @@ def _on_line(x: AnyArray, xp: AnyArray, fp: AnyArray) -> Any:
     start, low, end, high = xp[places], fp[places], xp[places + 1], fp[places + 1]
     slope = (high - low) / (end - start)
     found = low + slope * (x - start)
-    half = elementwise.where(elementwise.isfinite(end - start), 1, Fraction(1, 2))
-    share = (x * half - start * half) / (end * half - start * half)
+    share, halves = (x - start) / (end - start), (x / 2 - start / 2) / (end / 2 - start / 2)
+    share = elementwise.where(elementwise.isfinite(end - start), share, halves)
     share = elementwise.where(elementwise.equal(start, -math.inf), 1, share)
     plain = elementwise.logical_and(composed.usual(slope, least=True), elementwise.isfinite(found))
     found = elementwise.where(plain, found, composed.between(low, high, share))
@@ -216,10 +214,7 @@ Axis = int | tuple[int, ...] | None
 
 
 def in_order(x: Any, axis: Axis, keepdims: bool, name: str, *beside: AnyArray) -> Any:
-    """The elements along some axes, in order along a last one, and the shape without them.
-
-    With arrays *beside* x a list of all in x's order.
-    """
+    """Elements along axes in order along a last one, others *beside* them, and the shape left."""
     values = as_values(x)
     over = axes.named(axis, values.ndim)
     rest = tuple(n for i, n in enumerate(values.shape) if i not in over)

@@ -110,6 +110,8 @@ def _paired(named: Any, first: int, second: int) -> tuple[list[int], list[int]]:
         if not 0 <= named <= min(first, second):
             raise ShapeError(f"tensordot: axes: {named} given for {first} and {second} axes")
         return list(range(first - named, first)), list(range(named))
+    if not isinstance(named, (list, tuple)) or len(named) != 2:
+        raise ArgumentError(f"tensordot: axes: {named!r:.60} given, a number or a pair is needed")
     over = [
         list(axes.named(one if isinstance(one, Sequence) else (one,), ndim, "axes"))
         for one, ndim in zip(named, (first, second), strict=True)
@@ -256,8 +258,8 @@ def vander(x: AnyArray, n: int | None = None, *, increasing: bool = False) -> An
     x = manipulation.checked(x, "x")
     if x.ndim != 1:
         raise ShapeError(f"vander: a vector is needed, shape {x.shape} given")
-    count = x.size if n is None else n
-    ones = creation.ones((x.size, max(count, 0)), x.dtype, x.queue)
+    (count,) = integers((x.size if n is None else n,), "vander: n")
+    ones = creation.ones((x.size, count), x.dtype, x.queue)
     if count > 1:
         ones[:, 1:] = manipulation.broadcast_to(x[:, None], (x.size, count - 1))
         ones = statistics.cumulative_prod(ones, axis=1)

@@ -205,7 +205,8 @@ def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def method(*operands: Any, out: Any = None, **options: Any) -> Any:
-        return elementwise.given_back(function(*operands, **options).planes, out)
+        found = function(*operands, **options)
+        return found if out is None else elementwise.given_back(found.planes, out)
 
     method.__qualname__ = f"{name}.{function.__name__}"
     return method

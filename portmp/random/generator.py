@@ -294,12 +294,7 @@ class Generator:
 
 
 def _settled(
-    size: Size,
-    format: str | Format | None,
-    dtype: Any,
-    device: Where,
-    out: Array | None,
-    **given: Any,
+    size: Size, format: Any, dtype: Any, device: Where, out: Array | None, **given: Any
 ) -> Target:
     """Of *out*, of arrays among what is given, or as asked for."""
     arrays = {name: x for name, x in given.items() if isinstance(x, Array)}
