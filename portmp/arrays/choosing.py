@@ -66,7 +66,7 @@ def piecewise(
     return found
 
 
-def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Any:
+def choose(a: Any, choices: Sequence[Any], mode: str = "raise", out: Any = None) -> Any:
     """For each integer the element of that choice, with broadcasting.
 
     *mode*: a PlaceError for integers without a choice, ``wrap`` (modulo) or ``clip``.
@@ -83,9 +83,8 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Any:
     found = arrays[0]
     for i, choice in enumerate(arrays[1:], 1):
         found = elementwise.where(elementwise.equal(index, i), choice, found)
-    return manipulation.broadcast_to(
-        found, manipulation.broadcast_shapes(found.shape, index.shape)
-    ).copy()
+    shape = manipulation.broadcast_shapes(found.shape, index.shape)
+    return elementwise.given_back(manipulation.broadcast_to(found, shape).copy().planes, out)
 
 
 def extract(condition: Any, x: Any) -> Any:
@@ -95,10 +94,11 @@ def extract(condition: Any, x: Any) -> Any:
     return given[elementwise.not_equal(manipulation.ravel(kept), 0)]
 
 
-def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
+def compress(condition: Any, x: Any, axis: int | None = None, out: Any = None) -> Any:
     """The parts along an axis for which truth values are true; without one of all elements."""
     kept = np.flatnonzero(np.asarray(condition))
-    return manipulation.take(manipulation.checked(x, "x"), kept, axis=axis)
+    found = manipulation.take(manipulation.checked(x, "x"), kept, axis=axis)
+    return elementwise.given_back(found.planes, out)
 
 
 def copyto(dst: AnyArray, src: Any, where: Any = True) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -103,19 +104,19 @@ _SPANS = {"float32": 120, "float64": 1000}
 """Powers of two that are normal numbers of a word."""
 
 
-def usual(x: AnyArray, least: bool = False) -> Any:
+def usual(x: Any, least: bool = False, form: Format | None = None) -> Any:
     """Which numbers are finite, and with *least* not so small that products may have lost limbs."""
-    finite = elementwise.isfinite(x)
-    if not least:
-        return finite
-    form = x.dtype.arithmetic
-    tiny = float(np.finfo(form.word).tiny) / form.unit_roundoff
-    return elementwise.logical_and(finite, elementwise.greater_equal(elementwise.abs(x), tiny))
+    form = (form or x.dtype).arithmetic
+    tiny = float(np.finfo(form.word).tiny) / form.unit_roundoff if least else 0
+    return (abs(x) >= tiny) & (abs(x) < math.inf)
 
 
 def in_range(x: AnyArray, least: bool = False) -> bool:
     """Whether all are, which is read from the device; taken for granted of recorded work."""
-    return is_recording() or bool(usual(x, least).all())
+    if is_recording():
+        return True
+    leading = x.to_limbs()[0].astype(np.float64) if x.size <= creation.FEW_BYTES // 8 else x
+    return bool(usual(leading, least, x.dtype).all())
 
 
 def exponents(x: AnyArray) -> Any:

@@ -450,9 +450,9 @@ def diff(
     return found
 
 
-def ptp(x: AnyArray, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def ptp(x: AnyArray, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The largest less the smallest element."""
-    return max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims)
+    return _into(max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims), out)
 
 
 def spread_weights(weights: AnyArray, x: AnyArray, axis: Axis, what: str) -> Any:
