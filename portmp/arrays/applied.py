@@ -22,7 +22,7 @@ def apply_along_axis(function: Callable[..., Any], axis: int, x: Any, *args: Any
     function takes an axis itself (``sum``, ``sort``, ``linalg.norm``), give it that: one launch.
     """
     given = manipulation.checked(x, "apply_along_axis: x")
-    (along,) = axes.named(axis, given.ndim)
+    (along,) = axes.named(axis, given.ndim, count=1)
     turned = manipulation.moveaxis(given, along, -1)
     rest = turned.shape[:-1]
     if not turned.size:

@@ -107,10 +107,8 @@ def rot90(x: AnyArray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     second: a view.
     """
     x = manipulation.checked(x, "x")
-    (turns,) = integers((k,), "k")
-    plane = named_axes.named(axes, x.ndim, "rot90: axes")
-    if len(plane) != 2:
-        raise ShapeError(f"rot90: axes: {axes} given, two are needed")
+    (turns,) = integers((k,), "k", count=1)
+    plane = named_axes.named(axes, x.ndim, "rot90: axes", count=2)
     if turns % 2:
         return manipulation.flip(manipulation.swapaxes(x, *plane), axis=plane[turns % 4 == 3])
     return manipulation.flip(x, axis=plane) if turns % 4 else x
@@ -119,7 +117,7 @@ def rot90(x: AnyArray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 def rollaxis(x: AnyArray, axis: int, start: int = 0) -> Any:
     """The view with an axis moved before that at *start*."""
     x = manipulation.checked(x, "x")
-    (along,) = named_axes.named(axis, x.ndim)
+    (along,) = named_axes.named(axis, x.ndim, count=1)
     there = start + x.ndim if start < 0 else start
     if not 0 <= there <= x.ndim:
         raise ShapeError(f"rollaxis: start: {start} given, from {-x.ndim} to {x.ndim} is allowed")
@@ -209,7 +207,7 @@ def _along(x: Any, axis: int | None, what: str) -> tuple[Any, int]:
     given = manipulation.checked(x, f"{what}: x")
     if axis is None:
         return manipulation.ravel(given), 0
-    return given, named_axes.named(axis, given.ndim)[0]
+    return given, named_axes.named(axis, given.ndim, count=1)[0]
 
 
 def tri(

@@ -123,7 +123,7 @@ def put_along_axis(x: AnyArray, indices: Any, values: Any, axis: int | None) -> 
     if axis is None:
         put(x, places, values)
         return
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     if places.ndim != x.ndim:
         raise ShapeError(
             f"put_along_axis: indices have {places.ndim} axes, x has {x.ndim}: as many are needed"

@@ -35,7 +35,7 @@ def bincount(x: AnyArray, /, weights: Any = None, minlength: int = 0) -> Any:
     view = x.planes
     if not isinstance(view, Numbers) or view.dtype == "bool" or view.ndim != 1:
         raise ArgumentError("bincount: a vector of integers is needed")
-    (count,) = integers((minlength,), "minlength")
+    (count,) = integers((minlength,), "minlength", count=1)
     if count < 0:
         raise ArgumentError(f"minlength: {count} given, 0 or more is allowed")
     if x.size:

@@ -446,7 +446,7 @@ def linspace(
     and a device those of *start* or *stop*, if one is an array; between arrays with axes as many
     rows. *retstep*: a pair, with the distance.
     """
-    (count,) = integers((num,), "num")
+    (count,) = integers((num,), "num", count=1)
     if count < 0:
         raise ArgumentError(f"linspace: num: {count} given, a number from 0 on is needed")
     given = [x for x in (start, stop) if isinstance(x, Viewed)]
@@ -496,7 +496,7 @@ def eye(
 ) -> Any:
     """Ones on a diagonal, the k-th above the main one, zeros elsewhere."""
     rows, cols = _sizes((n_rows, n_rows if n_cols is None else n_cols), "eye")
-    (shift,) = integers((k,), "k")
+    (shift,) = integers((k,), "k", count=1)
     found = zeros((rows, cols), dtype=chosen(None, dtype), device=device)
     view = found.planes
     first = shift if shift >= 0 else -shift * cols

@@ -97,7 +97,7 @@ def matrix_transpose(x: AnyArray, /) -> Any:
 def swapaxes(x: AnyArray, axis1: int, axis2: int) -> Any:
     """The view with two axes exchanged."""
     x = checked(x, "x")
-    first, second = axes.named(axis1, x.ndim)[0], axes.named(axis2, x.ndim)[0]
+    first, second = axes.named(axis1, x.ndim, count=1)[0], axes.named(axis2, x.ndim, count=1)[0]
     order = list(range(x.ndim))
     order[first], order[second] = second, first
     return x.transpose(*order)
@@ -191,7 +191,7 @@ def concat(arrays: Sequence[AnyArray], /, axis: int | None = 0, out: AnyArray | 
     first = views[0]
     if not first.ndim:
         raise ShapeError("concat: arrays of shape () given; stack joins those")
-    (along,) = axes.named(axis, first.ndim)
+    (along,) = axes.named(axis, first.ndim, count=1)
     for i, view in enumerate(views):
         others = [n for k, n in enumerate(view.shape) if k != along]
         if view.ndim != first.ndim or others != [
@@ -227,7 +227,9 @@ def stack(arrays: Sequence[AnyArray], /, axis: int = 0, out: AnyArray | None = N
 def unstack(x: AnyArray, /, axis: int = 0) -> tuple[Any, ...]:
     """Views of an array's slices along an axis."""
     x = checked(x, "x")
-    return tuple(moveaxis(x, axis, 0)[i, ...] for i in range(x.shape[axes.named(axis, x.ndim)[0]]))
+    return tuple(
+        moveaxis(x, axis, 0)[i, ...] for i in range(x.shape[axes.named(axis, x.ndim, count=1)[0]])
+    )
 
 
 def vstack(arrays: Sequence[AnyArray]) -> Any:
@@ -250,7 +252,7 @@ def column_stack(arrays: Sequence[AnyArray]) -> Any:
 def array_split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[Any]:
     """Views of so many parts along an axis, as equal as can be, or cut at these indices."""
     x = checked(x, "x")
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     n = x.shape[along]
     if isinstance(parts, (int, np.integer)):
         if parts < 1:
@@ -266,7 +268,7 @@ def array_split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[
 def split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[Any]:
     """Views of equal parts along an axis, or cut at these indices."""
     x = checked(x, "x")
-    n = x.shape[axes.named(axis, x.ndim)[0]]
+    n = x.shape[axes.named(axis, x.ndim, count=1)[0]]
     if isinstance(parts, (int, np.integer)) and (parts < 1 or n % parts):
         raise ShapeError(f"split: an axis of length {n} has no {parts} equal parts")
     return array_split(x, parts, axis)
@@ -303,7 +305,8 @@ def roll(
     if axis is None:
         return roll(ravel(x), sum(integers((shift,), "shift")), axis=0).reshape(x.shape)
     along = [
-        axes.named(one, x.ndim)[0] for one in (axis if isinstance(axis, Sequence) else (axis,))
+        axes.named(one, x.ndim, count=1)[0]
+        for one in (axis if isinstance(axis, Sequence) else (axis,))
     ]
     steps = integers((shift,), "shift")
     steps = steps * len(along) if len(steps) == 1 else steps
@@ -345,7 +348,7 @@ def repeat(x: AnyArray, repeats: int | AnyArray, /, axis: int | None = None) -> 
     x = checked(x, "x")
     if axis is None:
         x, axis = ravel(x), 0
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     n = x.shape[along]
     if isinstance(repeats, (int, np.integer)):
         if repeats < 0:
@@ -403,7 +406,7 @@ def take(x: AnyArray, indices: Any, /, axis: int | None = None) -> Any:
     x = checked(x, "x")
     if axis is None:
         x, axis = (x, 0) if x.ndim == 1 else (ravel(x), 0)
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     return x[(*(slice(None),) * along, indices)]
 
 
@@ -415,7 +418,7 @@ def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int | None = -1) ->
     x, indices = checked(x, "x"), checked(indices, "indices")
     if axis is None:
         x, axis = ravel(x), 0
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     if indices.ndim != x.ndim:
         raise ShapeError(f"take_along_axis: indices have {indices.ndim} axes, x has {x.ndim}")
     if dtypes.of_view(indices.planes) == dtypes.BOOL:
@@ -446,7 +449,7 @@ def diagonal(x: AnyArray, /, offset: int = 0, axis1: int = 0, axis2: int = 1) ->
     if x.ndim < 2:
         raise MatrixShapeError(f"diagonal: matrices are needed, shape {x.shape} given")
     x = moveaxis(x, (axis1, axis2), (-2, -1))
-    (offset,) = integers((offset,), "diagonal: offset")
+    (offset,) = integers((offset,), "diagonal: offset", count=1)
     view = x.planes
     rows, cols = x.shape[-2:]
     down, right = view.strides[-2:]

@@ -122,7 +122,7 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
 def polyder(p: Any, m: int = 1) -> Any:
     """The m-th derivative."""
     (found,) = _coefficients(p, what="polyder")
-    (count,) = integers((m,), "m")
+    (count,) = integers((m,), "m", count=1)
     if count < 0:
         raise ArgumentError(f"polyder: m: {m} given, a number from 0 on is needed")
     for _ in range(count):
@@ -139,7 +139,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The m-th antiderivative, with constants *k* (0 by default), the first integral's first."""
     (found,) = _coefficients(p, what="polyint")
-    (count,) = integers((m,), "m")
+    (count,) = integers((m,), "m", count=1)
     if count < 0:
         raise ArgumentError(f"polyint: m: {m} given, a number from 0 on is needed")
     if k is None:

@@ -246,7 +246,7 @@ def diag(x: AnyArray, k: int = 0) -> Any:
         return manipulation.diagonal(x, offset=k).copy()
     if x.ndim != 1:
         raise ShapeError(f"diag: a vector or a matrix is needed, shape {x.shape} given")
-    (k,) = integers((k,), "diag: k")
+    (k,) = integers((k,), "diag: k", count=1)
     n = x.size + abs(k)
     found = creation.zeros((n, n), x.dtype, x.queue)
     manipulation.diagonal(found, offset=k)[...] = x
@@ -258,7 +258,7 @@ def vander(x: AnyArray, n: int | None = None, *, increasing: bool = False) -> An
     x = manipulation.checked(x, "x")
     if x.ndim != 1:
         raise ShapeError(f"vander: a vector is needed, shape {x.shape} given")
-    (count,) = integers((x.size if n is None else n,), "vander: n")
+    (count,) = integers((x.size if n is None else n,), "vander: n", count=1)
     ones = creation.ones((x.size, count), x.dtype, x.queue)
     if count > 1:
         ones[:, 1:] = manipulation.broadcast_to(x[:, None], (x.size, count - 1))

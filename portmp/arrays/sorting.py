@@ -27,7 +27,7 @@ def _ordered(x: AnyArray, axis: int | None, descending: bool) -> tuple[View[Any]
     view = x.planes
     if not view.ndim:
         raise ShapeError("sort: one axis at least is needed")
-    (along,) = axes.named(0 if axis is None else axis, view.ndim)
+    (along,) = axes.named(0 if axis is None else axis, view.ndim, count=1)
     rows, _ = axes.rows(view, (along,), moves.dense)
     return rows, order.argsort(rows, descending), along
 
@@ -322,7 +322,7 @@ def argpartition(x: Any, kth: Any, /, axis: int | None = -1) -> Any:
 
 def _check_places(x: Any, kth: Any, axis: int | None) -> None:
     """Errors for places that are no integers, or beyond an axis' ends."""
-    n = np.size(x) if axis is None else np.shape(x)[axes.named(axis, np.ndim(x))[0]]
+    n = np.size(x) if axis is None else np.shape(x)[axes.named(axis, np.ndim(x), count=1)[0]]
     for place in integers((kth.tolist() if hasattr(kth, "tolist") else kth,), "partition: kth"):
         if not -n <= place < n:
             raise ArgumentError(f"partition: kth: {place} given, from {-n} to {n - 1} is allowed")

@@ -354,9 +354,7 @@ def _position(name: str, about: str) -> Any:
         x: AnyArray, /, axis: int | None = None, *, keepdims: bool = False, out: Any = None
     ) -> Any:
         view = manipulation.checked(x, "x").planes
-        if axis is not None and not isinstance(axis, int):
-            axis = axes.named(axis, view.ndim)[0]
-        over = axes.named(axis, view.ndim)
+        over = axes.named(axis, view.ndim, count=None if axis is None else 1)
         rows, shape = axes.rows(view, over, _dense)
         return _into(_shaped(order.position(rows, name == "argmax"), shape, over, keepdims), out)
 
@@ -385,7 +383,7 @@ def _running(op: str, name: str, about: str) -> Any:
             raise ArgumentError(f"{name}: axis: needed, the array has {view.ndim}")
         if not view.ndim:
             raise ShapeError(f"{name}: one axis at least is needed")
-        (along,) = axes.named(0 if axis is None else axis, view.ndim)
+        (along,) = axes.named(0 if axis is None else axis, view.ndim, count=1)
         wanted = _sum_dtype(view) if dtype is None else dtypes.resolved(dtype)
         taken = elementwise.as_dtype(view, wanted)
         computed = wanted.arithmetic if isinstance(wanted, Format) else wanted
@@ -417,7 +415,7 @@ def _edge(end: Any, x: AnyArray, axis: int) -> Any:
     """An array beside another along an axis: a number has length 1 there."""
     if end is None or (isinstance(end, Viewed) and end.ndim) or not elementwise.is_number(end):
         return end if end is None else elementwise.as_arrays([x, end], "diff: end")[1]
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     shape = tuple(1 if i == along else n for i, n in enumerate(x.shape))
     if isinstance(end, Viewed):
         return manipulation.broadcast_to(end, shape)
@@ -436,12 +434,12 @@ def diff(
         [x, *(end for end in (prepend, append) if isinstance(end, Viewed))], "diff: x"
     )[0]
     prepend, append = (_edge(end, x, axis) for end in (prepend, append))
-    (n,) = integers((n,), "diff: n")
+    (n,) = integers((n,), "diff: n", count=1)
     if n < 0:
         raise ArgumentError(f"diff: n: {n} given, a number from 0 on is needed")
     parts = [part for part in (prepend, x, append) if part is not None]
     found = manipulation.concat(parts, axis=axis) if len(parts) > 1 else x
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     lead = (slice(None),) * along
     name = "not_equal" if dtypes.of_view(x.planes) == BOOL else "subtract"
     for _ in range(n):
@@ -485,8 +483,7 @@ def average(
     if weights is None:
         found = mean(x, axis, keepdims=keepdims)
         count = Fraction(_count(manipulation.checked(x, "x"), axis))
-        total = creation.full_like(found, count) if returned else None
-        return (found, total) if returned else found
+        return (found, creation.full_like(found, count)) if returned else found
     x, weights = elementwise.as_arrays([x, weights], ("average: x", "average: weights"))
     x, weights = _values(x, None, "average"), _values(weights, None, "average")
     spread = spread_weights(weights, x, axis, "average")

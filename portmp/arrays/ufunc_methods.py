@@ -93,7 +93,7 @@ def running(name: str) -> Callable[..., Any]:
             raise ShapeError(f"{name}.accumulate: one axis at least is needed")
         if dtype is not None:
             given = given.astype(dtype)
-        return _extremes(BINARY[name], given, axes.named(axis, given.ndim)[0])
+        return _extremes(BINARY[name], given, axes.named(axis, given.ndim, count=1)[0])
 
     return _named(accumulate, name)
 
@@ -116,7 +116,7 @@ def parts(name: str) -> Callable[..., Any]:
         """The reductions from each index to the next, the last to the end; of one that is not
         below the next the element there. Each is a launch of its own."""
         given = manipulation.checked(x, f"{name}.reduceat: x")
-        (along,) = axes.named(axis, given.ndim)
+        (along,) = axes.named(axis, given.ndim, count=1)
         starts, n = np.asarray(indices), given.shape[along]
         if starts.ndim != 1 or starts.dtype.kind not in "iu" or not starts.size:
             raise ArgumentError(f"{name}.reduceat: indices: a vector of integers is needed")

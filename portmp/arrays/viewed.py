@@ -214,11 +214,14 @@ class Viewed(Generic[V]):
         return self.copy()
 
 
-def integers(values: Sequence[Any], argument: str) -> list[int]:
-    """Integers given one by one or as one sequence."""
+def integers(values: Sequence[Any], argument: str, count: int | None = None) -> list[int]:
+    """Integers given one by one or as one sequence; *count* of them."""
     if len(values) == 1 and isinstance(values[0], Sequence) and not isinstance(values[0], str):
         values = values[0]
     try:
-        return [operator.index(n) for n in values]
+        found = [operator.index(n) for n in values]
     except TypeError:
-        raise ArgumentError(f"{argument}: integers are needed, {values!r} given") from None
+        found = None
+    if found is None or count not in (None, len(found)):
+        raise ArgumentError(f"{argument}: {count or ''} integers are needed, {values!r} given")
+    return found

@@ -20,6 +20,7 @@ from portmp.linalg import bounded_norms, operands
 from portmp.linalg.elimination import inv, lu_factor, lu_solve
 from portmp.linalg.operands import By
 from portmp.linalg.singular import svdvals
+from portmp.routines import axes as named_axes
 from portmp.routines import certified
 
 Order = int | float | str | None
@@ -87,14 +88,9 @@ def norm(
             raise ShapeError(f"norm: x {given.shape} with ord needs an axis, or one or two axes")
         axes = tuple(range(given.ndim))
     else:
-        axes = axis if isinstance(axis, tuple) else (axis,)
-    if len(axes) not in (1, 2) or any(
-        not isinstance(a, (int, np.integer)) or not -given.ndim <= a < given.ndim for a in axes
-    ):
+        axes = named_axes.named(axis, given.ndim, "norm: axis")
+    if len(axes) not in (1, 2):
         raise ShapeError(f"norm: axis {axis!r} given, one or two of {given.ndim} are allowed")
-    axes = tuple(int(a) % given.ndim for a in axes)
-    if len(set(axes)) != len(axes):
-        raise ShapeError(f"norm: axis {axis!r} given, two different ones are needed")
     if bound:
         bounded_norms.check(ord, axes)
     found = of_vectors(given, ord, axes[0]) if len(axes) == 1 else _matrices(given, ord, axes)

@@ -50,11 +50,12 @@ def walked(out: View[Any], operands: Mapping[str, Any]) -> dict[str, Any]:
     return {**operands, **given}
 
 
-def named(axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:
-    """Axes that are named by None (all), an integer, or several, counted from the front."""
-    if axis is None:
-        return tuple(range(ndim))
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+def named(
+    axis: Any, ndim: int, argument: str = "axis", count: int | None = None
+) -> tuple[int, ...]:
+    """Axes named by None (all), an integer, or several, counted from the front; *count* of them."""
+    given = tuple(range(ndim)) if axis is None else axis
+    given = given if isinstance(given, (tuple, list)) else (given,)
     found = []
     for one in given:
         if isinstance(one, bool) or not isinstance(one, (int, np.integer)):
@@ -64,6 +65,8 @@ def named(axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:
         found.append(int(one) % ndim)
     if len(set(found)) < len(found):
         raise ShapeError(f"{argument}: {axis} given, which names one axis twice")
+    if count not in (None, len(found)):
+        raise ShapeError(f"{argument}: {axis} given, {count} axis or axes are needed")
     return tuple(found)
 
 
