@@ -89,7 +89,6 @@ from portmp.arrays.choosing import frexp as frexp
 from portmp.arrays.choosing import heaviside as heaviside
 from portmp.arrays.choosing import isneginf as isneginf
 from portmp.arrays.choosing import isposinf as isposinf
-from portmp.arrays.choosing import ldexp as ldexp
 from portmp.arrays.choosing import logaddexp2 as logaddexp2
 from portmp.arrays.choosing import modf as modf
 from portmp.arrays.choosing import nan_to_num as nan_to_num
@@ -109,6 +108,7 @@ from portmp.arrays.composed import conj as conj
 from portmp.arrays.composed import deg2rad as deg2rad
 from portmp.arrays.composed import degrees as degrees
 from portmp.arrays.composed import imag as imag
+from portmp.arrays.composed import ldexp as ldexp
 from portmp.arrays.composed import logaddexp as logaddexp
 from portmp.arrays.composed import nextafter as nextafter
 from portmp.arrays.composed import rad2deg as rad2deg

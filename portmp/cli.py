@@ -83,6 +83,9 @@ class _OneLineParser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed when the process started
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     words = _attached(sys.argv[1:] if argv is None else argv)
     args = command_line(words).parse_args(words)
     try:

@@ -48,6 +48,8 @@ def _parameters(function: Any) -> dict[str, inspect.Parameter]:
 
 
 FUNCTIONS = dict(functions())
+SEVERAL = ("divmod", "frexp", "modf")
+"""Functions of two results."""
 SEED = "a generator"
 """What stands for one among operands."""
 ON_DEVICE = (
@@ -123,12 +125,16 @@ def operands(name: str, rooms: Callable[[Any], Room]) -> tuple[Any, ...]:
         "permuted": (SEED, a),
         "times": (mp.sparse.csr_array(m), a),
         "clip": (a, 0.4),
+        "einsum": ("i,i->i", a, a),
+        "ldexp": (a, mp.asarray([1] * N, device=a.queue)),
+        "trace": (filled((N, N)),),
         **dict.fromkeys(("random", "standard_normal"), (SEED,)),
         **dict.fromkeys(("exponential", "lognormal", "normal", "uniform"), (SEED, a)),
     }
     if short in known:
         return known[short]
-    needed = [p for p in _parameters(FUNCTIONS[name]).values() if p.default is p.empty]
+    parameters = _parameters(FUNCTIONS[name]).values()
+    needed = [p for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
     return (a,) * len(needed)
 
 
@@ -139,6 +145,9 @@ def called(name: str, given: tuple[Any, ...], **out: Any) -> Any:
         given = (mp.random.default_rng(1), *given[1:])
         if "size" in _parameters(FUNCTIONS[name]):
             options = {"size": N, "format": FORM}
+    if name in SEVERAL:
+        out = {"out": (out["out"], None)} if out else {}
+        return FUNCTIONS[name](*given, **out)[0]
     return FUNCTIONS[name](*given, **options, **out)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from portmp.arrays import creation, elementwise, manipulation
+from portmp.arrays import arranging, creation, elementwise, manipulation
 from portmp.arrays.viewed import Viewed
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import axes
@@ -22,7 +22,7 @@ def apply_along_axis(function: Callable[..., Any], axis: int, x: Any, *args: Any
     function takes an axis itself (``sum``, ``sort``, ``linalg.norm``), give it that: one launch.
     """
     given = manipulation.checked(x, "apply_along_axis: x")
-    (along,) = axes.named(axis, given.ndim)
+    (along,) = axes.named(axis, given.ndim, count=1)
     turned = manipulation.moveaxis(given, along, -1)
     rest = turned.shape[:-1]
     if not turned.size:
@@ -159,7 +159,7 @@ def nditer(x: Any) -> Iterator[Any]:
 
 def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Any, ...]:
     """Indices along each axis (int64) of places in C order."""
-    found = np.unravel_index(np.asarray(indices), tuple(shape))
+    found = arranging.placed("unravel_index", np.unravel_index, np.asarray(indices), tuple(shape))
     return _like(found, indices)
 
 
@@ -170,7 +170,7 @@ def ravel_multi_index(
 ) -> Any:
     """The places in C order (int64) of indices along each axis."""
     arrays = tuple(np.asarray(i) for i in multi_index)
-    found = np.ravel_multi_index(arrays, tuple(dims), mode)
+    found = arranging.placed("dims", np.ravel_multi_index, arrays, tuple(dims), mode)
     known = next((i for i in multi_index if isinstance(i, Viewed)), None)
     return _like((found,), known)[0]
 

@@ -8,23 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import creation, dtypes, elementwise, functions, manipulation, powers
+from portmp.arrays import composed, creation, dtypes, elementwise, functions, manipulation, powers
 from portmp.arrays.creation import Where
-from portmp.arrays.viewed import AnyArray, Viewed, integers
-from portmp.errors import ArgumentError, ShapeError
-from portmp.routines import axes
+from portmp.arrays.viewed import AnyArray, Viewed, called, integers
+from portmp.errors import ArgumentError, PlaceError, ShapeError
+from portmp.formats import constants
+from portmp.routines import axes as named_axes
 
 
 def _arrays(given: Any, what: str) -> list[Any]:
     """Arrays of a sequence, or of an array's first axis."""
     if not isinstance(given, (list, tuple, Viewed)):
         raise ArgumentError(f"{what}: {type(given).__name__} given, a list of arrays is needed")
-    made = creation.asarray(given) if _of_numbers(given) else given
-    return elementwise.as_arrays(list(made), what)
+    made = list(creation.asarray(given) if _of_numbers(given) else given)
+    if not made:
+        raise ArgumentError(f"{what}: no arrays given")
+    return elementwise.as_arrays(made, what)
 
 
 def _of_numbers(given: Any) -> bool:
-    return isinstance(given, (list, tuple)) and all(map(elementwise.is_number, given))
+    return (
+        isinstance(given, (list, tuple)) and bool(given) and all(map(elementwise.is_number, given))
+    )
 
 
 def copy(a: Any) -> Any:
@@ -45,20 +50,20 @@ def dstack(arrays: Any) -> Any:
     return manipulation.concat([atleast_3d(x) for x in _arrays(arrays, "dstack")], axis=2)
 
 
-def hsplit(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
-    """Parts along the second axis, of vectors along the only one."""
-    x = manipulation.checked(x, "x")
-    return manipulation.split(x, parts, 1 if x.ndim > 1 else 0)
+def _splitting(name: str, axis: int, about: str) -> Any:
+    def split(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
+        x = manipulation.checked(x, "x")
+        least = 1 if name == "hsplit" else max(2, axis + 1)
+        if x.ndim < least:
+            raise ShapeError(f"{name}: {least} axes at least are needed, shape {x.shape} given")
+        return manipulation.split(x, parts, min(axis, x.ndim - 1))
+
+    return called(split, name, about)
 
 
-def vsplit(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
-    """Parts along the first axis."""
-    return manipulation.split(x, parts, 0)
-
-
-def dsplit(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
-    """Parts along the third axis."""
-    return manipulation.split(x, parts, 2)
+hsplit = _splitting("hsplit", 1, "Parts along the second axis, of vectors along the only one.")
+vsplit = _splitting("vsplit", 0, "Parts along the first axis.")
+dsplit = _splitting("dsplit", 2, "Parts along the third axis.")
 
 
 def block(arrays: Any) -> Any:
@@ -78,6 +83,8 @@ def block(arrays: Any) -> Any:
         return [x for part in given for x in leaves(part)] if isinstance(given, list) else [given]
 
     levels = depth(arrays)
+    if not leaves(arrays):
+        raise ArgumentError("block: no arrays given")
     made = iter(elementwise.as_arrays(leaves(arrays), "block"))
 
     def filled(given: Any) -> Any:
@@ -100,18 +107,17 @@ def rot90(x: AnyArray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     second: a view.
     """
     x = manipulation.checked(x, "x")
-    (turns,) = integers((k,), "k")
-    first, second = axes
+    (turns,) = integers((k,), "k", count=1)
+    plane = named_axes.named(axes, x.ndim, "rot90: axes", count=2)
     if turns % 2:
-        turned = manipulation.swapaxes(x, first, second)
-        return manipulation.flip(turned, axis=first if turns % 4 == 1 else second)
-    return manipulation.flip(x, axis=(first, second)) if turns % 4 else x
+        return manipulation.flip(manipulation.swapaxes(x, *plane), axis=plane[turns % 4 == 3])
+    return manipulation.flip(x, axis=plane) if turns % 4 else x
 
 
 def rollaxis(x: AnyArray, axis: int, start: int = 0) -> Any:
     """The view with an axis moved before that at *start*."""
     x = manipulation.checked(x, "x")
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = named_axes.named(axis, x.ndim, count=1)
     there = start + x.ndim if start < 0 else start
     if not 0 <= there <= x.ndim:
         raise ShapeError(f"rollaxis: start: {start} given, from {-x.ndim} to {x.ndim} is allowed")
@@ -151,7 +157,7 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     Without an axis of all elements in C order.
     """
     given, along = _along(x, axis, "delete")
-    kept = np.delete(np.arange(given.shape[along]), _key(obj))
+    kept = placed("delete", np.delete, np.arange(given.shape[along]), _key(obj))
     return manipulation.take(given, kept, axis=along)
 
 
@@ -174,8 +180,16 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         count = np.arange(n)[key].size if _is_choice(key) else np.size(key)
     shape = tuple(count if i == along else m for i, m in enumerate(given.shape))
     both = manipulation.concat([given, manipulation.broadcast_to(more, shape)], axis=along)
-    placed = np.insert(np.arange(n), key, np.arange(n, n + count))
-    return manipulation.take(both, placed, axis=along)
+    order = placed("insert", np.insert, np.arange(n), key, np.arange(n, n + count))
+    return manipulation.take(both, order, axis=along)
+
+
+def placed(what: str, function: Callable[..., Any], *given: Any) -> Any:
+    """What one of NumPy's functions makes of places; PlaceError where it refuses them."""
+    try:
+        return function(*given)
+    except (IndexError, TypeError, ValueError) as error:
+        raise PlaceError(f"{what}: {error}") from None
 
 
 def _key(obj: Any) -> Any:
@@ -193,7 +207,7 @@ def _along(x: Any, axis: int | None, what: str) -> tuple[Any, int]:
     given = manipulation.checked(x, f"{what}: x")
     if axis is None:
         return manipulation.ravel(given), 0
-    return given, axes.named(axis, given.ndim)[0]
+    return given, named_axes.named(axis, given.ndim, count=1)[0]
 
 
 def tri(
@@ -249,7 +263,7 @@ def indices(
     dimensions: Sequence[int], dtype: Any = int, sparse: bool = False, *, device: Where = None
 ) -> Any:
     """The indices of all elements of a shape: an array of those of each axis, or open grids."""
-    sizes = integers((tuple(dimensions),), "dimensions")
+    sizes = integers((dimensions,), "dimensions")
     kind = dtypes.resolved(dtype)
     lines = [creation.arange(n, dtype=kind, device=device) for n in sizes]
     opened = [
@@ -304,20 +318,29 @@ def geomspace(
 ) -> Any:
     """*num* numbers of equal ratios from *start* to *stop*, which are of one sign: by logarithms.
 
-    Element i is start e^(i log(stop / start) / d), d as of ``linspace``; the ends are exact.
+    Element i is start e^(i log(stop / start) / d), d as of ``linspace``; the ends are exact. Where
+    the quotient leaves the format's range, it is that of numbers over powers of two.
     """
     ends = creation.linspace(start, stop, 2, dtype=dtype, device=device)
     first, last = ends[0], ends[1]
-    ratio = last / first
-    if not bool(elementwise.greater(ratio, 0)) or not bool(elementwise.isfinite(ratio)):
+    sizes = ends.to_limbs()[0].astype(np.float64)
+    if not np.isfinite(sizes).all() or not sizes.all() or np.ptp(np.sign(sizes)):
         raise ArgumentError(
             f"geomspace: start, stop: {start!s:.40}, {stop!s:.40} given, finite numbers of one "
             "sign are needed"
         )
-    steps = creation.linspace(
-        elementwise.multiply(ratio, 0), functions.log(ratio), num, endpoint=endpoint
-    )
-    found = first * functions.exp(steps)
+    ratio, pieces = last / first, 1
+    if composed.in_range(ratio, least=True):
+        wide = functions.log(ratio)
+    else:
+        power = composed.exponents(ends)
+        near, pieces = composed.ldexp(ends, -power), 2
+        twos = (power[1] - power[0]).astype(ratio.dtype)
+        wide = functions.log(near[1] / near[0]) / 2 + twos / 2 * constants.ln2
+    factors = functions.exp(creation.linspace(wide * 0, wide, num, endpoint=endpoint))
+    found = first * factors
+    if pieces == 2:
+        found = found * factors
     if num > 0:
         found[0] = first
     if num > 1 and endpoint:
@@ -426,25 +449,18 @@ def diag_indices(n: int, ndim: int = 2, device: Where = None) -> Any:
     return _places(np.diag_indices(n, ndim), device)
 
 
-def _of_matrix(x: AnyArray, what: str) -> tuple[int, int]:
-    if x.ndim != 2:
-        raise ShapeError(f"{what}: a matrix is needed, shape {x.shape} given")
-    rows, columns = x.shape
-    return rows, columns
+def _of_matrix(places: Any) -> Any:
+    def indices_from(x: AnyArray, k: int = 0) -> Any:
+        x = manipulation.checked(x, "x")
+        if x.ndim != 2:
+            raise ShapeError(f"{name}: a matrix is needed, shape {x.shape} given")
+        return places(x.shape[0], k, x.shape[1], x.queue)
+
+    name = f"{places.__name__}_from"
+    return called(indices_from, name, f"``{places.__name__}`` for a matrix, on its device.")
 
 
-def tril_indices_from(x: AnyArray, k: int = 0) -> Any:
-    """``tril_indices`` for a matrix, on its device."""
-    x = manipulation.checked(x, "x")
-    n, m = _of_matrix(x, "tril_indices_from")
-    return tril_indices(n, k, m, x.queue)
-
-
-def triu_indices_from(x: AnyArray, k: int = 0) -> Any:
-    """``triu_indices`` for a matrix, on its device."""
-    x = manipulation.checked(x, "x")
-    n, m = _of_matrix(x, "triu_indices_from")
-    return triu_indices(n, k, m, x.queue)
+tril_indices_from, triu_indices_from = _of_matrix(tril_indices), _of_matrix(triu_indices)
 
 
 def diag_indices_from(x: AnyArray) -> Any:

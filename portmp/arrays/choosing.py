@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp import errors, formats
+from portmp import errors
 from portmp.arrays import (
     composed,
     creation,
@@ -20,7 +20,7 @@ from portmp.arrays import (
     statistics,
 )
 from portmp.arrays.viewed import AnyArray, Viewed, made
-from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.errors import ArgumentError, PlaceError, ShapeError
 from portmp.formats import Format, constants
 from portmp.routines import axes
 
@@ -66,26 +66,25 @@ def piecewise(
     return found
 
 
-def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Any:
+def choose(a: Any, choices: Sequence[Any], mode: str = "raise", out: Any = None) -> Any:
     """For each integer the element of that choice, with broadcasting.
 
-    *mode*: an IndexError for integers without a choice, ``wrap`` (modulo) or ``clip``.
+    *mode*: a PlaceError for integers without a choice, ``wrap`` (modulo) or ``clip``.
     """
-    arrays = elementwise.as_arrays(list(choices), "choose: choices")
-    if not arrays:
+    if not len(choices):
         raise ArgumentError("choose: choices: none given")
+    arrays = elementwise.as_arrays(list(choices), "choose: choices")
     index: AnyArray = a if isinstance(a, Viewed) else made(a, device=arrays[0].queue)
     errors.choice("choose: mode:", mode, ("raise", "wrap", "clip"))
     n = len(arrays)
     if mode == "raise" and index.size and not 0 <= int(index.min()) <= int(index.max()) < n:
-        raise IndexError(f"choose: a: from {int(index.min())} to {int(index.max())}, {n} choices")
+        raise PlaceError(f"choose: a: from {int(index.min())} to {int(index.max())}, {n} choices")
     index = powers.remainder(index, n) if mode == "wrap" else elementwise.clip(index, 0, n - 1)
     found = arrays[0]
     for i, choice in enumerate(arrays[1:], 1):
         found = elementwise.where(elementwise.equal(index, i), choice, found)
-    return manipulation.broadcast_to(
-        found, manipulation.broadcast_shapes(found.shape, index.shape)
-    ).copy()
+    shape = manipulation.broadcast_shapes(found.shape, index.shape)
+    return elementwise.given_back(manipulation.broadcast_to(found, shape).copy().planes, out)
 
 
 def extract(condition: Any, x: Any) -> Any:
@@ -95,10 +94,11 @@ def extract(condition: Any, x: Any) -> Any:
     return given[elementwise.not_equal(manipulation.ravel(kept), 0)]
 
 
-def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
+def compress(condition: Any, x: Any, axis: int | None = None, out: Any = None) -> Any:
     """The parts along an axis for which truth values are true; without one of all elements."""
     kept = np.flatnonzero(np.asarray(condition))
-    return manipulation.take(manipulation.checked(x, "x"), kept, axis=axis)
+    found = manipulation.take(manipulation.checked(x, "x"), kept, axis=axis)
+    return elementwise.given_back(found.planes, out)
 
 
 def copyto(dst: AnyArray, src: Any, where: Any = True) -> None:
@@ -123,7 +123,7 @@ def put_along_axis(x: AnyArray, indices: Any, values: Any, axis: int | None) -> 
     if axis is None:
         put(x, places, values)
         return
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     if places.ndim != x.ndim:
         raise ShapeError(
             f"put_along_axis: indices have {places.ndim} axes, x has {x.ndim}: as many are needed"
@@ -153,7 +153,7 @@ def put(a: AnyArray, ind: Any, v: Any) -> None:
     """Set elements by their places in C order."""
     a, places = elementwise.written(a, "put: a"), np.asarray(ind).ravel()
     if places.size and not (-a.size <= places.min() and places.max() < a.size):
-        raise IndexError(f"put: ind: from {places.min()} to {places.max()}, size {a.size}")
+        raise PlaceError(f"put: ind: from {places.min()} to {places.max()}, size {a.size}")
     if places.size:
         index = np.unravel_index(np.where(places < 0, places + a.size, places), a.shape)
         a[index] = _repeated(v, a, places.size)
@@ -205,11 +205,13 @@ def nan_to_num(x: Any, nan: Any = 0, posinf: Any = None, neginf: Any = None) -> 
 # --- of numbers -----------------------------------------------------------------------------------
 
 
+@elementwise.maskable
 def fmax(x1: Any, x2: Any, /) -> Any:
     """The larger; NaN only where both are."""
     return _but_nan(elementwise.maximum, *elementwise.views("fmax", [x1, x2]))
 
 
+@elementwise.maskable
 def fmin(x1: Any, x2: Any, /) -> Any:
     """The smaller; NaN only where both are."""
     return _but_nan(elementwise.minimum, *elementwise.views("fmin", [x1, x2]))
@@ -224,107 +226,99 @@ def _but_nan(chosen: Callable[..., Any], first: AnyArray, second: AnyArray) -> A
 fabs, fix = elementwise.abs, functions.trunc
 
 
+@elementwise.maskable
 def isposinf(x: Any, /) -> Any:
     """Whether x is +inf."""
     return elementwise.logical_and(elementwise.isinf(x), elementwise.greater(x, 0))
 
 
+@elementwise.maskable
 def isneginf(x: Any, /) -> Any:
     """Whether x is -inf."""
     return elementwise.logical_and(elementwise.isinf(x), elementwise.less(x, 0))
 
 
+@elementwise.maskable
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 for negative x1, 1 for positive, x2 for zeros; NaN stays."""
-    first, second = elementwise.views("heaviside", [x1, x2])
+    first, second = elementwise.views("heaviside", [x1, x2], dtypes.default)
     step = (elementwise.sign(first) + 1) / 2
     return elementwise.where(elementwise.equal(first, 0), second, step)
 
 
+@elementwise.maskable
 def exp2(x: Any, /) -> Any:
     """2^x."""
-    return powers.power(2, _values(x))
+    return powers.power(2, composed.as_values(x))
 
 
+@elementwise.maskable
 def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """log2(2^x1 + 2^x2): the larger one, plus log2(1 + 2^(the smaller one less it))."""
-    first, second = elementwise.views("logaddexp2", [_values(x1), x2])
+    first, second = elementwise.views("logaddexp2", [composed.as_values(x1), x2])
     larger, smaller = elementwise.maximum(first, second), elementwise.minimum(first, second)
     apart = larger + functions.log1p(exp2(smaller - larger)) / constants.ln2
     return elementwise.where(elementwise.equal(first, second), first + 1, apart)
 
 
+@elementwise.maskable
 def float_power(x1: Any, x2: Any, /) -> Any:
     """x1 to the power of x2, of values."""
-    return powers.power(*(x if elementwise.is_number(x) else _values(x) for x in (x1, x2)))
+    return powers.power(
+        *(x if elementwise.is_number(x) else composed.as_values(x) for x in (x1, x2))
+    )
 
 
-def ldexp(x1: Any, x2: Any, /) -> Any:
-    """x1 2^x2 for integers x2: exact, where no limb underflows."""
-    given, power = _values(x1), manipulation.checked(x2, "ldexp: x2")
-    if isinstance(dtypes.of_view(power.planes), Format):
-        raise FormatError("ldexp: x2: values given, integers are needed")
-    form = given.format
-    found = given.astype(form.arithmetic, copy=False)
-    word = formats.get(found.format.word)
-    span = _SPANS[word.name]
-    # In three steps, each by a power of two that the word has, where the whole one may be none.
-    left = elementwise.clip(power.astype("int64"), -3 * span, 3 * span)
-    for _ in range(3):
-        part = elementwise.clip(left, -span, span)
-        found = found * composed.powers_of_two(part, word).astype(found.format)
-        left = left - part
-    return found.astype(form, copy=False)
-
-
+@elementwise.maskable
 def frexp(x: Any, /) -> tuple[Any, Any]:
     """m and integers e (int64) with x = m 2^e, exactly, and 1/2 <= |m| < 1.
 
     0, infinities and NaN are their own m, with e = 0.
     """
-    given = _values(x)
+    given = composed.as_values(x)
     size = elementwise.abs(given)
     usual = elementwise.logical_and(elementwise.isfinite(given), elementwise.not_equal(size, 0))
     size = elementwise.where(usual, size, 1)
     power = functions.floor(functions.log2(size)).astype("int64") + 1
     # A rounded logarithm may be that of a neighbour of a power of two.
-    part = ldexp(size, -power)
+    part = composed.ldexp(size, -power)
     power = power + elementwise.greater_equal(part, 1) - elementwise.less(part, 0.5)
     power = elementwise.where(usual, power, 0)
-    return elementwise.where(usual, ldexp(given, -power), given), power
+    return elementwise.where(usual, composed.ldexp(given, -power), given), power
 
 
-_SPANS = {"float32": 120, "float64": 1000}
-"""Powers of two that are normal numbers of a word."""
-
-
+@elementwise.maskable
 def modf(x: Any, /) -> tuple[Any, Any]:
     """What follows the point, and the integer before it, both with the sign of x; exact."""
-    given = _values(x)
+    given = composed.as_values(x)
     whole = functions.trunc(given)
     rest = elementwise.where(elementwise.isinf(given), 0, given - whole)
     return elementwise.copysign(rest, given), whole
 
 
+@elementwise.maskable
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     """``floor_divide`` and ``remainder``."""
     return powers.floor_divide(x1, x2), powers.remainder(x1, x2)
 
 
 def sinc(x: Any, /) -> Any:
-    """sin(pi x) / (pi x), 1 at 0.
+    """sin(pi x) / (pi x), 1 at 0 and 0 at other integers.
 
-    With pi x rounded, as NumPy has it: errors grow with |x|.
+    The sine is that of pi times x less the nearest integer, which is exact.
     """
-    given = _values(x)
+    given = composed.as_values(x)
     zero = elementwise.equal(given, 0)
-    y = elementwise.where(zero, 1, given) * constants.pi
-    return elementwise.where(zero, 1, functions.sin(y) / y)
+    rest = functions.fmod(given, 2)
+    whole = functions.round(rest)
+    sine = functions.sin((rest - whole) * constants.pi)
+    sine = elementwise.where(elementwise.equal(elementwise.abs(whole), 1), -sine, sine)
+    return elementwise.where(zero, 1, sine / (elementwise.where(zero, 1, given) * constants.pi))
 
 
 def angle(x: Any, deg: bool = False) -> Any:
     """0 for positive numbers and zeros, pi (or 180) for those with a minus."""
-    given = _values(x)
+    given = composed.as_values(x)
     half = elementwise.where(elementwise.signbit(given), 180 if deg else constants.pi, given * 0)
     return elementwise.where(elementwise.isnan(given), given, half)
 
@@ -334,7 +328,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = None) -
 
     *discont*: jumps below it stay as they are.
     """
-    given = _values(p)
+    given = composed.as_values(p)
     whole = 2 * constants.pi if period is None else period
     step = statistics.diff(given, axis=axis)
     half = elementwise.multiply(creation.ones((), given.dtype, given.queue), whole) / 2
@@ -346,10 +340,3 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = None) -
     moved = manipulation.moveaxis(given.copy(), axis, -1)
     moved[..., 1:] += statistics.cumulative_sum(manipulation.moveaxis(shift, axis, -1), axis=-1)
     return manipulation.moveaxis(moved, -1, axis)
-
-
-def _values(x: Any) -> AnyArray:
-    """Integers as values of the default format."""
-    given: AnyArray = manipulation.checked(x, "x")
-    own = dtypes.of_view(given.planes)
-    return given if isinstance(own, Format) else given.astype(dtypes.default())

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from portmp import formats
 from portmp.arrays import creation, dtypes, elementwise, functions, manipulation
-from portmp.arrays.viewed import AnyArray, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, wrapped
+from portmp.backends.base import is_recording
 from portmp.errors import FormatError
 from portmp.formats import Format, constants
 from portmp.runtime.planes import Numbers, Planes
 
 
 @elementwise.maskable
-def logaddexp(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
+def logaddexp(x1: Any, x2: Any, /) -> Any:
     """log(e^x1 + e^x2): the larger one, plus log1p(exp(the smaller one less it)).
 
     Of equal ones x1 + ln2.
@@ -22,12 +27,11 @@ def logaddexp(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     larger, smaller = elementwise.maximum(first, second), elementwise.minimum(first, second)
     apart = larger + functions.log1p(functions.exp(smaller - larger))
     same = elementwise.equal(first, second)
-    found = elementwise.where(same, first + constants.ln2, apart)
-    return elementwise.given_back(found.planes, out)
+    return elementwise.where(same, first + constants.ln2, apart)
 
 
 @elementwise.maskable
-def nextafter(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
+def nextafter(x1: Any, x2: Any, /) -> Any:
     """The number after x1 on the way to x2, of formats with one limb.
 
     FormatError for others: between two of their values lie more, with smaller lower limbs.
@@ -45,7 +49,7 @@ def nextafter(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     found = elementwise.where(elementwise.equal(first, 0), tiny, moved)
     found = elementwise.where(elementwise.equal(first, second), second, found)
     unknown = elementwise.logical_or(elementwise.isnan(first), elementwise.isnan(second))
-    return elementwise.given_back(elementwise.where(unknown, first + second, found).planes, out)
+    return elementwise.where(unknown, first + second, found)
 
 
 _SMALLEST = {"float32": 2.0**-149, "float64": 2.0**-1074}
@@ -56,6 +60,13 @@ def _bits(view: Planes) -> Numbers:
     """The same memory as integers."""
     dtype = {"float32": "int32", "float64": "int64"}[view.format.word]
     return Numbers(dtype, view.shape, view.strides, view.start, view.buffers, view.queue)
+
+
+def as_values(x: Any) -> AnyArray:
+    """Integers as values of the default format."""
+    given: AnyArray = manipulation.checked(x, "x")
+    own = dtypes.of_view(given.planes)
+    return given if isinstance(own, Format) else given.astype(dtypes.default())
 
 
 def powers_of_two(exponents: Any, word: Format) -> Any:
@@ -70,11 +81,72 @@ _BIASES = {"float32": 127, "float64": 1023}
 """What is added to exponents in a word."""
 
 
+@elementwise.maskable
+def ldexp(x1: Any, x2: Any, /) -> Any:
+    """x1 2^x2 for integers x2: exact, where no limb underflows."""
+    given, power = as_values(x1), manipulation.checked(x2, "ldexp: x2")
+    if isinstance(dtypes.of_view(power.planes), Format):
+        raise FormatError("ldexp: x2: values given, integers are needed")
+    form = given.format
+    found = given.astype(form.arithmetic, copy=False)
+    word = formats.get(found.format.word)
+    span = _SPANS[word.name]
+    # In three steps, each by a power of two that the word has, where the whole one may be none.
+    left = elementwise.clip(power.astype("int64"), -3 * span, 3 * span)
+    for _ in range(3):
+        part = elementwise.clip(left, -span, span)
+        found = found * powers_of_two(part, word).astype(found.format)
+        left = left - part
+    return found.astype(form, copy=False)
+
+
+_SPANS = {"float32": 120, "float64": 1000}
+"""Powers of two that are normal numbers of a word."""
+
+
+def usual(x: Any, least: bool = False, form: Format | None = None) -> Any:
+    """Which numbers are finite, and with *least* not so small that products may have lost limbs."""
+    form = (form or x.dtype).arithmetic
+    tiny = float(np.finfo(form.word).tiny) / form.unit_roundoff if least else 0
+    return (abs(x) >= tiny) & (abs(x) < math.inf)
+
+
+def in_range(x: AnyArray, least: bool = False) -> bool:
+    """Whether all are, which is read from the device; taken for granted of recorded work."""
+    if is_recording():
+        return True
+    leading = x.to_limbs()[0].astype(np.float64) if x.size <= creation.FEW_BYTES // 8 else x
+    return bool(usual(leading, least, x.dtype).all())
+
+
+def exponents(x: AnyArray) -> Any:
+    """The least powers of two above magnitudes (int64), 0 where there is none; read by the host."""
+    lead = x.to_limbs()[0].astype(np.float64)
+    found = np.frexp(np.where(np.isfinite(lead), lead, 0))[1]
+    return creation.asarray(found.astype(np.int64), device=x.queue)
+
+
+def between(a: Any, b: Any, share: Any, rest: Any = None) -> Any:
+    """a + (b - a) share; in parts, a (1 - share) + b share, where the difference is not finite.
+
+    Of equal numbers, and at 0, it is a, at 1 b. *rest*: 1 - share, where it is known exactly.
+    """
+    apart = b - a
+    parts = a * (1 - share if rest is None else rest) + b * share
+    found = elementwise.where(elementwise.isfinite(apart), a + apart * share, parts)
+    if isinstance(share, Viewed):
+        found = elementwise.where(elementwise.equal(share, 1), b, found)
+        found = elementwise.where(elementwise.equal(share, 0), a, found)
+    return elementwise.where(elementwise.equal(a, b), a, found)
+
+
+@elementwise.maskable
 def radians(x: AnyArray, /) -> Any:
     """Degrees as radians: x times pi / 180, which is rounded once."""
     return elementwise.multiply(x, Fraction(constants.pi) / 180)
 
 
+@elementwise.maskable
 def degrees(x: AnyArray, /) -> Any:
     """Radians as degrees: x times 180 / pi, which is rounded once."""
     return elementwise.multiply(x, 180 / Fraction(constants.pi))

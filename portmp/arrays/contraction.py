@@ -15,7 +15,9 @@ from portmp.errors import ArgumentError, ShapeError
 Labels = list[str]
 
 
-def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
+def einsum(
+    subscripts: Any, *operands: Any, out: AnyArray | None = None, optimize: Any = False
+) -> Any:
     """``einsum("ij,jk->ik", a, b)``: sums of products by letters of axes, as NumPy has them.
 
     Or with numbers for axes, ``einsum(a, [0, 1], b, [1, 2], [0, 2])``; without the last list those
@@ -27,13 +29,15 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
     """
     if not isinstance(subscripts, str):
         subscripts, operands = _lettered([subscripts, *operands])
+    if not operands:
+        raise ArgumentError("einsum: no operands given")
     arrays = elementwise.as_arrays(operands, [f"einsum: operand {i}" for i in range(len(operands))])
     given, wanted = _parsed(subscripts, arrays)
     sizes: dict[str, int] = {}
     for labels, x in zip(given, arrays, strict=True):
         for label, n in zip(labels, x.shape, strict=True):
             if sizes.setdefault(label, n) != n:
-                if 1 not in (n, sizes[label]):
+                if 1 not in (n, sizes[label]) or labels.count(label) > 1:
                     raise ShapeError(
                         f"einsum: {subscripts!r}: axes {label} have lengths {sizes[label]} and {n}"
                     )
@@ -44,7 +48,8 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
         later = set(wanted).union(*(names for _, names in parts[i + 1 :]))
         found, labels = _two(found, labels, x, theirs, later)
     found, labels = _summed(found, labels, set(wanted))
-    return found.transpose(*(labels.index(label) for label in wanted)) if wanted else found
+    found = found.transpose(*(labels.index(label) for label in wanted)) if wanted else found
+    return elementwise.given_back(found.planes, out)
 
 
 def _lettered(given: list[Any]) -> tuple[str, tuple[Any, ...]]:
@@ -116,7 +121,7 @@ def _once(x: AnyArray, labels: Labels, sizes: dict[str, int]) -> tuple[AnyArray,
         while labels.count(label) > 1:
             first = labels.index(label)
             second = labels.index(label, first + 1)
-            x = manipulation.diagonal(manipulation.moveaxis(x, (first, second), (-2, -1)))
+            x = manipulation.diagonal(x, 0, first, second)
             labels = [n for i, n in enumerate(labels) if i not in (first, second)] + [label]
     gone = [i for i, n in enumerate(labels) if x.shape[i] == 1 and sizes[n] != 1]
     kept = [n for i, n in enumerate(labels) if i not in gone]

@@ -9,9 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import creation, dtypes, elementwise, manipulation, numerics, sorting, statistics
+from portmp.arrays import (
+    composed,
+    creation,
+    dtypes,
+    elementwise,
+    manipulation,
+    numerics,
+    sorting,
+    statistics,
+)
 from portmp.arrays.numerics import Axis
-from portmp.arrays.viewed import AnyArray, Viewed, integers
+from portmp.arrays.viewed import AnyArray, Viewed, called, integers
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.formats import Format, foreign
 from portmp.runtime.planes import Numbers
@@ -26,7 +35,7 @@ def bincount(x: AnyArray, /, weights: Any = None, minlength: int = 0) -> Any:
     view = x.planes
     if not isinstance(view, Numbers) or view.dtype == "bool" or view.ndim != 1:
         raise ArgumentError("bincount: a vector of integers is needed")
-    (count,) = integers((minlength,), "minlength")
+    (count,) = integers((minlength,), "minlength", count=1)
     if count < 0:
         raise ArgumentError(f"minlength: {count} given, 0 or more is allowed")
     if x.size:
@@ -47,7 +56,7 @@ def bincount(x: AnyArray, /, weights: Any = None, minlength: int = 0) -> Any:
 
 def _weights(weights: Any, x: AnyArray, what: str) -> Any:
     """A vector of a format with a weight for each element."""
-    given = numerics._values(manipulation.checked(weights, f"{what}: weights"))
+    given = composed.as_values(manipulation.checked(weights, f"{what}: weights"))
     if given.shape != x.shape:
         raise ShapeError(f"{what}: weights {given.shape} given, x has {x.shape}")
     if given.format.coded:
@@ -87,7 +96,7 @@ def histogram(
     """
     given = manipulation.checked(x, "x")
     edges = histogram_bin_edges(given, bins, range)
-    values = numerics._values(manipulation.ravel(given)).astype(edges.dtype, copy=False)
+    values = composed.as_values(manipulation.ravel(given)).astype(edges.dtype, copy=False)
     order = sorting.argsort(values)
     ordered = values[order]
     below = sorting.searchsorted(ordered, edges)
@@ -145,7 +154,7 @@ def histogram_bin_edges(
     x: AnyArray, /, bins: Any = 10, range: tuple[Any, Any] | None = None, weights: Any = None
 ) -> Any:
     """The edges of the bins that ``histogram`` takes; *weights* change nothing."""
-    values = numerics._values(manipulation.ravel(manipulation.checked(x, "x")))
+    values = composed.as_values(manipulation.ravel(manipulation.checked(x, "x")))
     form = dtypes.of_view(values.planes)
     if isinstance(form, Format) and form.coded:
         form = form.arithmetic
@@ -164,28 +173,10 @@ def histogram_bin_edges(
         low, high = (creation.asarray(end, dtype=form, device=values.queue) for end in ends)
         if bool(low == high):
             low, high = low - 0.5, high + 0.5
-        if not bool(low < high) or not bool(elementwise.isfinite(high - low)):
+        if not bool(low < high) or not bool(elementwise.isfinite(low) & elementwise.isfinite(high)):
             raise ArgumentError(f"range: {low} to {high} given, finite ends in order are needed")
         edges = creation.linspace(low, high, int(bins) + 1, dtype=form, device=values.queue)
     return edges
-
-
-def quantile(
-    x: AnyArray, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
-) -> Any:
-    """What lies at the share q (an exact scalar from 0 to 1, or some) of the elements in order.
-
-    With a at place i and b at i + 1 about q (n - 1) = i + f: a + (b - a) f, f rounded once. NaN
-    where there is one. *method*: one of NumPy's, whose place is another, or which take a or b.
-    """
-    return _at_shares(x, q, 1, axis, keepdims, method, "quantile")
-
-
-def percentile(
-    x: AnyArray, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
-) -> Any:
-    """``quantile`` of q / 100, which is exact."""
-    return _at_shares(x, q, 100, axis, keepdims, method, "percentile")
 
 
 BETWEEN: dict[str, tuple[Fraction, Fraction]] = {
@@ -200,37 +191,34 @@ BETWEEN: dict[str, tuple[Fraction, Fraction]] = {
 place, from 0 on, is n q + alpha + q (1 - alpha - beta) - 1."""
 
 
-def _of_steps(n: int, q: Fraction) -> int:
+def _of_steps(n: int, q: Any) -> Any:
     """The least place with n q elements up to it."""
     return math.ceil(n * q) - 1
 
 
-def _averaged(n: int, q: Fraction) -> Fraction:
+def _averaged(n: int, q: Any) -> Fraction:
     """The same, or half-way to the next where n q is an integer."""
-    return n * q - Fraction(1, 2) if (n * q).denominator == 1 else Fraction(_of_steps(n, q))
+    many = Fraction(n * q)
+    return many - Fraction(1, 2) if many.denominator == 1 else Fraction(_of_steps(n, q))
 
 
-def _nearest_of_steps(n: int, q: Fraction) -> int:
-    """The element nearest to n q, counted from 1; of two the even one."""
-    return round(n * q) - 1
-
-
-AT_PLACES: dict[str, Callable[[int, Fraction], Fraction | int]] = {
+AT_PLACES: dict[str, Callable[[int, Any], Fraction | int]] = {
     "lower": lambda n, q: math.floor(q * (n - 1)),
     "higher": lambda n, q: math.ceil(q * (n - 1)),
     "nearest": lambda n, q: round(q * (n - 1)),
     "midpoint": lambda n, q: Fraction(math.floor(q * (n - 1)) + math.ceil(q * (n - 1)), 2),
     "inverted_cdf": _of_steps,
     "averaged_inverted_cdf": _averaged,
-    "closest_observation": _nearest_of_steps,
+    "closest_observation": lambda n, q: round(n * q) - 1,  # of two the even one, from 1 on
 }
 """Methods that take elements, or the middle of two: their places of n elements from 0 on."""
 
 
-def _place(method: str, n: int, share: Fraction, name: str) -> Fraction:
+def _place(method: str, n: int, share: Any, name: str) -> Fraction:
     if method in BETWEEN:
         alpha, beta = BETWEEN[method]
-        place = n * share + alpha + share * (1 - alpha - beta) - 1
+        exact = Fraction(share)
+        place = n * exact + alpha + exact * (1 - alpha - beta) - 1
     else:
         choice(f"{name}: method:", method, (*BETWEEN, *AT_PLACES))
         place = Fraction(AT_PLACES[method](n, share))
@@ -244,28 +232,83 @@ def is_many(q: Any) -> bool:
     return isinstance(q, Sequence) and not isinstance(q, str)
 
 
-def _at_shares(
-    x: AnyArray, q: Any, whole: int, axis: Axis, keepdims: bool, method: str, name: str
-) -> Any:
-    ordered, kept = numerics._in_order(x, axis, keepdims, name)
-    if is_many(q):
-        found = [_at_share(ordered, one, whole, method, name).reshape(kept) for one in q]
-        empty = creation.zeros((0, *kept), dtype=ordered.dtype, device=ordered.queue)
-        return manipulation.stack(found) if found else empty
-    return _at_share(ordered, q, whole, method, name).reshape(kept)
+def _at_shares(name: str, whole: int, about: str) -> Any:
+    def at_shares(
+        x: AnyArray,
+        /,
+        q: Any,
+        axis: Axis = None,
+        *,
+        method: str = "linear",
+        keepdims: bool = False,
+        out: Any = None,
+        weights: Any = None,
+    ) -> Any:
+        if weights is None:
+            (ordered, kept), sums = numerics.in_order(x, axis, keepdims, name), None
+        else:
+            if method != "inverted_cdf":
+                raise ArgumentError(
+                    f"{name}: weights: method {method!r} given, 'inverted_cdf' needed"
+                )
+            x, weights = elementwise.as_arrays([x, weights], (f"{name}: x", f"{name}: weights"))
+            spread = statistics.spread_weights(composed.as_values(weights), x, axis, name)
+            if bool((spread < 0).any()):
+                raise ArgumentError(f"{name}: weights: numbers from 0 on are needed")
+            (ordered, light), kept = numerics.in_order(x, axis, keepdims, name, spread)
+            sums = statistics.cumulative_sum(light, axis=-1)
+
+        def at(one: Any) -> Any:
+            share = _share(one, whole, method, name)
+            if sums is None:
+                return _at_share(ordered, share, method, name).reshape(kept)
+            below = sums < sums[..., -1:] * share if share else sums <= 0
+            place = statistics.count_nonzero(below, axis=-1, keepdims=True)
+            place = elementwise.minimum(place, sums.shape[-1] - 1)
+            return manipulation.take_along_axis(ordered, place, axis=-1).reshape(kept)
+
+        if not is_many(q):
+            found = at(q)
+        elif len(q):
+            found = manipulation.stack([at(one) for one in q])
+        else:
+            found = creation.zeros((0, *kept), dtype=ordered.dtype, device=ordered.queue)
+        return elementwise.given_back(found.planes, out)
+
+    return called(at_shares, name, about)
 
 
-def _at_share(ordered: AnyArray, q: Any, whole: int, method: str, name: str) -> Any:
-    """Of elements in order along the last axis."""
-    exact = foreign.exact(q.tolist() if isinstance(q, Viewed) else q, f"{name}: q")
-    share = None if isinstance(exact, float) and not math.isfinite(exact) else Fraction(exact)
-    if share is None or not 0 <= share <= whole:
+def _share(q: Any, whole: int, method: str, name: str) -> Any:
+    """A share as an exact number; floats stay floats for methods that jump."""
+    given = q.item() if hasattr(q, "item") else q
+    exact = foreign.exact(given, f"{name}: q")
+    if (isinstance(exact, float) and not math.isfinite(exact)) or not 0 <= exact <= whole:
         raise ArgumentError(f"{name}: q: {q!r:.60} given, numbers from 0 to {whole} are allowed")
+    floats = isinstance(given, float) and method in AT_PLACES
+    return given / whole if floats else Fraction(exact) / whole
+
+
+def _at_share(ordered: AnyArray, share: Any, method: str, name: str) -> Any:
+    """Of elements in order along the last axis."""
     n = ordered.shape[-1]
-    place = _place(method, n, share / whole, name)
+    place = _place(method, n, share, name)
     low, rest = math.floor(place), place - math.floor(place)
     found = ordered[..., low]
     if rest:
-        found = found + (ordered[..., low + 1] - found) * rest
+        found = composed.between(found, ordered[..., low + 1], rest, 1 - rest)
     last = ordered[..., n - 1]
     return sorting.where(elementwise.isnan(last), last, found)
+
+
+quantile = _at_shares(
+    "quantile",
+    1,
+    """What lies at the share q (an exact scalar from 0 to 1, or some) of the elements in order.
+
+    With a at place i and b at i + 1 about q (n - 1) = i + f: a + (b - a) f, f rounded once. NaN
+    where there is one. *method*: one of NumPy's, whose place is another, or which take a or b;
+    those that jump take a float's product with n as a float, as NumPy does: 5 times 0.4 is 2.
+    *weights*, which ``inverted_cdf`` alone takes: of the shape of x, or of its *axis*.
+    """,
+)
+percentile = _at_shares("percentile", 100, "``quantile`` of q / 100, which is exact.")

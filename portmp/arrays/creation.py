@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from portmp import discovery, formats
 from portmp.arrays import borrowed, dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
-from portmp.arrays.viewed import AnyArray, Viewed, integers, makes_arrays, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_arrays, wrapped
 from portmp.backends import cuda_array, dlpack
 from portmp.backends.base import Device, Queue, is_recording
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError, choice
@@ -357,36 +357,31 @@ def full(
     return wrapped(made)
 
 
-def _like(x: AnyArray, dtype: Any, device: Where) -> tuple[Any, Where]:
-    return (dtypes.of_view(x.planes) if dtype is None else dtype), (device or x.queue)
-
-
-def zeros_like(x: AnyArray, /, *, dtype: Any = None, device: Where = None) -> Any:
-    """Zeros of the shape of x, and where nothing else is given of its dtype and on its queue."""
+def _alike(x: AnyArray, dtype: Any, device: Where) -> tuple[Any, Any, Any]:
+    """The shape, the dtype and the place of an array, unless others are given."""
     x = manipulation.checked(x, "x")
-    kind, where = _like(x, dtype, device)
-    return zeros(x.shape, kind, where)
+    return x.shape, dtypes.of_view(x.planes) if dtype is None else dtype, device or x.queue
 
 
-def ones_like(x: AnyArray, /, *, dtype: Any = None, device: Where = None) -> Any:
-    """Ones, likewise."""
-    x = manipulation.checked(x, "x")
-    kind, where = _like(x, dtype, device)
-    return ones(x.shape, kind, where)
+def _like(made: Callable[..., Any], about: str) -> Any:
+    def like(x: AnyArray, /, *, dtype: Any = None, device: Where = None) -> Any:
+        return made(*_alike(x, dtype, device))
 
-
-def empty_like(x: AnyArray, /, *, dtype: Any = None, device: Where = None) -> Any:
-    """Elements that are not set, likewise."""
-    x = manipulation.checked(x, "x")
-    kind, where = _like(x, dtype, device)
-    return empty(x.shape, kind, where)
+    return called(
+        like,
+        f"{made.__name__}_like",
+        f"{about} of the shape of x, by default of its dtype and on its queue.",
+    )
 
 
 def full_like(x: AnyArray, /, fill_value: Any, *, dtype: Any = None, device: Where = None) -> Any:
-    """Equal numbers, likewise."""
-    x = manipulation.checked(x, "x")
-    kind, where = _like(x, dtype, device)
-    return full(x.shape, fill_value, kind, where)
+    """Equal numbers of the shape of x, by default of its dtype and on its queue."""
+    shape, kind, where = _alike(x, dtype, device)
+    return full(shape, fill_value, kind, where)
+
+
+zeros_like, ones_like = _like(zeros, "Zeros"), _like(ones, "Ones")
+empty_like = _like(empty, "Elements that are not set,")
 
 
 # --- at equal distances ---------------------------------------------------------------------------
@@ -446,11 +441,12 @@ def linspace(
     """*num* numbers at equal distances from *start* to *stop*, which is the last one (or left out).
 
     Element i is start + i (stop - start) / d, where d is num - 1, or num without the end point: the
-    difference, the product, the quotient and the sum, each an operation of the format. The last one
-    is *stop* itself. Without a dtype and a device those of *start* or *stop*, if one is an array;
-    between arrays with axes as many rows. *retstep*: a pair, with the distance.
+    difference, the product, the quotient and the sum, each an operation of the format; where they
+    leave its range, start (1 - i / d) + stop i / d. The last one is *stop* itself. Without a dtype
+    and a device those of *start* or *stop*, if one is an array; between arrays with axes as many
+    rows. *retstep*: a pair, with the distance.
     """
-    (count,) = integers((num,), "num")
+    (count,) = integers((num,), "num", count=1)
     if count < 0:
         raise ArgumentError(f"linspace: num: {count} given, a number from 0 on is needed")
     given = [x for x in (start, stop) if isinstance(x, Viewed)]
@@ -463,12 +459,20 @@ def linspace(
     queue = opened(kind, given[0].queue if device is None and given else device)
     first, last = (_point(x, kind, queue) for x in (start, stop))
     index = wrapped(elementwise.as_dtype(plain.counted(0, 1, count, "int64", queue), kind))
-    parts = count - 1 if endpoint else count
+    parts = Fraction(max(count - 1 if endpoint else count, 1))
     apart = last - first
-    found = first + index.reshape(count, *[1] * apart.ndim) * apart / max(parts, 1)
+    index = index.reshape(count, *[1] * apart.ndim)
+    steps = index * apart
+    found, step = first + steps / parts, apart / parts
+    if not is_recording() and not bool(elementwise.isfinite(steps[-1:]).all()):
+        # In parts, where the difference or a product is beyond the range; equal ends stay.
+        share, finite = index / parts, elementwise.isfinite(steps)
+        there = elementwise.where(share == 0, first, first * (1 - share) + last * share)
+        found = elementwise.where(finite, found, elementwise.where(first == last, first, there))
+        step = elementwise.where(elementwise.isfinite(apart), step, last / parts - first / parts)
     if endpoint and count > 1:
         found[-1] = last
-    return (found, apart / max(parts, 1)) if retstep else found
+    return (found, step) if retstep else found
 
 
 def _point(value: Any, kind: Format, queue: Queue) -> Any:
@@ -492,7 +496,7 @@ def eye(
 ) -> Any:
     """Ones on a diagonal, the k-th above the main one, zeros elsewhere."""
     rows, cols = _sizes((n_rows, n_rows if n_cols is None else n_cols), "eye")
-    (shift,) = integers((k,), "k")
+    (shift,) = integers((k,), "k", count=1)
     found = zeros((rows, cols), dtype=chosen(None, dtype), device=device)
     view = found.planes
     first = shift if shift >= 0 else -shift * cols

@@ -68,7 +68,7 @@ def resolved(dtype: Any, argument: str = "dtype") -> Dtype:
         return default()
     try:
         found = np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError):
         raise ArgumentError(
             f"{argument}: {dtype!r:.60} given, a format or a dtype of integers is needed"
         ) from None

@@ -396,11 +396,16 @@ def _defined(name: str) -> Any:
     """The public function of a row of the table."""
     row = FUNCTIONS[name]
     names = ["x"] if row.arity == 1 else [f"x{i + 1}" for i in range(row.arity)]
+    return defined(name, names, row.about, functools.partial(call, name))
+
+
+def defined(name: str, names: Sequence[str], about: str, compute: Callable[..., Any]) -> Any:
+    """A public function of operands, which computes and has *out* and *where*."""
 
     def function(*operands: Any, out: AnyArray | None = None) -> Any:
-        if len(operands) != row.arity:
-            raise TypeError(f"{name}() takes {row.arity} operands, {len(operands)} given")
-        return call(name, *operands, out=out)
+        if len(operands) != len(names):
+            raise TypeError(f"{name}() takes {len(names)} operands, {len(operands)} given")
+        return compute(*operands, out=out)
 
     only = inspect.Parameter.POSITIONAL_ONLY
     parameters = [inspect.Parameter(n, only) for n in names]
@@ -409,78 +414,75 @@ def _defined(name: str) -> Any:
     function.__module__ = __name__
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     function.__doc__ = (
-        f"{row.about}\n\nElementwise, with broadcasting; *out* takes the result, with *where* "
+        f"{about}\n\nElementwise, with broadcasting; *out* takes the result, with *where* "
         "only at the places where that is true."
     )
     return maskable(function)
 
 
 def maskable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that has *out*, with NumPy's *where*, too: elsewhere *out* keeps its elements.
+    """A function with NumPy's *out* and *where*: where that is false *out* keeps its elements.
 
-    *out* may also be the argument after the operands, as with NumPy's functions.
+    *out* may also be the argument after the operands, and is several arrays of several results.
+    Functions that have *out* themselves write to it where there is no *where*.
     """
     known = inspect.signature(function)
-    count = len(known.parameters) - 1
+    takes = "out" in known.parameters
+    count = len(known.parameters) - takes
 
     @functools.wraps(function)
     def called(*operands: Any, out: Any = None, where: Any = True, **named: Any) -> Any:
-        if out is None and len(operands) == count + 1:
-            operands, out = operands[:count], operands[count]
-        if where is True:
+        if out is None and len(operands) > count:
+            operands, out = operands[:count], operands[count:]
+            out = out[0] if len(out) == 1 else out
+        if where is True and takes:
             return function(*operands, out=out, **named)
         name = function.__name__
-        if out is None:
+        if out is None and where is not True:
             raise ArgumentError(
                 f"{name}: where given without out, whose elements stay where it is false: "
                 f"{name}(..., out=portmp.zeros_like(x), where=...)"
             )
-        place, found = target(out), function(*operands, **named).planes
-        base.check_out(place, found.elements, found.shape, found.queue)
-        mask = as_dtype(arrayed(where, f"{name}: where").planes, BOOL)
-        assert isinstance(mask, Numbers)
-        into(moves.selected(mask, found, place), place)
-        return out
+        found = function(*operands, **named)
+        return found if out is None else _placed(name, found, out, where)
 
-    option = inspect.Parameter("where", inspect.Parameter.KEYWORD_ONLY, default=True)
+    options = [
+        inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=usual)
+        for option, usual in (("out", None), ("where", True))
+    ]
     called.__signature__ = known.replace(  # type: ignore[attr-defined]
-        parameters=[*known.parameters.values(), option]
+        parameters=[*known.parameters.values(), *options[takes:]]
     )
     del called.__wrapped__  # whose signature is another one
     return called
 
 
-add = _defined("add")
-subtract = _defined("subtract")
-multiply = _defined("multiply")
-divide = _defined("divide")
-negative = _defined("negative")
-positive = _defined("positive")
-abs = _defined("abs")
-sign = _defined("sign")
-sqrt = _defined("sqrt")
-maximum = _defined("maximum")
-minimum = _defined("minimum")
-fma = _defined("fma")
-equal = _defined("equal")
-not_equal = _defined("not_equal")
-less = _defined("less")
-less_equal = _defined("less_equal")
-greater = _defined("greater")
-greater_equal = _defined("greater_equal")
-isnan = _defined("isnan")
-isinf = _defined("isinf")
-isfinite = _defined("isfinite")
-signbit = _defined("signbit")
-logical_and = _defined("logical_and")
-logical_or = _defined("logical_or")
-logical_xor = _defined("logical_xor")
-logical_not = _defined("logical_not")
-bitwise_and = _defined("bitwise_and")
-bitwise_or = _defined("bitwise_or")
-bitwise_xor = _defined("bitwise_xor")
-bitwise_invert = _defined("bitwise_invert")
-bitwise_left_shift = _defined("bitwise_left_shift")
+def _placed(name: str, found: Any, out: Any, where: Any) -> Any:
+    """Results in the memory of *out*, or only those for which *where* is true."""
+    several = isinstance(found, tuple)
+    if several and not (isinstance(out, tuple) and len(out) == len(found)):
+        raise ArgumentError(f"{name}: out: {len(found)} arrays, or None, are needed in a tuple")
+    pairs = list(zip(found, out, strict=True)) if several else [(found, out)]
+    mask: Any = where
+    if where is not True:
+        mask = as_dtype(arrayed(where, f"{name}: where").planes, BOOL)
+    moved = [(one.planes, target(place)) for one, place in pairs if place is not None]
+    for view, there in moved:
+        base.check_out(there, view.elements, view.shape, view.queue)
+    for view, there in moved:
+        moves.copied(view if mask is True else moves.selected(mask, view, there), there)
+    return tuple(one if place is None else place for one, place in pairs) if several else out
+
+
+add, subtract, multiply, divide = map(_defined, ("add", "subtract", "multiply", "divide"))
+negative, positive, abs, sign, sqrt = map(_defined, ("negative", "positive", "abs", "sign", "sqrt"))
+maximum, minimum, fma, equal = map(_defined, ("maximum", "minimum", "fma", "equal"))
+not_equal, less, less_equal, greater = map(_defined, ("not_equal", "less", "less_equal", "greater"))
+greater_equal, isnan, isinf = map(_defined, ("greater_equal", "isnan", "isinf"))
+isfinite, signbit, logical_and = map(_defined, ("isfinite", "signbit", "logical_and"))
+logical_or, logical_xor, logical_not = map(_defined, ("logical_or", "logical_xor", "logical_not"))
+bitwise_and, bitwise_or, bitwise_xor = map(_defined, ("bitwise_and", "bitwise_or", "bitwise_xor"))
+bitwise_invert, bitwise_left_shift = map(_defined, ("bitwise_invert", "bitwise_left_shift"))
 bitwise_right_shift = _defined("bitwise_right_shift")
 
 
@@ -514,9 +516,11 @@ def where(condition: AnyArray, x1: Any, x2: Any, /) -> Any:
     return wrapped(moves.selected(chosen, first.planes, second.planes))
 
 
-def views(operation: str, operands: Sequence[Any]) -> list[Any]:
-    """Arrays of one dtype of operands, of which one at least is an array; numbers have shape ()."""
-    found = together(operation, operands)
+def views(
+    operation: str, operands: Sequence[Any], least: Callable[[], Format] | None = None
+) -> list[Any]:
+    """Operands as arrays of one dtype, as ``together`` finds it; numbers have shape ()."""
+    found = together(operation, operands, least)
     known = next(v for v in found if isinstance(v, View))
     return [wrapped(v if isinstance(v, View) else like_number(v, known)) for v in found]
 
@@ -562,11 +566,10 @@ def _in_dtype(end: Any, x: AnyArray) -> Any:
 
 
 @maskable
-def copysign(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
+def copysign(x1: Any, x2: Any, /) -> Any:
     """|x1| with the sign of x2, zeros' and NaN's too."""
-    size, other = views("copysign", [x1, x2])
-    differ = not_equal(signbit(size), signbit(other))
-    return given_back(where(differ, negative(size), size).planes, out)
+    size, other = views("copysign", [x1, x2], dtypes.default)
+    return where(not_equal(signbit(size), signbit(other)), negative(size), size)
 
 
 _NUMERIC = ("__float__", "__index__", "__complex__", "__array__", "_mpf_")

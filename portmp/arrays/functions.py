@@ -8,233 +8,131 @@ Special values are those of C99's Annex F. Bounds of errors stand in docs/functi
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from portmp.arrays import dtypes, elementwise
-from portmp.arrays.viewed import AnyArray
+from portmp.arrays.viewed import AnyArray, made
 from portmp.errors import ArgumentError
 from portmp.formats import Format
+from portmp.routines import base
 from portmp.routines.functions import launch
 
 
-def _applied(name: str, out: AnyArray | None, **given: Any) -> Any:
+def _applied(name: str, names: str, *operands: Any, out: AnyArray | None = None) -> Any:
     """A function by its network's name, of operands by their names."""
-    operands = elementwise.together(name, tuple(given.values()), dtypes.default, tuple(given))
+    taken = elementwise.together(name, operands, dtypes.default, list(names))
     target = None if out is None else elementwise.target(out)
-    found = launch.apply(name, operands, target, tuple(given))
-    return elementwise.given_back(found, out)
+    return elementwise.given_back(launch.apply(name, taken, target, tuple(names)), out)
 
 
-def _whole(name: str, x: Any, out: AnyArray | None) -> Any:
+def _whole(name: str, names: str, x: Any, out: AnyArray | None = None) -> Any:
     """A function to integers, which stay integers of their dtype."""
     given = elementwise.arrayed(x, "x")
     kind = dtypes.of_view(given.planes)
     if isinstance(kind, Format) or kind.kind == "b":
-        return _applied(name, out, x=given)
+        return _applied(name, names, given, out=out)
     return elementwise.positive(given, out=out)
 
 
-@elementwise.maskable
-def exp(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """e^x."""
-    return _applied("exp", out, x=x)
+_TABLE = {
+    "exp": ("x", "e^x."),
+    "expm1": ("x", "e^x - 1, accurate about 0."),
+    "log": ("x", "The natural logarithm; of zero -inf, of negative numbers NaN."),
+    "log1p": ("x", "log(1 + x), accurate about 0."),
+    "log2": ("x", "The logarithm to base 2; of a power of two exact."),
+    "log10": ("x", "The logarithm to base 10."),
+    "pow": ("xy", "x^y; special values as C's pow."),
+    "sin": ("x", "The sine of x radians, of any size."),
+    "cos": ("x", "The cosine of x radians, of any size."),
+    "tan": ("x", "The tangent of x radians, of any size."),
+    "asin": ("x", "The arcsine, from -pi/2 to pi/2; NaN beyond [-1, 1]."),
+    "acos": ("x", "The arccosine, from 0 to pi; NaN beyond [-1, 1]."),
+    "atan": ("x", "The arctangent, from -pi/2 to pi/2."),
+    "atan2": ("yx", "The angle of the point (x, y), from -pi to pi."),
+    "sinh": ("x", "The hyperbolic sine."),
+    "cosh": ("x", "The hyperbolic cosine."),
+    "tanh": ("x", "The hyperbolic tangent."),
+    "asinh": ("x", "The inverse hyperbolic sine."),
+    "acosh": ("x", "The inverse hyperbolic cosine; NaN below 1."),
+    "atanh": ("x", "The inverse hyperbolic tangent; NaN beyond [-1, 1]."),
+    "cbrt": ("x", "The cube root, with the sign of x."),
+    "hypot": ("xy", "sqrt(x^2 + y^2) without overflow on the way."),
+    "erf": ("x", "The error function."),
+    "erfc": ("x", "1 - erf(x), accurate where that is small."),
+    "gamma": ("x", "The gamma function; NaN at negative integers."),
+    "lgamma": ("x", "log|gamma(x)|."),
+    "floor": ("x", "The largest integer that is not above x."),
+    "ceil": ("x", "The smallest integer that is not below x."),
+    "trunc": ("x", "The integer part, toward zero."),
+    "fmod": ("xy", "x - n y with the integer n toward zero: the sign is x's."),
+}
+"""Elementary functions: the letters of their operands, and what they are."""
 
 
-@elementwise.maskable
-def expm1(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """e^x - 1, accurate about 0."""
-    return _applied("expm1", out, x=x)
+def _defined(name: str) -> Any:
+    """The public function of a row of the table."""
+    names, about = _TABLE[name]
+    function = _whole if name in ("floor", "ceil", "trunc") else _applied
+    return elementwise.defined(name, list(names), about, partial(function, name, names))
 
 
-@elementwise.maskable
-def log(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The natural logarithm; of zero -inf, of negative numbers NaN."""
-    return _applied("log", out, x=x)
-
-
-@elementwise.maskable
-def log1p(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """log(1 + x), accurate about 0."""
-    return _applied("log1p", out, x=x)
-
-
-@elementwise.maskable
-def log2(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The logarithm to base 2; of a power of two exact."""
-    return _applied("log2", out, x=x)
-
-
-@elementwise.maskable
-def log10(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The logarithm to base 10."""
-    return _applied("log10", out, x=x)
-
-
-@elementwise.maskable
-def pow(x: Any, y: Any, *, out: AnyArray | None = None) -> Any:
-    """x^y; special values as C's pow."""
-    return _applied("pow", out, x=x, y=y)
-
-
-@elementwise.maskable
-def sin(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The sine of x radians, of any size."""
-    return _applied("sin", out, x=x)
-
-
-@elementwise.maskable
-def cos(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The cosine of x radians, of any size."""
-    return _applied("cos", out, x=x)
-
-
-@elementwise.maskable
-def tan(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The tangent of x radians, of any size."""
-    return _applied("tan", out, x=x)
-
-
-@elementwise.maskable
-def asin(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The arcsine, from -pi/2 to pi/2; NaN beyond [-1, 1]."""
-    return _applied("asin", out, x=x)
-
-
-@elementwise.maskable
-def acos(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The arccosine, from 0 to pi; NaN beyond [-1, 1]."""
-    return _applied("acos", out, x=x)
-
-
-@elementwise.maskable
-def atan(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The arctangent, from -pi/2 to pi/2."""
-    return _applied("atan", out, x=x)
-
-
-@elementwise.maskable
-def atan2(y: Any, x: Any, *, out: AnyArray | None = None) -> Any:
-    """The angle of the point (x, y), from -pi to pi."""
-    return _applied("atan2", out, y=y, x=x)
-
-
-@elementwise.maskable
-def sinh(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The hyperbolic sine."""
-    return _applied("sinh", out, x=x)
-
-
-@elementwise.maskable
-def cosh(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The hyperbolic cosine."""
-    return _applied("cosh", out, x=x)
-
-
-@elementwise.maskable
-def tanh(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The hyperbolic tangent."""
-    return _applied("tanh", out, x=x)
-
-
-@elementwise.maskable
-def asinh(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The inverse hyperbolic sine."""
-    return _applied("asinh", out, x=x)
-
-
-@elementwise.maskable
-def acosh(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The inverse hyperbolic cosine; NaN below 1."""
-    return _applied("acosh", out, x=x)
-
-
-@elementwise.maskable
-def atanh(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The inverse hyperbolic tangent; NaN beyond [-1, 1]."""
-    return _applied("atanh", out, x=x)
-
-
-@elementwise.maskable
-def cbrt(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The cube root, with the sign of x."""
-    return _applied("cbrt", out, x=x)
-
-
-@elementwise.maskable
-def hypot(x: Any, y: Any, *, out: AnyArray | None = None) -> Any:
-    """sqrt(x^2 + y^2) without overflow on the way."""
-    return _applied("hypot", out, x=x, y=y)
-
-
-@elementwise.maskable
-def erf(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The error function."""
-    return _applied("erf", out, x=x)
-
-
-@elementwise.maskable
-def erfc(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """1 - erf(x), accurate where that is small."""
-    return _applied("erfc", out, x=x)
-
-
-@elementwise.maskable
-def gamma(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The gamma function; NaN at negative integers."""
-    return _applied("gamma", out, x=x)
-
-
-@elementwise.maskable
-def lgamma(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """log|gamma(x)|."""
-    return _applied("lgamma", out, x=x)
-
-
-@elementwise.maskable
-def floor(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The largest integer that is not above x."""
-    return _whole("floor", x, out)
-
-
-@elementwise.maskable
-def ceil(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The smallest integer that is not below x."""
-    return _whole("ceil", x, out)
-
-
-@elementwise.maskable
-def trunc(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The integer part, toward zero."""
-    return _whole("trunc", x, out)
+exp, expm1, log, log1p, log2 = map(_defined, ("exp", "expm1", "log", "log1p", "log2"))
+log10, pow, sin, cos, tan, asin = map(_defined, ("log10", "pow", "sin", "cos", "tan", "asin"))
+acos, atan, atan2, sinh, cosh = map(_defined, ("acos", "atan", "atan2", "sinh", "cosh"))
+tanh, asinh, acosh, atanh, cbrt = map(_defined, ("tanh", "asinh", "acosh", "atanh", "cbrt"))
+hypot, erf, erfc, gamma, lgamma = map(_defined, ("hypot", "erf", "erfc", "gamma", "lgamma"))
+floor, ceil, trunc, fmod = map(_defined, ("floor", "ceil", "trunc", "fmod"))
 
 
 def round(x: AnyArray, decimals: int = 0, *, out: AnyArray | None = None) -> Any:
     """The nearest integer, ties to even; with *decimals* other than 0 of x 10^decimals, over that.
 
-    Powers of ten, products and quotients are those of the format. x itself where x 10^decimals has
-    no places after the point.
+    The integer is that of the exact x; the quotient is the format's. x itself where x 10^decimals
+    has no places after the point. With *decimals* a wait: what is almost a tie is decided exactly.
     """
     if isinstance(decimals, bool) or not isinstance(decimals, (int, np.integer)):
         raise ArgumentError(f"decimals: {decimals!r:.60} given, an integer is needed")
     x = elementwise.arrayed(x, "x")
     if not decimals or (decimals > 0 and not isinstance(x.dtype, Format)):
-        return _whole("round", x, out)
+        return _whole("round", "x", x, out)
     if not isinstance(x.dtype, Format):
         return elementwise.given_back(_to_tens(x, -int(decimals)).planes, out)
     power = Fraction(10 ** min(abs(int(decimals)), 400))
+    given, x = x, x.astype(x.dtype.arithmetic, copy=False)
     scaled = x * power if decimals > 0 else x / power
-    near = _applied("round", None, x=scaled)
+    near = _nearest(x, scaled, power, decimals > 0)
     found = near / power if decimals > 0 else near * power
     # What has no digits to lose stays, as what would overflow; zeros do, whatever the power is.
     small = elementwise.less(elementwise.abs(scaled), 1 / x.dtype.unit_roundoff)
     found = elementwise.where(elementwise.equal(near, 0), near, found)
     found = elementwise.where(elementwise.equal(x, 0), x, found)
     found = elementwise.where(small, found, x) if decimals > 0 else found
-    return elementwise.given_back(found.planes, out)
+    return elementwise.given_back(found.astype(given.dtype, copy=False).planes, out)
+
+
+def _nearest(x: AnyArray, scaled: AnyArray, power: Fraction, times: bool) -> Any:
+    """The integers nearest to x times (or over) a power, of whose format's *scaled* is near it."""
+    near, form = _applied("round", "x", scaled), x.dtype
+    half = Fraction(1, 2) if times else power / 2
+    rest = elementwise.fma(x, power, -near) if times else elementwise.fma(-near, power, x)
+    size = elementwise.abs(rest)
+    up = elementwise.logical_and(elementwise.greater(size, half), elementwise.isfinite(size))
+    near = elementwise.where(up, near + elementwise.sign(rest), near)
+    margin: Any = 0  # of one limb the rest is rounded once
+    if form.limbs > 1 or Fraction(float(base.scalar_limbs(form, power, "decimals")[0])) != power:
+        margin = elementwise.abs(scaled) * (32 * form.unit_roundoff * half)
+    there = elementwise.less_equal(elementwise.abs(size - half), margin)
+    if bool(there.any()):
+        exact = [v * power if times else v / power for v in x[there].to_fractions()]
+        whole = [Fraction(builtins.round(v)) for v in exact]
+        near[there] = made(whole, dtype=form, device=x.queue)
+    return near
 
 
 def _to_tens(x: AnyArray, places: int) -> Any:
@@ -252,48 +150,7 @@ def _to_tens(x: AnyArray, places: int) -> Any:
     return ((count + up.astype(wide.dtype)) * unit).astype(own)
 
 
-@elementwise.maskable
-def fmod(x: Any, y: Any, *, out: AnyArray | None = None) -> Any:
-    """x - n y with the integer n toward zero: the sign is x's."""
-    return _applied("fmod", out, x=x, y=y)
-
-
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (
-        exp,
-        expm1,
-        log,
-        log1p,
-        log2,
-        log10,
-        pow,
-        sin,
-        cos,
-        tan,
-        asin,
-        acos,
-        atan,
-        atan2,
-        sinh,
-        cosh,
-        tanh,
-        asinh,
-        acosh,
-        atanh,
-        cbrt,
-        hypot,
-        erf,
-        erfc,
-        gamma,
-        lgamma,
-        floor,
-        ceil,
-        trunc,
-        round,
-        fmod,
-    )
-}
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {n: globals()[n] for n in (*_TABLE, "round")}
 """All functions by name."""
 
 NUMPY = {

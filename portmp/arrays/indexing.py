@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from portmp.backends.base import Queue
-from portmp.errors import ShapeError
+from portmp.errors import PlaceError, ShapeError
 from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.moves import launch as moves
@@ -54,26 +54,26 @@ def _item(item: Any) -> Any:
         if not found.size and isinstance(item, (list, range)):
             found = found.astype(np.int64)
         if found.dtype.kind not in "iub":
-            raise IndexError(f"index: integers or truth values are needed, {found.dtype} given")
+            raise PlaceError(f"index: integers or truth values are needed, {found.dtype} given")
         return found if found.ndim or found.dtype.kind == "b" else int(found)
     try:
         return operator.index(item)
     except TypeError:
-        raise IndexError(
+        raise PlaceError(
             "index: integers, slices, None, ... and arrays of integers or truth values are "
             f"allowed, {item!r:.60} given"
         ) from None
 
 
 def _whole(view: View[Any]) -> np.ndarray[Any, Any]:
-    """The integers that an array of values holds, as ``array([0, 2])`` does; else IndexError."""
+    """The integers that an array of values holds, as ``array([0, 2])`` does; else PlaceError."""
     assert isinstance(view, Planes)
     limbs = elementwise.contiguous(view).read_dense() if view.ndim and view.size else []
     if limbs and not any(part.any() for part in limbs[1:]):
         found = limbs[0].astype(np.float64)
         if np.all(found == np.rint(found)) and np.all(np.abs(found) < 2**53):
             return found.astype(np.int64)
-    raise IndexError(
+    raise PlaceError(
         "index: an array of integers or truth values is needed, values given that are no whole "
         "numbers: portmp.asarray([0, 2]), or array(..., dtype=int), makes integers"
     )
@@ -98,10 +98,10 @@ def _expanded(key: Any, ndim: int) -> list[Any]:
     """A key's items without Ellipsis, which take all axes."""
     items = _items(key)
     if sum(item is Ellipsis for item in items) > 1:
-        raise IndexError("index: ... is allowed once")
+        raise PlaceError("index: ... is allowed once")
     used = sum(map(_axes, items))
     if used > ndim:
-        raise IndexError(f"index: {used} indices for {ndim} axes")
+        raise PlaceError(f"index: {used} indices for {ndim} axes")
     rest = [slice(None)] * (ndim - used)
     for place, item in enumerate(items):
         if item is Ellipsis:
@@ -137,7 +137,7 @@ def _viewed(view: V, items: list[Any]) -> V:
 
 def _inside(index: int, axis: int, size: int) -> int:
     if not -size <= index < size:
-        raise IndexError(f"index {index} is out of range for axis {axis} of length {size}")
+        raise PlaceError(f"index {index} is out of range for axis {axis} of length {size}")
     return index + size if index < 0 else index
 
 
@@ -211,7 +211,7 @@ def _check_mask(shape: tuple[int, ...], lengths: tuple[int, ...]) -> None:
     """Truth values fit axes that are as long; an axis of none fits any, and chooses nothing."""
     fits = len(shape) == len(lengths)
     if not (fits and all(n in (0, length) for n, length in zip(shape, lengths, strict=True))):
-        raise IndexError(f"index: truth values of shape {shape} for axes {lengths}")
+        raise PlaceError(f"index: truth values of shape {shape} for axes {lengths}")
 
 
 def _run(view: View[Any], item: slice | None, axis: int) -> tuple[int, int]:
@@ -229,7 +229,7 @@ def _at_none(mask: Indices) -> Indices:
 
 
 def _within(indices: Indices, axis: int, size: int) -> Indices:
-    """Indices from 0 on; IndexError for one that is beyond the ends."""
+    """Indices from 0 on; PlaceError for one that is beyond the ends."""
     if isinstance(indices, np.ndarray):
         if indices.size:
             for found in (int(indices.min()), int(indices.max())):

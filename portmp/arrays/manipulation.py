@@ -11,7 +11,7 @@ import numpy as np
 
 from portmp.arrays import dtypes, elementwise, indexing
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
-from portmp.errors import ArgumentError, ShapeError, choice
+from portmp.errors import ArgumentError, MatrixShapeError, PlaceError, ShapeError, choice
 from portmp.routines import axes, base
 from portmp.routines.moves import launch as moves
 from portmp.routines.order import launch as order
@@ -74,8 +74,6 @@ def expand_dims(x: AnyArray, /, axis: int | Sequence[int] = 0) -> Any:
     """The view with new axes of length 1 at these places of the result."""
     x = checked(x, "x")
     count = x.ndim + (len(axis) if isinstance(axis, Sequence) else 1)
-    if isinstance(axis, (int, np.integer)) and not -count <= axis < count:
-        raise IndexError(f"expand_dims: axis {axis} is out of range for {count} axes")
     new = axes.named(axis, count)
     key = tuple(None if i in new else slice(None) for i in range(count))
     return x[key]
@@ -99,7 +97,7 @@ def matrix_transpose(x: AnyArray, /) -> Any:
 def swapaxes(x: AnyArray, axis1: int, axis2: int) -> Any:
     """The view with two axes exchanged."""
     x = checked(x, "x")
-    first, second = axes.named(axis1, x.ndim)[0], axes.named(axis2, x.ndim)[0]
+    first, second = axes.named(axis1, x.ndim, count=1)[0], axes.named(axis2, x.ndim, count=1)[0]
     order = list(range(x.ndim))
     order[first], order[second] = second, first
     return x.transpose(*order)
@@ -193,7 +191,7 @@ def concat(arrays: Sequence[AnyArray], /, axis: int | None = 0, out: AnyArray | 
     first = views[0]
     if not first.ndim:
         raise ShapeError("concat: arrays of shape () given; stack joins those")
-    (along,) = axes.named(axis, first.ndim)
+    (along,) = axes.named(axis, first.ndim, count=1)
     for i, view in enumerate(views):
         others = [n for k, n in enumerate(view.shape) if k != along]
         if view.ndim != first.ndim or others != [
@@ -229,7 +227,9 @@ def stack(arrays: Sequence[AnyArray], /, axis: int = 0, out: AnyArray | None = N
 def unstack(x: AnyArray, /, axis: int = 0) -> tuple[Any, ...]:
     """Views of an array's slices along an axis."""
     x = checked(x, "x")
-    return tuple(moveaxis(x, axis, 0)[i, ...] for i in range(x.shape[axes.named(axis, x.ndim)[0]]))
+    return tuple(
+        moveaxis(x, axis, 0)[i, ...] for i in range(x.shape[axes.named(axis, x.ndim, count=1)[0]])
+    )
 
 
 def vstack(arrays: Sequence[AnyArray]) -> Any:
@@ -252,7 +252,7 @@ def column_stack(arrays: Sequence[AnyArray]) -> Any:
 def array_split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[Any]:
     """Views of so many parts along an axis, as equal as can be, or cut at these indices."""
     x = checked(x, "x")
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     n = x.shape[along]
     if isinstance(parts, (int, np.integer)):
         if parts < 1:
@@ -268,7 +268,7 @@ def array_split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[
 def split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[Any]:
     """Views of equal parts along an axis, or cut at these indices."""
     x = checked(x, "x")
-    n = x.shape[axes.named(axis, x.ndim)[0]]
+    n = x.shape[axes.named(axis, x.ndim, count=1)[0]]
     if isinstance(parts, (int, np.integer)) and (parts < 1 or n % parts):
         raise ShapeError(f"split: an axis of length {n} has no {parts} equal parts")
     return array_split(x, parts, axis)
@@ -305,7 +305,8 @@ def roll(
     if axis is None:
         return roll(ravel(x), sum(integers((shift,), "shift")), axis=0).reshape(x.shape)
     along = [
-        axes.named(one, x.ndim)[0] for one in (axis if isinstance(axis, Sequence) else (axis,))
+        axes.named(one, x.ndim, count=1)[0]
+        for one in (axis if isinstance(axis, Sequence) else (axis,))
     ]
     steps = integers((shift,), "shift")
     steps = steps * len(along) if len(steps) == 1 else steps
@@ -347,7 +348,7 @@ def repeat(x: AnyArray, repeats: int | AnyArray, /, axis: int | None = None) -> 
     x = checked(x, "x")
     if axis is None:
         x, axis = ravel(x), 0
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     n = x.shape[along]
     if isinstance(repeats, (int, np.integer)):
         if repeats < 0:
@@ -368,7 +369,10 @@ def _counts(repeats: Any, n: int, x: AnyArray) -> Numbers:
     """How often each of n elements is repeated, on the device."""
     given = repeats.planes if isinstance(repeats, Viewed) else None
     if given is None:
-        given = indexing.uploaded(np.asarray(repeats, np.int64), x.queue)
+        host = np.asarray(repeats)
+        if host.dtype.kind not in "iub" and host.size:
+            raise ArgumentError(f"repeat: repeats: {repeats!r:.60} given, integers are needed")
+        given = indexing.uploaded(host.astype(np.int64), x.queue)
     if given.size == 1:
         given = moves.dense(given).view_as((1,)).broadcast_to((n,))
     if given.shape != (n,):
@@ -402,19 +406,25 @@ def take(x: AnyArray, indices: Any, /, axis: int | None = None) -> Any:
     x = checked(x, "x")
     if axis is None:
         x, axis = (x, 0) if x.ndim == 1 else (ravel(x), 0)
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     return x[(*(slice(None),) * along, indices)]
 
 
-def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int = -1) -> Any:
-    """Elements by indices that are given for each place of the other axes."""
-    x = checked(x, "x")
-    (along,) = axes.named(axis, x.ndim)
-    indices = checked(indices, "indices")
+def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int | None = -1) -> Any:
+    """Elements by indices that are given for each place of the other axes.
+
+    Without an axis of all elements in C order.
+    """
+    x, indices = checked(x, "x"), checked(indices, "indices")
+    if axis is None:
+        x, axis = ravel(x), 0
+    (along,) = axes.named(axis, x.ndim, count=1)
     if indices.ndim != x.ndim:
         raise ShapeError(f"take_along_axis: indices have {indices.ndim} axes, x has {x.ndim}")
+    if dtypes.of_view(indices.planes) == dtypes.BOOL:
+        raise PlaceError("take_along_axis: indices: truth values given, integers are needed")
     shape = list(
-        np.broadcast_shapes(*((*s[:along], 1, *s[along + 1 :]) for s in (x.shape, indices.shape)))
+        broadcast_shapes(*((*s[:along], 1, *s[along + 1 :]) for s in (x.shape, indices.shape)))
     )
     shape[along] = indices.shape[along]
     key: list[Any] = []
@@ -431,12 +441,15 @@ def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int = -1) -> Any:
     return x[tuple(key)]
 
 
-def diagonal(x: AnyArray, /, offset: int = 0) -> Any:
-    """The view of the diagonals of matrices, the offset-th above the main one."""
+def diagonal(x: AnyArray, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The view of the diagonals of matrices, which lie in two axes; the offset-th above the main
+    one. They run along the last axis.
+    """
     x = checked(x, "x")
     if x.ndim < 2:
-        raise ShapeError(f"diagonal: matrices are needed, shape {x.shape} given")
-    (offset,) = integers((offset,), "diagonal: offset")
+        raise MatrixShapeError(f"diagonal: matrices are needed, shape {x.shape} given")
+    x = moveaxis(x, (axis1, axis2), (-2, -1))
+    (offset,) = integers((offset,), "diagonal: offset", count=1)
     view = x.planes
     rows, cols = x.shape[-2:]
     down, right = view.strides[-2:]
@@ -458,9 +471,13 @@ def pad(x: AnyArray, pad_width: Any, mode: str = "constant", *, constant_values:
     end, by ``reflect`` and ``symmetric`` those in front of the end, without and with itself.
     """
     x = checked(x, "x")
-    widths = np.broadcast_to(np.asarray(pad_width, int), (x.ndim, 2)).tolist()
-    if any(width < 0 for pair in widths for width in pair):
-        raise ArgumentError(f"pad: pad_width: {pad_width!r:.50} given, 0 or more is needed")
+    given = np.asarray(pad_width)
+    if given.dtype.kind not in "iu" or (given < 0).any():
+        raise ArgumentError(f"pad: pad_width: {pad_width!r:.50} given, integers from 0 on needed")
+    try:
+        widths = np.broadcast_to(given, (x.ndim, 2)).tolist()
+    except ValueError:
+        raise ShapeError(f"pad: pad_width: {given.shape} given for {x.ndim} axes") from None
     if mode in _AROUND:
         for along, (before, after) in enumerate(widths):
             n = x.shape[along]

@@ -72,7 +72,7 @@ def _sorted_in_place(x: Any, axis: int = -1, **options: Any) -> None:
 
 def _parted_in_place(x: Any, kth: Any, axis: int = -1) -> None:
     """``sort``: what is smaller stands before the kth element, what is larger behind it."""
-    _sorted_in_place(x, axis)
+    moves.copied(sorting.partition(x, kth, axis).planes, x.planes)
 
 
 def _kept(x: Any, condition: Any, axis: int | None = None) -> Any:

@@ -21,6 +21,7 @@ from portmp.arrays import (
     statistics,
 )
 from portmp.arrays.numerics import Axis
+from portmp.arrays.viewed import called
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 
@@ -33,103 +34,80 @@ def _instead(x: Any, number: Any) -> Any:
     return elementwise.where(elementwise.isnan(given), number, given)
 
 
-def _there(x: Any, axis: Axis, keepdims: bool) -> Any:
-    """How many elements are not NaN."""
-    known = elementwise.logical_not(elementwise.isnan(x))
-    return statistics.sum(known, axis, keepdims=keepdims)
+def nancumsum(x: Any, axis: int | None = None, **options: Any) -> Any:
+    """Running sums, of all elements where no axis is named; options are those of ``cumsum``."""
+    return methods.cumsum(_instead(x, 0), axis, **options)
 
 
-def nansum(x: Any, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
-    """Sums."""
-    return statistics.sum(_instead(x, 0), axis, dtype=dtype, keepdims=keepdims)
-
-
-def nanprod(x: Any, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
-    """Products."""
-    return statistics.prod(_instead(x, 1), axis, dtype=dtype, keepdims=keepdims)
-
-
-def nancumsum(x: Any, axis: int | None = None, *, dtype: Any = None) -> Any:
-    """Running sums, of all elements where no axis is named."""
-    return methods.cumsum(_instead(x, 0), axis, dtype=dtype)
-
-
-def nancumprod(x: Any, axis: int | None = None, *, dtype: Any = None) -> Any:
+def nancumprod(x: Any, axis: int | None = None, **options: Any) -> Any:
     """Running products, likewise."""
-    return methods.cumprod(_instead(x, 1), axis, dtype=dtype)
+    return methods.cumprod(_instead(x, 1), axis, **options)
 
 
-def _extreme(x: Any, axis: Axis, keepdims: bool, largest: bool) -> Any:
+def _without(name: str, about: str, worst: float | None = None, few: bool = False) -> Any:
+    """A reduction of what is no NaN; NaN where nothing is left, or, of *few*, not enough."""
+    function = getattr(statistics, name.removeprefix("nan"))
+
+    def reduced(
+        x: Any,
+        axis: Axis = None,
+        *,
+        keepdims: bool = False,
+        out: Any = None,
+        where: Any = True,
+        **options: Any,
+    ) -> Any:
+        given, known = manipulation.checked(x, "x"), where
+        check = few or (worst is not None and options.get("initial") is None)
+        if isinstance(dtypes.of_view(given.planes), Format):
+            known = elementwise.logical_not(elementwise.isnan(given))
+            known = known if where is True else elementwise.logical_and(known, where)
+            options |= {"initial": worst} if check and not few else {}
+        found = function(given, axis, keepdims=keepdims, where=known, **options)
+        if check and known is not where:
+            there = statistics.count_nonzero(known, axis=axis, keepdims=keepdims)
+            least = options.get("ddof", options.get("correction", 0))
+            enough = elementwise.greater(there.astype(found.dtype), least)
+            found = elementwise.where(enough, found, math.nan)
+        return elementwise.given_back(found.planes, out)
+
+    return called(reduced, name, f"{about} Options are those of ``{name.removeprefix('nan')}``.")
+
+
+nansum, nanprod = _without("nansum", "Sums."), _without("nanprod", "Products.")
+nanmax = _without("nanmax", "The largest elements.", -math.inf)
+nanmin = _without("nanmin", "The smallest elements.", math.inf)
+nanmean = _without("nanmean", "Means.")
+nanvar = _without("nanvar", "Variances.", few=True)
+nanstd = _without("nanstd", "Their square roots.", few=True)
+
+
+def _place(x: Any, axis: Any, keepdims: bool, largest: bool, out: Any) -> Any:
     given = manipulation.checked(x, "x")
-    take = statistics.max if largest else statistics.min
-    found = take(_instead(given, -math.inf if largest else math.inf), axis, keepdims=keepdims)
-    if not isinstance(dtypes.of_view(given.planes), Format):
-        return found
-    none = elementwise.equal(_there(given, axis, keepdims), 0)
-    return elementwise.where(none, math.nan, found)
-
-
-def nanmax(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """The largest elements."""
-    return _extreme(x, axis, keepdims, True)
-
-
-def nanmin(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
-    """The smallest elements."""
-    return _extreme(x, axis, keepdims, False)
-
-
-def _place(x: Any, axis: int | None, keepdims: bool, largest: bool) -> Any:
-    given = manipulation.checked(x, "x")
-    best = _extreme(given, axis, True, largest)
+    best = (nanmax if largest else nanmin)(given, axis, keepdims=True)
     there = elementwise.equal(given, best)
     if not bool(statistics.all(statistics.any(there, axis))):
         raise ArgumentError(f"{'nanargmax' if largest else 'nanargmin'}: x: a row is all NaN")
-    return statistics.argmax(there.astype("int8"), axis, keepdims=keepdims)
+    return statistics.argmax(there.astype("int8"), axis, keepdims=keepdims, out=out)
 
 
-def nanargmax(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+def nanargmax(x: Any, axis: Any = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The index of the first of the largest elements; ArgumentError where all are NaN. A wait."""
-    return _place(x, axis, keepdims, True)
+    return _place(x, axis, keepdims, True, out)
 
 
-def nanargmin(x: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+def nanargmin(x: Any, axis: Any = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """That of the first of the smallest, likewise."""
-    return _place(x, axis, keepdims, False)
-
-
-def nanmean(x: Any, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
-    """Means."""
-    values = numerics._values(x)
-    total = nansum(values, axis, dtype=dtype, keepdims=keepdims)
-    return total / _there(values, axis, keepdims).astype(total.dtype)
-
-
-def nanvar(
-    x: Any, axis: Axis = None, *, dtype: Any = None, ddof: Any = 0, keepdims: bool = False
-) -> Any:
-    """The sums of squares of differences from the mean, divided by the number less *ddof*."""
-    values = numerics._values(x)
-    values = values if dtype is None else values.astype(dtype)
-    distance = values - nanmean(values, axis, keepdims=True)
-    squares = nansum(distance * distance, axis, keepdims=keepdims)
-    left = _there(values, axis, keepdims).astype(squares.dtype) - ddof
-    return elementwise.where(elementwise.greater(left, 0), squares / left, math.nan)
-
-
-def nanstd(
-    x: Any, axis: Axis = None, *, dtype: Any = None, ddof: Any = 0, keepdims: bool = False
-) -> Any:
-    """The square roots of these."""
-    return elementwise.sqrt(nanvar(x, axis, dtype=dtype, ddof=ddof, keepdims=keepdims))
+    return _place(x, axis, keepdims, False, out)
 
 
 def _each_row(x: Any, axis: Axis, keepdims: bool, name: str, of_row: Any) -> Any:
     """A function of the rows' elements in order; rows with as many numbers are taken together."""
-    ordered, shape = numerics._in_order(x, axis, keepdims, name)
+    ordered, shape = numerics.in_order(x, axis, keepdims, name)
     n = ordered.shape[-1]
     rows = ordered.reshape(-1, n)
-    counts = np.asarray(_there(rows, 1, False))
+    known = elementwise.logical_not(elementwise.isnan(rows))
+    counts = np.asarray(statistics.count_nonzero(known, axis=1))
     found = creation.full((rows.shape[0],), math.nan, ordered.dtype, ordered.queue)
     for count in np.unique(counts[counts > 0]).tolist():
         there = np.flatnonzero(counts == count)
@@ -137,30 +115,36 @@ def _each_row(x: Any, axis: Axis, keepdims: bool, name: str, of_row: Any) -> Any
     return found.reshape(shape)
 
 
-def nanmedian(x: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def nanmedian(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The middle elements. A wait."""
-    return _each_row(x, axis, keepdims, "nanmedian", lambda rows: numerics.median(rows, -1))
+    found = _each_row(x, axis, keepdims, "nanmedian", lambda rows: numerics.median(rows, -1))
+    return elementwise.given_back(found.planes, out)
 
 
-def nanquantile(
-    x: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+def nanquantile(x: Any, q: Any, axis: Axis = None, **options: Any) -> Any:
+    """``quantile``, but for its weights. A wait."""
+    return _at_shares(x, q, axis, counting.quantile, **options)
+
+
+def nanpercentile(x: Any, q: Any, axis: Axis = None, **options: Any) -> Any:
+    """``percentile``, likewise. A wait."""
+    return _at_shares(x, q, axis, counting.percentile, **options)
+
+
+def _at_shares(
+    x: Any,
+    q: Any,
+    axis: Axis,
+    function: Any,
+    method: str = "linear",
+    keepdims: bool = False,
+    out: Any = None,
 ) -> Any:
-    """``quantile``. A wait."""
-    return _at_shares(x, q, axis, method, keepdims, counting.quantile)
-
-
-def nanpercentile(
-    x: Any, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
-) -> Any:
-    """``percentile``. A wait."""
-    return _at_shares(x, q, axis, method, keepdims, counting.percentile)
-
-
-def _at_shares(x: Any, q: Any, axis: Axis, method: str, keepdims: bool, function: Any) -> Any:
     def of(one: Any) -> Any:
         def of_row(rows: Any) -> Any:
             return function(rows, one, -1, method=method)
 
         return _each_row(x, axis, keepdims, f"nan{function.__name__}", of_row)
 
-    return manipulation.stack([of(one) for one in q]) if counting.is_many(q) else of(q)
+    found = manipulation.stack([of(one) for one in q]) if counting.is_many(q) else of(q)
+    return elementwise.given_back(found.planes, out)

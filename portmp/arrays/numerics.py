@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from portmp.arrays import creation, dtypes, elementwise, manipulation, sorting, statistics
+from portmp.arrays import (
+    composed,
+    creation,
+    dtypes,
+    elementwise,
+    manipulation,
+    powers,
+    sorting,
+    statistics,
+)
+from portmp.arrays.composed import as_values
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, ShapeError, choice
-from portmp.formats import Format
 from portmp.routines import axes
-
-
-def _along(axis: int, ndim: int, *key: Any) -> tuple[Any, ...]:
-    (along,) = axes.named(axis, ndim)
-    return (*(slice(None),) * along, *key)
-
-
-def _halves(x: AnyArray, axis: int) -> tuple[Any, Any]:
-    """All elements but the first, and all but the last, along an axis."""
-    upper, lower = slice(1, None), slice(None, -1)
-    return x[_along(axis, x.ndim, upper)], x[_along(axis, x.ndim, lower)]
-
-
-def _values(x: AnyArray) -> AnyArray:
-    """Integers as values of the default format."""
-    given: AnyArray = manipulation.checked(x, "x")
-    return (
-        given
-        if isinstance(dtypes.of_view(given.planes), Format)
-        else given.astype(dtypes.default())
-    )
 
 
 def append(x: AnyArray, values: Any, axis: int | None = None) -> Any:
@@ -49,20 +38,26 @@ def append(x: AnyArray, values: Any, axis: int | None = None) -> Any:
 def trapezoid(y: AnyArray, x: AnyArray | None = None, dx: Any = 1, axis: int = -1) -> Any:
     """The integral by the trapezoidal rule along an axis: of y at x, or at distances dx.
 
-    The sum of distance times (upper + lower), divided by 2.
+    The sum of distance times (upper + lower), divided by 2. Where that leaves the format's range,
+    of numbers over powers of two.
     """
     if x is not None:
         y, x = elementwise.as_arrays([y, x], ("trapezoid: y", "trapezoid: x"))
-    values = _values(y)
-    upper, lower = _halves(values, axis)
-    step: Any = dx
-    if x is not None:
-        after, before = _halves(x, -1 if x.ndim == 1 else axis)
-        step = after - before
-        if x.ndim == 1:
-            (along,) = axes.named(axis, values.ndim)
-            step = step.reshape([step.size if i == along else 1 for i in range(values.ndim)])
-    return statistics.sum(step * (upper + lower), axis) / 2
+        x = as_values(x if x.ndim == 1 else manipulation.moveaxis(x, axis, -1))
+    values = manipulation.moveaxis(as_values(y), axis, -1)
+    found = _integral(values, x, dx)
+    if composed.in_range(found) or not values.size:
+        return found
+    near, power = statistics.near_one(values, -1)
+    if x is None:
+        return statistics.scaled_back(_integral(near, None, 1) * dx, power)
+    places, spread = statistics.near_one(x, -1)
+    return statistics.scaled_back(_integral(near, places, dx), power + spread)
+
+
+def _integral(y: AnyArray, x: AnyArray | None, dx: Any) -> Any:
+    step = dx if x is None else x[..., 1:] - x[..., :-1]
+    return statistics.sum(step * (y[..., 1:] + y[..., :-1]), -1) / 2
 
 
 def gradient(
@@ -73,7 +68,7 @@ def gradient(
     *distances*: a number, or a vector of coordinates; one for all axes, or one for each. Along an
     axis; of several axes a list, where none is named. *dx* is a distance by name.
     """
-    values = _values(y)
+    values = as_values(y)
     over = axes.named(axis, values.ndim)
     given = distances or (1 if dx is None else dx,)
     if len(given) not in (1, len(over)) or (distances and dx is not None):
@@ -83,8 +78,17 @@ def gradient(
     if edge_order not in (1, 2):
         raise ArgumentError(f"gradient: edge_order: {edge_order!r} given, 1 and 2 are allowed")
     each = given * len(over) if len(given) == 1 else given
-    found = [_slopes(values, d, i, edge_order) for d, i in zip(each, over, strict=True)]
+    found = [_all_slopes(values, d, i, edge_order) for d, i in zip(each, over, strict=True)]
     return found[0] if len(found) == 1 else found
+
+
+def _all_slopes(values: AnyArray, distance: Any, along: int, edge_order: int) -> Any:
+    """``_slopes``; where differences are beyond the range, 16 times those of sixteenths."""
+    found = _slopes(values, distance, along, edge_order)
+    if composed.in_range(found):
+        return found
+    more = 16 * _slopes(values / 16, distance, along, edge_order)
+    return elementwise.where(elementwise.isfinite(found), found, more)
 
 
 def _slopes(values: AnyArray, distance: Any, along: int, edge_order: int) -> Any:
@@ -110,22 +114,31 @@ def _slopes(values: AnyArray, distance: Any, along: int, edge_order: int) -> Any
     if distance.shape != (n,):
         raise ShapeError(f"gradient: coordinates {distance.shape} given, ({n},) are needed")
     # Slopes of the two neighbouring lines: between them by distances, at the ends beyond them.
-    h = statistics.diff(_values(distance))
+    h = statistics.diff(as_values(distance))
+    if not composed.in_range(h) and composed.in_range(distance):
+        return _slopes(values, elementwise.divide(distance, 2), along, edge_order) / 2
     line = statistics.diff(y) / h
     before, after = h[:-1], h[1:]
-    made[..., 1:-1] = (line[..., :-1] * after + line[..., 1:] * before) / (before + after)
+    one, other = line[..., :-1], line[..., 1:]
+    products, share = one * after + other * before, (before / 2) / (before / 2 + after / 2)
+    plain = elementwise.logical_and(composed.usual(products, True), composed.usual(before + after))
+    middle = products / (before + after), composed.between(one, other, share)
+    made[..., 1:-1] = elementwise.where(plain, *middle)
     made[..., 0], made[..., -1] = line[..., 0], line[..., -1]
     if edge_order == 2:
-        bend = (line[..., 1:] - line[..., :-1]) / (before + after)
+        bend = (other - one) / (before + after)
         made[..., 0] = line[..., 0] - bend[..., 0] * h[0]
         made[..., -1] = line[..., -1] + bend[..., -1] * h[-1]
     return manipulation.moveaxis(made, -1, along)
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
     """Values at x of the broken line through points (xp, fp), xp ascending.
 
-    Beyond it its ends, or *left* and *right*.
+    Beyond it its ends, or *left* and *right*. With a *period* x and xp are taken modulo that, xp in
+    any order.
     """
     known = next((v for v in (x, xp, fp) if isinstance(v, Viewed)), None)
     x, xp, fp = (_beside(v, known) for v in (x, xp, fp))
@@ -133,29 +146,48 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
         raise ShapeError(
             f"interp: vectors of one length are needed, {xp.shape} and {fp.shape} given"
         )
-    where, known, values = elementwise.views("interp", [_values(x), _values(xp), _values(fp)])
+    where, known, values = elementwise.views("interp", [as_values(v) for v in (x, xp, fp)])
+    if period is not None:
+        period = elementwise.abs(elementwise.beside_one(period, known, known.dtype, "period"))
+        if not bool(period > 0):
+            raise ArgumentError(f"interp: period: {period} given, another number is needed")
+        where, known = powers.remainder(where, period), powers.remainder(known, period)
+        order = sorting.argsort(known)
+        known, values = known[order], values[order]
+        known = manipulation.concat([known[-1:] - period, known, known[:1] + period])
+        values = manipulation.concat([values[-1:], values, values[:1]])
+        left = right = None
     low_end = values[0] if left is None else left
     high_end = values[-1] if right is None else right
     if known.size == 1:
         found = elementwise.where(elementwise.isnan(where), where, values[0])
-        found = elementwise.where(where < known[0], low_end, found)
-        return elementwise.where(where > known[0], high_end, found)
-    places = sorting.searchsorted(known, where, side="right") - 1
-    places = elementwise.clip(places, 0, known.size - 2)
-    start, low = known[places], values[places]
-    slope = (values[places + 1] - low) / (known[places + 1] - start)
-    found = low + slope * (where - start)
-    found = elementwise.where(where == known[-1], values[-1], found)
-    found = elementwise.where(where == known[0], values[0], found)
+    else:
+        found = _on_line(where, known, values)
     found = elementwise.where(where < known[0], low_end, found)
     return elementwise.where(where > known[-1], high_end, found)
+
+
+def _on_line(x: AnyArray, xp: AnyArray, fp: AnyArray) -> Any:
+    """Values at x of a broken line, at points these themselves."""
+    places = sorting.searchsorted(xp, x, side="right") - 1
+    places = elementwise.clip(places, 0, xp.size - 2)
+    start, low, end, high = xp[places], fp[places], xp[places + 1], fp[places + 1]
+    slope = (high - low) / (end - start)
+    found = low + slope * (x - start)
+    share, halves = (x - start) / (end - start), (x / 2 - start / 2) / (end / 2 - start / 2)
+    share = elementwise.where(elementwise.isfinite(end - start), share, halves)
+    share = elementwise.where(elementwise.equal(start, -math.inf), 1, share)
+    plain = elementwise.logical_and(composed.usual(slope, least=True), elementwise.isfinite(found))
+    found = elementwise.where(plain, found, composed.between(low, high, share))
+    found = elementwise.where(elementwise.equal(x, start), low, found)
+    return elementwise.where(elementwise.equal(x, end), high, found)
 
 
 def _beside(value: Any, known: AnyArray | None) -> AnyArray:
     """An array, of a format like another where it is none; FormatError where that would round."""
     if isinstance(value, Viewed) or known is None:
-        return _values(value)
-    form = dtypes.of_view(_values(known).planes)
+        return as_values(value)
+    form = dtypes.of_view(as_values(known).planes)
     return elementwise.beside_one(value, known, form, "operand")
 
 
@@ -181,49 +213,82 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 Axis = int | tuple[int, ...] | None
 
 
-def _in_order(
-    x: AnyArray, axis: Axis, keepdims: bool, name: str
-) -> tuple[AnyArray, tuple[int, ...]]:
-    """The elements along some axes, in order along a last one, and the shape without them."""
-    values = _values(x)
+def in_order(x: Any, axis: Axis, keepdims: bool, name: str, *beside: AnyArray) -> Any:
+    """Elements along axes in order along a last one, others *beside* them, and the shape left."""
+    values = as_values(x)
     over = axes.named(axis, values.ndim)
     rest = tuple(n for i, n in enumerate(values.shape) if i not in over)
     n = math.prod(values.shape[i] for i in over)
     if not n:
         raise ShapeError(f"{name}: an empty array has none")
     last = tuple(range(-len(over), 0))
-    turned = manipulation.moveaxis(values, over, last) if over else values
-    kept = tuple(1 if i in over else n for i, n in enumerate(values.shape))
-    return sorting.sort(turned.reshape((*rest, n)), -1), kept if keepdims else rest
+    rows = [manipulation.moveaxis(v, over, last).reshape((*rest, n)) for v in (values, *beside)]
+    shape = tuple(1 if i in over else n for i, n in enumerate(values.shape)) if keepdims else rest
+    if not beside:
+        return sorting.sort(rows[0], -1), shape
+    order = sorting.argsort(rows[0], -1)
+    return [manipulation.take_along_axis(row, order, axis=-1) for row in rows], shape
 
 
-def median(x: AnyArray, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def median(x: AnyArray, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The middle element in order, or the mean of the two in the middle; NaN where there is one."""
-    ordered, shape = _in_order(x, axis, keepdims, "median")
+    ordered, shape = in_order(x, axis, keepdims, "median")
     n = ordered.shape[-1]
     low, high = ordered[..., (n - 1) // 2], ordered[..., n // 2]
-    middle = (low + high) / 2 if n % 2 == 0 else low
+    both = low + high
+    middle = elementwise.where(elementwise.isfinite(both), both / 2, low / 2 + high / 2)
     last = ordered[..., n - 1]
-    return elementwise.where(elementwise.isnan(last), last, middle).reshape(shape)
+    found = elementwise.where(elementwise.isnan(last), last, middle if n % 2 == 0 else low)
+    return elementwise.given_back(found.reshape(shape).planes, out)
 
 
-def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None) -> Any:
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+) -> Any:
     """Covariances of variables, the rows of m (or its columns) and of y: a matrix, of one a number.
 
     Sums of products of differences from means, divided by n - 1, by n with *bias*, or n - *ddof*.
+    *fweights*: how often each observation counts, *aweights*: its importance, as NumPy has them.
     """
+    less = ddof if ddof is not None else int(not bias)
+    found, power = _covariances(m, y, rowvar, less, fweights, aweights)
+    return manipulation.squeeze(composed.ldexp(found, power + power.T))
+
+
+def _covariances(m: Any, y: Any, rowvar: bool, less: Any, often: Any, important: Any) -> Any:
+    """Covariances of rows over powers of two where they leave the range, and these powers."""
     found = _rows(m if y is None else elementwise.as_arrays([m, y], "cov: m")[0], rowvar, "cov: m")
     if y is not None:
         found = manipulation.concat([found, _rows(_beside(y, found), rowvar, "cov: y")])
-    n = found.shape[1]
-    left = n - (ddof if ddof is not None else int(not bias))
-    apart = found - statistics.mean(found, 1, keepdims=True)
-    made = (apart @ apart.T) / (left if left > 0 else 0)
-    return manipulation.squeeze(made)
+    one = creation.ones(found.shape[1:], found.dtype, found.queue)
+    many, heavy = (one if w is None else _beside(w, found) for w in (often, important))
+    for given, name in ((many, "fweights"), (heavy, "aweights")):
+        if given.shape != one.shape or bool((given < 0).any()):
+            raise ArgumentError(f"cov: {name}: {one.size} numbers from 0 on are needed")
+    given = None if often is None and important is None else many * heavy
+    centre = statistics.average(found, 1, given, keepdims=True)
+    total = Fraction(one.size) if given is None else statistics.sum(given)
+    left = total - less * (statistics.sum(given * heavy) / total if important is not None else 1)
+    left = left if bool(left > 0) else 0
+
+    def products(apart: AnyArray) -> Any:
+        return apart @ (apart if given is None else apart * given).T / left
+
+    made, power = products(found - centre), creation.zeros((len(found), 1), "int64", found.queue)
+    if not composed.in_range(manipulation.diagonal(made), least=True) and found.size:
+        apart, power = statistics.near_one(found / 2 - centre / 2, 1)
+        made, power = products(apart), power + 1
+    return made, power
 
 
 def _rows(x: Any, rowvar: bool, what: str) -> AnyArray:
-    given = _values(manipulation.checked(x, what))
+    given = as_values(manipulation.checked(x, what))
     if given.ndim > 2:
         raise ShapeError(f"{what}: a vector or a matrix is needed, shape {given.shape} given")
     rows: AnyArray = manipulation.atleast_2d(given)
@@ -232,9 +297,9 @@ def _rows(x: Any, rowvar: bool, what: str) -> AnyArray:
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
     """Correlations: covariances divided by both deviations, cut to -1 to 1."""
-    found = cov(x, y, rowvar)
-    if not found.ndim:
-        return found / found
+    found, _ = _covariances(x, y, rowvar, 1, None, None)
+    if found.size == 1:
+        return manipulation.squeeze(found / found)
     deviation = elementwise.sqrt(manipulation.diagonal(found))
     return elementwise.clip(found / deviation[:, None] / deviation[None, :], -1, 1)
 

@@ -82,14 +82,6 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "shape": lambda a: a.shape,
     "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
     "copy": lambda a, **_: a.copy(),
-    "linalg.matmul": products.matmul,
-    "linalg.outer": products.outer,
-    "linalg.cross": products.cross,
-    "linalg.vecdot": products.vecdot,
-    "linalg.tensordot": products.tensordot,
-    "linalg.matrix_transpose": manipulation.matrix_transpose,
-    "linalg.trace": products.trace,
-    "linalg.diagonal": manipulation.diagonal,
     "unique_values": sorting.unique_values,
     "where": sorting.where,
 }
@@ -101,7 +93,10 @@ _NOT_THESE = ("array", "asarray", "empty", "zeros", "ones", "full", "eye", "aran
 
 ANSWERING = {"": "portmp", "linalg": "portmp.linalg"}
 """Modules that answer for NumPy's of these names: they build on arrays, and are named here."""
-AS_NUMPY = {"linalg.cond": ("portmp.linalg.norms", "cond_in_format")}
+AS_NUMPY = {
+    "linalg.cond": ("portmp.linalg.norms", "cond_in_format"),
+    "linalg.lstsq": ("portmp.linalg.least_squares", "lstsq_as_numpy"),
+}
 """Functions of which NumPy's give another kind of result than those of their names here."""
 ABOVE = ("polyfit", "roots")
 """Functions that build on arrays too, and are in ``portmp``."""

@@ -53,12 +53,13 @@ def ufunc(x: AnyArray, function: Any, method: str, *inputs: Any, **options: Any)
     name = function.__name__
     own = numpy_names.ufunc(name, method)
     out = options.pop("out", None)
-    if isinstance(out, tuple) and len(out) == 1:
+    for one in out or ():
+        if not isinstance(one, (Viewed, type(None))):
+            raise UnsupportedError(
+                f"np.{name}: out: {type(one).__name__} given, an array of portmp's is needed"
+            )
+    if out and len(out) == 1:
         (out,) = out
-    if out is not None and not isinstance(out, Viewed):
-        raise UnsupportedError(
-            f"np.{name}: out: {type(out).__name__} given, an array of portmp's is needed"
-        )
     known = {k: v for k, v in options.items() if not _as_usual(k, v)}
     if own is None or known.keys() - _OPTIONS.get(method, set()):
         if _lossless(inputs) and out is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from portmp.arrays import creation, dtypes, elementwise, indexing, powers, products
 from portmp.arrays.viewed import Viewed
-from portmp.errors import FormatError, ShapeError
+from portmp.errors import FormatError, PlaceError, ShapeError
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
@@ -211,7 +211,7 @@ class Operators(Viewed[V]):
                 raise ShapeError(f"item: {len(index)} indices given, shape {self.shape}")
             if len(index) == 1 < self.ndim:
                 if not -self.size <= index[0] < self.size:
-                    raise IndexError(f"item: index {index[0]} given, {self.size} elements")
+                    raise PlaceError(f"item: index {index[0]} given, {self.size} elements")
                 return self[np.unravel_index(index[0] % self.size, self.shape)].item()
             return self[index].item()
         if self.size != 1:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from portmp.arrays import arranging, creation, elementwise, manipulation, numerics
+from portmp.arrays import arranging, composed, creation, elementwise, manipulation, numerics
 from portmp.arrays.viewed import AnyArray, Viewed, integers
 from portmp.errors import ArgumentError, ShapeError
 
@@ -17,7 +17,7 @@ def _coefficients(*given: Any, what: str) -> list[AnyArray]:
     found = []
     for x in given:
         if isinstance(x, Viewed) or not arrays:
-            made = numerics._values(x)
+            made = composed.as_values(x)
         else:
             made = numerics._beside(x, arrays[0])
         made = manipulation.atleast_1d(made)
@@ -58,7 +58,7 @@ def poly(roots: Any) -> Any:
     Of a square matrix those of its characteristic polynomial are not offered: ``linalg.eigvals``
     gives its roots.
     """
-    given = numerics._values(roots)
+    given = composed.as_values(roots)
     if given.ndim != 1:
         raise ShapeError(
             f"poly: a vector of roots is needed, shape {given.shape} given; linalg.eigvals gives "
@@ -122,7 +122,7 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
 def polyder(p: Any, m: int = 1) -> Any:
     """The m-th derivative."""
     (found,) = _coefficients(p, what="polyder")
-    (count,) = integers((m,), "m")
+    (count,) = integers((m,), "m", count=1)
     if count < 0:
         raise ArgumentError(f"polyder: m: {m} given, a number from 0 on is needed")
     for _ in range(count):
@@ -139,7 +139,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The m-th antiderivative, with constants *k* (0 by default), the first integral's first."""
     (found,) = _coefficients(p, what="polyint")
-    (count,) = integers((m,), "m")
+    (count,) = integers((m,), "m", count=1)
     if count < 0:
         raise ArgumentError(f"polyint: m: {m} given, a number from 0 on is needed")
     if k is None:

@@ -41,7 +41,7 @@ def _remainders(x1: Any, x2: Any) -> tuple[Any, Any, Any]:
 
 
 @elementwise.maskable
-def floor_divide(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
+def floor_divide(x1: Any, x2: Any, /) -> Any:
     """The quotient rounded down; of integers 0 where x2 is 0, of values the quotient there.
 
     Of values it is round((x1 - fmod(x1, x2)) / x2), less 1 where the rest has not the sign of x2.
@@ -55,11 +55,11 @@ def floor_divide(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
         zero = elementwise.equal(found, 0)
         found = elementwise.where(zero, elementwise.copysign(0, quotient), found)
         found = elementwise.where(elementwise.equal(second, 0), quotient, found)
-    return elementwise.given_back(found.planes, out)
+    return found
 
 
 @elementwise.maskable
-def remainder(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
+def remainder(x1: Any, x2: Any, /) -> Any:
     """What the quotient rounded down leaves, with the sign of x2; of integers 0 where x2 is 0.
 
     Of values it is fmod(x1, x2), plus x2 where that has not its sign.
@@ -69,11 +69,11 @@ def remainder(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     if found is None:
         rest, other, second = _remainders(x1, x2)
         found = elementwise.where(other, rest + second, elementwise.copysign(rest, second))
-    return elementwise.given_back(found.planes, out)
+    return found
 
 
 @elementwise.maskable
-def power(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
+def power(x1: Any, x2: Any, /) -> Any:
     """x1 to the power x2: ``pow``, but for some exponents that are Python's numbers.
 
     A whole number from -4 to 4 takes products: from its second bit on, the power so far is squared
@@ -84,7 +84,7 @@ def power(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     found = _plain("pow", "pow", x1, x2)
     if found is None:
         found = _of_values(x1, x2)
-    return elementwise.given_back(found.planes, out)
+    return found
 
 
 _NUMBERS = (int, float, np.integer, np.floating, Fraction)

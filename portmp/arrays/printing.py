@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import decimal as standard
+import itertools
+import locale
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
@@ -81,12 +83,9 @@ def printoptions(precision: int | None = _KEPT, **options: Any) -> Iterator[dict
 
 
 _SPEC = re.compile(
-    r"((?:.?[<>=^])?)([-+ ]?)(#?)(0?)([0-9]*)([_,]?)((?:\.[0-9]+)?)([eEfFgG%]?)", re.DOTALL
+    r"(?:(.?)([<>=^]))?([-+ ]?)(z?)(#?)(0?)([0-9]*)([_,]?)(?:\.([0-9]+))?([eEfFgGn%]?)", re.DOTALL
 )
-"""Filler and alignment, sign, zeros kept, zeros, width, groups, precision, kind."""
-
-_NUMBER = re.compile(r"([-+ ]?)([0-9]+)((?:\.[0-9]+)?)(?:([eE])([-+])([0-9]+))?(%?)")
-"""Sign, whole digits, the others, exponent, percent."""
+"""Filler, alignment, sign, no negative zero, point kept, zeros, width, groups, precision, kind."""
 
 
 def shown(x: Any) -> str:
@@ -155,48 +154,76 @@ def formatted(x: Any, spec: str) -> str:
     if x.size != 1:
         raise ArgumentError(f"format {spec!r}: one element expected, shape {x.shape} given")
     match = _SPEC.fullmatch(spec)
-    if not match:
+    if not match or (match[8] and match[10] == "n"):
         raise ArgumentError(f"format {spec!r}: one of floats is needed, such as '.40f'")
     limbs = [float(plane.ravel()[0]) for plane in x.to_limbs()]
-    if not all(map(math.isfinite, limbs)) or not any(limbs):
-        return format(sum(limbs) if math.isfinite(limbs[0]) else limbs[0], spec)
-    aligned, sign, kept, zeros, width, groups, precision, kind = match.groups()
-    precision = precision or (".6" if kind else "")
+    if not math.isfinite(limbs[0]) or not limbs[0]:
+        return format(limbs[0], spec)
+    fill, side, sign, no_minus, alternate, zeros, width, by, precision, kind = match.groups()
+    exact = _exact(limbs)
     if precision or kind:
-        text = format(_exact(limbs), f"{sign}{precision}{kind or 'g'}")
+        text = _digits(exact.copy_abs(), kind, int(precision or 6), bool(alternate))
     else:  # as it is printed
-        text = str(_texts(x).ravel()[0])
-        text = text if text.startswith("-") or sign in ("", "-") else f"{sign}{text}"
-    plain = _NUMBER.fullmatch(text)
-    assert plain is not None
-    first, whole, rest, e, way, power, percent = plain.groups()
-    if kind in ("", "g", "G") and not kept:
-        rest = rest.rstrip("0").rstrip(".")
-    if not kind and not rest and not e:
-        rest = ".0"
-    if e:  # two digits at least, as those of floats
-        rest += f"{e}{way}{power:0>2}"
-    fill, side = aligned[:-1] or ("0" if zeros else " "), aligned[-1:] or ("=" if zeros else ">")
-    if side != "=":
-        return format(f"{first}{_grouped(whole, groups)}{rest}{percent}", f"{fill}{side}{width}")
-    room = int(width or 0) - len(first + rest + percent)
-    while fill == "0" and len(_grouped(whole, groups)) < room:
+        text = str(_texts(x).ravel()[0]).lstrip("-")
+        text = text.replace("e", ".e") if alternate and "." not in text else text
+    less = exact < 0 and not (no_minus and not any(c in "123456789" for c in text.split("e")[0]))
+    sign = "-" if less else sign.strip("-")
+    point, groups = ".", [3]
+    if kind == "n":
+        known = locale.localeconv()
+        point, by, groups = known["decimal_point"], known["thousands_sep"], known["grouping"]
+    whole, rest = re.fullmatch(r"([0-9]*)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    rest = rest.replace(".", point)
+    fill, side = fill or ("0" if zeros else " "), side or ("=" if zeros else ">")
+    room = int(width or 0) - len(sign + rest)
+    while side == "=" and fill == "0" and len(_grouped(whole, by, groups)) < room:
         whole = f"0{whole}"
-    return f"{first}{_grouped(whole, groups).rjust(room, fill)}{rest}{percent}"
+    text = f"{_grouped(whole, by, groups)}{rest}"
+    return (
+        f"{sign}{text.rjust(room + len(rest), fill)}"
+        if side == "="
+        else format(f"{sign}{text}", f"{fill}{side}{width}")
+    )
 
 
-def _grouped(digits: str, by: str) -> str:
-    """Digits in groups of three from the right."""
-    if not by:
-        return digits
-    starts = range(len(digits) % 3, len(digits), 3)
-    return by.join(filter(None, [digits[: len(digits) % 3], *(digits[i : i + 3] for i in starts)]))
+_WIDE = standard.Context(prec=10_000)
+"""Of a multi-limb number there are at most some 2,000 digits."""
+
+
+def _digits(size: standard.Decimal, kind: str, precision: int, alternate: bool) -> str:
+    """The digits of a positive number, as a kind of format has them."""
+    if kind in ("f", "F", "%"):
+        text = f"{size.scaleb(2 if kind == '%' else 0, _WIDE):.{precision}f}"
+        return f"{text}{'.' if alternate and not precision else ''}{kind.strip('fF')}"
+    general = kind not in ("e", "E")
+    kept = max(precision, 1) - 1 if general else precision
+    digits, _, power = f"{size:.{kept}e}".partition("e")
+    place = int(power)
+    if general and -4 <= place < kept + bool(kind):
+        digits, power = f"{size:.{kept - place}f}", ""
+    if general and not alternate:
+        digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
+    elif alternate and "." not in digits:
+        digits += "."
+    if power:
+        e = "E" if kind in ("E", "G") else "e"
+        return f"{digits}{e}{place:+03d}"
+    return digits if kind or "." in digits else f"{digits}.0"
+
+
+def _grouped(digits: str, by: str, groups: Sequence[int]) -> str:
+    """Digits in groups from the right, of which the last size is repeated, as locales have them."""
+    found: list[str] = []
+    sizes = itertools.chain(groups, itertools.repeat(groups[-1] if groups else 0))
+    while by and digits and 0 < (n := next(sizes)) < locale.CHAR_MAX:
+        found.insert(0, digits[-n:])
+        digits = digits[:-n]
+    return by.join([digits, *found] if digits else found)
 
 
 def _exact(limbs: list[float]) -> standard.Decimal:
     """The sum of limbs with all its digits."""
     numerator, denominator = convert.exact_sum(limbs)
     places = denominator.bit_length() - 1
-    # Of a multi-limb number these are at most some 2,000 digits; Python's own limit is 4,300.
     digits = tuple(map(int, str(abs(numerator) * 5**places)))
     return standard.Decimal((int(numerator < 0), digits, -places))

@@ -110,6 +110,8 @@ def _paired(named: Any, first: int, second: int) -> tuple[list[int], list[int]]:
         if not 0 <= named <= min(first, second):
             raise ShapeError(f"tensordot: axes: {named} given for {first} and {second} axes")
         return list(range(first - named, first)), list(range(named))
+    if not isinstance(named, (list, tuple)) or len(named) != 2:
+        raise ArgumentError(f"tensordot: axes: {named!r:.60} given, a number or a pair is needed")
     over = [
         list(axes.named(one if isinstance(one, Sequence) else (one,), ndim, "axes"))
         for one, ndim in zip(named, (first, second), strict=True)
@@ -162,13 +164,7 @@ def dot(
 
 
 def _certified(
-    a: AnyArray,
-    b: AnyArray,
-    accuracy: str,
-    schedule: Any,
-    out: AnyArray | None,
-    rounding: str | None,
-    bound: Bound,
+    a: Any, b: Any, accuracy: str, schedule: Any, out: Any, rounding: str | None, bound: Bound
 ) -> Any:
     """The sum of products rounded once, or with what its error is not above."""
     x, y = a.planes, b.planes
@@ -224,9 +220,12 @@ def kron(x1: AnyArray, x2: AnyArray, /) -> Any:
     return (left * right).reshape([a * b for a, b in zip(*sizes, strict=True)])
 
 
-def trace(x: AnyArray, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sums of matrices' diagonals, the offset-th above the main one."""
-    return statistics.sum(manipulation.diagonal(x, offset=offset), -1, dtype=dtype)
+def trace(
+    x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> Any:
+    """The sums of matrices' diagonals: see ``diagonal``."""
+    found = manipulation.diagonal(x, offset, axis1, axis2)
+    return statistics.sum(found, -1, dtype=dtype, out=out)
 
 
 def cross(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:
@@ -247,7 +246,7 @@ def diag(x: AnyArray, k: int = 0) -> Any:
         return manipulation.diagonal(x, offset=k).copy()
     if x.ndim != 1:
         raise ShapeError(f"diag: a vector or a matrix is needed, shape {x.shape} given")
-    (k,) = integers((k,), "diag: k")
+    (k,) = integers((k,), "diag: k", count=1)
     n = x.size + abs(k)
     found = creation.zeros((n, n), x.dtype, x.queue)
     manipulation.diagonal(found, offset=k)[...] = x
@@ -259,8 +258,8 @@ def vander(x: AnyArray, n: int | None = None, *, increasing: bool = False) -> An
     x = manipulation.checked(x, "x")
     if x.ndim != 1:
         raise ShapeError(f"vander: a vector is needed, shape {x.shape} given")
-    count = x.size if n is None else n
-    ones = creation.ones((x.size, max(count, 0)), x.dtype, x.queue)
+    (count,) = integers((x.size if n is None else n,), "vander: n", count=1)
+    ones = creation.ones((x.size, count), x.dtype, x.queue)
     if count > 1:
         ones[:, 1:] = manipulation.broadcast_to(x[:, None], (x.size, count - 1))
         ones = statistics.cumulative_prod(ones, axis=1)

@@ -50,7 +50,7 @@ def memory(device: str | Device | Queue | None = None, *, limit: int | None = No
     """
     found = discovery.get(device)
     if limit is not None:
-        (most,) = integers((limit,), "limit")
+        (most,) = integers((limit,), "limit", count=1)
         if most < 0:
             raise ArgumentError(f"memory: limit: {most} given, 0 or more bytes are allowed")
         found.limit_held(most)

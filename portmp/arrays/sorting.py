@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from portmp.arrays import creation, dtypes, elementwise, indexing, manipulation
+from portmp.arrays import creation, dtypes, elementwise, indexing, manipulation, statistics
 from portmp.arrays.dtypes import BOOL
-from portmp.arrays.viewed import AnyArray, Viewed, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, called, integers, wrapped
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.formats import Format
 from portmp.routines import axes
@@ -23,12 +24,10 @@ from portmp.runtime.planes import Numbers, View, allocate_numbers
 
 def _ordered(x: AnyArray, axis: int | None, descending: bool) -> tuple[View[Any], Numbers, int]:
     """The rows that are sorted, the order of each, and the axis they run along."""
-    if axis is None:
-        x, axis = manipulation.ravel(x), 0
-    view = manipulation.checked(x, "x").planes
+    view = x.planes
     if not view.ndim:
         raise ShapeError("sort: one axis at least is needed")
-    (along,) = axes.named(axis, view.ndim)
+    (along,) = axes.named(0 if axis is None else axis, view.ndim, count=1)
     rows, _ = axes.rows(view, (along,), moves.dense)
     return rows, order.argsort(rows, descending), along
 
@@ -39,39 +38,32 @@ def _turned(found: View[Any], x: AnyArray, along: int) -> Any:
     return manipulation.moveaxis(wrapped(found.view_as((*shape, found.shape[1]))), -1, along)
 
 
-def argsort(
-    x: AnyArray,
-    /,
-    axis: int | None = -1,
-    *,
-    descending: bool = False,
-    stable: bool = True,
-    kind: str | None = None,
-) -> Any:
+def _sorting(name: str, about: str) -> Any:
+    def in_order(
+        x: AnyArray,
+        /,
+        axis: int | None = -1,
+        *,
+        descending: bool = False,
+        stable: bool = True,
+        kind: str | None = None,
+    ) -> Any:
+        x = manipulation.checked(x, "x")
+        x = manipulation.ravel(x) if axis is None else x
+        rows, places, along = _ordered(x, axis, descending)
+        return _turned(places if name == "argsort" else _in_order(rows, places), x, along)
+
+    return called(in_order, name, about)
+
+
+argsort = _sorting(
+    "argsort",
     """The indices (int64) that sort along an axis (None: all elements in C order).
 
     Always stable: equal elements keep their places. NaN is greater than all.
-    """
-    x = manipulation.checked(x, "x")
-    x = manipulation.ravel(x) if axis is None else x
-    _, places, along = _ordered(x, axis, descending)
-    return _turned(places, x, along)
-
-
-def sort(
-    x: AnyArray,
-    /,
-    axis: int | None = -1,
-    *,
-    descending: bool = False,
-    stable: bool = True,
-    kind: str | None = None,
-) -> Any:
-    """The elements in order along an axis, in memory of their own."""
-    x = manipulation.checked(x, "x")
-    x = manipulation.ravel(x) if axis is None else x
-    rows, places, along = _ordered(x, axis, descending)
-    return _turned(_in_order(rows, places), x, along)
+    """,
+)
+sort = _sorting("sort", "The elements in order along an axis, in memory of their own.")
 
 
 def _in_order(rows: View[Any], places: Numbers) -> View[Any]:
@@ -164,17 +156,37 @@ class UniqueInverse(NamedTuple):
 
 def unique_all(x: AnyArray, /) -> UniqueAll:
     """Different values in order, with all that is known of them; each NaN differs. A wait."""
+    return _of_all(x, equal_nan=False)
+
+
+def _of_all(x: AnyArray, equal_nan: bool) -> UniqueAll:
     x = manipulation.checked(x, "x")
-    flat = manipulation.ravel(x)
-    n, queue = flat.size, flat.queue
+    found = _unique(manipulation.ravel(x), equal_nan)
+    return found._replace(inverse_indices=found.inverse_indices.reshape(x.shape))
+
+
+def _unique(x: AnyArray, equal_nan: bool) -> UniqueAll:
+    """Of a vector, or of the rows of a matrix: in lexicographic order."""
+    n, queue = len(x), x.queue
     if not n:
         none = wrapped(allocate_numbers("int64", (0,), queue))
-        return UniqueAll(flat.copy(), none, none.copy().reshape(x.shape), none.copy())
-    places = argsort(flat)
-    values = flat[places]
+        return UniqueAll(x.copy(), none, none.copy(), none.copy())
+    if x.ndim == 1:
+        places = argsort(x)
+    elif x.shape[1]:
+        places = lexsort(list(reversed(manipulation.unstack(x, axis=1))))
+    else:
+        places = creation.arange(n, device=queue)
+    values = x[places]
     new = allocate_numbers("bool", (n,), queue)
     moves.copied(indexing.uploaded(np.array([True]), queue), new.view((1,), (1,), 0))
     differ = elementwise.not_equal(values[1:], values[:-1])
+    if x.ndim > 1:
+        differ = statistics.any(differ, axis=1)
+    elif equal_nan:
+        unknown = elementwise.isnan(values)
+        both = elementwise.logical_and(unknown[1:], unknown[:-1])
+        differ = elementwise.logical_and(differ, elementwise.logical_not(both))
     moves.copied(differ.planes, new.view((n - 1,), (1,), 1))
     rank = allocate_numbers("int64", (1, n), queue)
     scan.over_rows("add", plain.apply("copy", [new.view_as((1, n))], "int64"), rank)
@@ -183,8 +195,7 @@ def unique_all(x: AnyArray, /) -> UniqueAll:
     moves.scattered(rank, inverse, places.planes, (n,), (0,))
     (starts,) = nonzero(wrapped(new))
     ends = manipulation.concat([starts[1:], wrapped(indexing.uploaded(np.array([n]), queue))])
-    shaped = wrapped(inverse.view_as(x.shape))
-    return UniqueAll(values[starts], places[starts], shaped, ends - starts)
+    return UniqueAll(values[starts], places[starts], wrapped(inverse), ends - starts)
 
 
 def unique_counts(x: AnyArray, /) -> UniqueCounts:
@@ -210,9 +221,24 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
 ) -> Any:
-    """Different values in order; with NumPy's options a tuple of what they ask for. A wait."""
-    found = unique_all(x)
+    """Different values in order; with NumPy's options a tuple of what they ask for. A wait.
+
+    NaN counts once, unless *equal_nan* is false. Along an *axis*: its different parts, in
+    lexicographic order, where each NaN differs.
+    """
+    x = manipulation.checked(x, "x")
+    if axis is None:
+        found = _of_all(x, equal_nan)
+    else:
+        rows = manipulation.moveaxis(x, axis, 0)
+        rest = rows.shape[1:]
+        found = _unique(rows.reshape(len(rows), math.prod(rest)), equal_nan)
+        values = found.values.reshape(len(found.values), *rest)
+        found = found._replace(values=manipulation.moveaxis(values, 0, axis))
     asked = (return_index, return_inverse, return_counts)
     more = [part for part, wanted in zip(found[1:], asked, strict=True) if wanted]
     return (found.values, *more) if more else found.values
@@ -242,7 +268,7 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
 def union1d(x1: Any, x2: Any, /) -> Any:
     """The values that one of two arrays has, in order. A wait."""
     first, second = elementwise.views("union1d", _pair(x1, x2))
-    return unique_values(manipulation.concat([first, second], axis=None))
+    return unique(manipulation.concat([first, second], axis=None))
 
 
 def intersect1d(x1: Any, x2: Any, /) -> Any:
@@ -255,13 +281,13 @@ def intersect1d(x1: Any, x2: Any, /) -> Any:
 def setdiff1d(x1: Any, x2: Any, /) -> Any:
     """The values of the first array that the second has not, in order. A wait."""
     first, second = elementwise.views("setdiff1d", _pair(x1, x2))
-    found = unique_values(first)
+    found = unique(first)
     return found[isin(found, second, invert=True)]
 
 
 def setxor1d(x1: Any, x2: Any, /) -> Any:
     """The values that exactly one of two arrays has, in order. A wait."""
-    first, second = map(unique_values, elementwise.views("setxor1d", _pair(x1, x2)))
+    first, second = elementwise.views("setxor1d", _pair(x1, x2))
     return union1d(setdiff1d(first, second), setdiff1d(second, first))
 
 
@@ -284,9 +310,19 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 def partition(x: Any, kth: Any, /, axis: int | None = -1) -> Any:
     """``sort``: what is smaller stands before the kth element, what is larger behind it."""
+    _check_places(x, kth, axis)
     return sort(x, axis)
 
 
 def argpartition(x: Any, kth: Any, /, axis: int | None = -1) -> Any:
     """``argsort``, likewise."""
+    _check_places(x, kth, axis)
     return argsort(x, axis)
+
+
+def _check_places(x: Any, kth: Any, axis: int | None) -> None:
+    """Errors for places that are no integers, or beyond an axis' ends."""
+    n = np.size(x) if axis is None else np.shape(x)[axes.named(axis, np.ndim(x), count=1)[0]]
+    for place in integers((kth.tolist() if hasattr(kth, "tolist") else kth,), "partition: kth"):
+        if not -n <= place < n:
+            raise ArgumentError(f"partition: kth: {place} given, from {-n} to {n - 1} is allowed")

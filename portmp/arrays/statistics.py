@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any, Literal
 
-from portmp.arrays import dtypes, elementwise, manipulation
+from portmp.arrays import composed, creation, dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
-from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, called, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format
 from portmp.routines import axes, base, certified
@@ -79,14 +81,7 @@ def _into(found: Any, out: AnyArray | None) -> Any:
 
 
 def _summed(
-    kind: str,
-    x: AnyArray,
-    axis: Axis,
-    dtype: Any,
-    keepdims: bool,
-    out: Any,
-    initial: Any,
-    where: Any,
+    kind: str, x: Any, axis: Axis, dtype: Any, keepdims: bool, out: Any, initial: Any, where: Any
 ) -> Any:
     neutral, operation = (0, "add") if kind == "sum" else (1, "multiply")
     view = manipulation.checked(_chosen(x, where, neutral), "x").planes
@@ -132,13 +127,7 @@ def sum(
 
 
 def _certified(
-    x: AnyArray,
-    axis: Axis,
-    dtype: Any,
-    keepdims: bool,
-    out: AnyArray | None,
-    rounding: str | None,
-    bound: bool | Literal["tight"],
+    x: Any, axis: Axis, dtype: Any, keepdims: bool, out: Any, rounding: str | None, bound: Any
 ) -> Any:
     """Sums that are rounded once, or with what their errors are not above."""
     view = manipulation.checked(x, "x").planes
@@ -179,26 +168,6 @@ def prod(
     return _summed("prod", x, axis, dtype, keepdims, out, initial, where)
 
 
-def _extremum(
-    kind: str,
-    x: AnyArray,
-    axis: Axis,
-    keepdims: bool,
-    out: AnyArray | None,
-    initial: Any,
-    where: Any,
-) -> Any:
-    if where is not True and initial is None:
-        raise ArgumentError(
-            f"{kind}: where: given without initial, which is the result where nothing counts"
-        )
-    view = manipulation.checked(_chosen(x, where, initial), "x").planes
-    if initial is not None and 0 in view.shape:
-        view = _with_one(view, axis, initial)
-    found = _reduced(kind, view, axis, keepdims, str(view.elements))
-    return _into(_begun(f"{kind}imum", found, initial), out)
-
-
 def _with_one(view: View[Any], axis: Axis, initial: Any) -> View[Any]:
     """Axes without elements, over which extrema are taken, with one: the number to begin with."""
     over = axes.named(axis, view.ndim)
@@ -207,36 +176,34 @@ def _with_one(view: View[Any], axis: Axis, initial: Any) -> View[Any]:
     return one.broadcast_to(shape)
 
 
-def max(
-    x: AnyArray,
-    /,
-    axis: Axis = None,
-    *,
-    keepdims: bool = False,
-    out: AnyArray | None = None,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """The largest of all elements or along axes; NaN propagates.
+def _extremum(kind: str, about: str) -> Any:
+    def extremum(
+        x: AnyArray,
+        /,
+        axis: Axis = None,
+        *,
+        keepdims: bool = False,
+        out: AnyArray | None = None,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        if where is not True and initial is None:
+            raise ArgumentError(
+                f"{kind}: where: given without initial, which is the result where nothing counts"
+            )
+        view = manipulation.checked(_chosen(x, where, initial), "x").planes
+        if initial is not None and 0 in view.shape:
+            view = _with_one(view, axis, initial)
+        found = _reduced(kind, view, axis, keepdims, str(view.elements))
+        return _into(_begun(f"{kind}imum", found, initial), out)
 
-    *initial* is one of the numbers, and the result where there are no others. *where*, for which it
-    is needed: which elements count, truth values that broadcast.
-    """
-    return _extremum("max", x, axis, keepdims, out, initial, where)
+    about = f"{about}\n\n*initial* is one of the numbers, and the result where there are no others."
+    about += " *where*, for which it\nis needed: which elements count, truth values that broadcast."
+    return called(extremum, kind, about)
 
 
-def min(
-    x: AnyArray,
-    /,
-    axis: Axis = None,
-    *,
-    keepdims: bool = False,
-    out: AnyArray | None = None,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """The smallest, likewise."""
-    return _extremum("min", x, axis, keepdims, out, initial, where)
+max = _extremum("max", "The largest of all elements or along axes; NaN propagates.")
+min = _extremum("min", "The smallest of all elements or along axes; NaN propagates.")
 
 
 # --- means ----------------------------------------------------------------------------------------
@@ -256,18 +223,26 @@ def _values(x: AnyArray, dtype: Any, what: str) -> AnyArray:
 
 
 def _count(x: AnyArray, axis: Axis) -> int:
-    found = 1
-    for i in axes.named(axis, x.ndim):
-        found *= x.shape[i]
-    return found
+    return math.prod(x.shape[i] for i in axes.named(axis, x.ndim))
 
 
 def _counted(values: AnyArray, axis: Axis, keepdims: bool, where: Any) -> Any:
-    """How many elements count: a number, or with *where* values in the format."""
+    """How many elements count: an exact number, or with *where* values in the format."""
     if where is True:
-        return _count(values, axis)
+        return Fraction(_count(values, axis))
     there = count_nonzero(_mask(values, where), axis=axis, keepdims=keepdims)
     return there.astype(dtypes.of_view(values.planes))
+
+
+def near_one(x: AnyArray, axis: Axis, where: Any = True) -> tuple[AnyArray, AnyArray]:
+    """x over powers of two, so that magnitudes along axes are below 1; and the powers (int64)."""
+    power = composed.exponents(max(elementwise.abs(x), axis, keepdims=True, initial=0, where=where))
+    return composed.ldexp(x, -power), power
+
+
+def scaled_back(found: AnyArray, power: AnyArray) -> Any:
+    """Results times powers of two that have axes of length 1 for those that are gone."""
+    return composed.ldexp(found, power.reshape(found.shape))
 
 
 def mean(
@@ -280,56 +255,61 @@ def mean(
     out: AnyArray | None = None,
     where: Any = True,
 ) -> Any:
-    """The sum divided by the number of elements, or of those where *where* is true."""
+    """The sum divided by the number of elements, or of those where *where* is true.
+
+    Where that leaves the format's range, of x over a power of two: it reads the result.
+    """
     values = _values(x, dtype, "mean")
-    total = sum(values, axis, keepdims=keepdims, where=where)
-    return _into(total / _counted(values, axis, keepdims, where), out)
+    count = _counted(values, axis, keepdims, where)
+    found = sum(values, axis, keepdims=keepdims, where=where) / count
+    if not composed.in_range(found) and values.size:
+        near, power = near_one(values, axis, where)
+        found = sum(near, axis, keepdims=keepdims, where=where) / count
+        found = scaled_back(found, power)
+    return _into(found, out)
 
 
-def var(
-    x: AnyArray,
-    /,
-    axis: Axis = None,
-    *,
-    correction: Any = 0,
-    ddof: Any = None,
-    dtype: Any = None,
-    keepdims: bool = False,
-    out: AnyArray | None = None,
-    where: Any = True,
-) -> Any:
+def _spread(name: str, about: str) -> Any:
+    def spread(
+        x: AnyArray,
+        /,
+        axis: Axis = None,
+        *,
+        correction: Any = 0,
+        ddof: Any = None,
+        dtype: Any = None,
+        keepdims: bool = False,
+        out: AnyArray | None = None,
+        where: Any = True,
+    ) -> Any:
+        if ddof is not None and correction != 0:
+            raise ArgumentError(f"{name}: correction: given beside ddof, which is the same")
+        values = _values(x, dtype, name)
+        left = _counted(values, axis, keepdims, where) - (correction if ddof is None else ddof)
+        left = elementwise.maximum(left, 0) if where is not True else left if left > 0 else 0
+        centre = mean(values, axis, keepdims=True, where=where)
+        apart, power = values - centre, None
+        found = sum(apart * apart, axis, keepdims=keepdims, where=where) / left
+        if values.size and not composed.in_range(found, least=True):
+            apart, power = near_one(values / 2 - centre / 2, axis, where)
+            found = sum(apart * apart, axis, keepdims=keepdims, where=where) / left
+        found = elementwise.sqrt(found) if name == "std" else found
+        if power is not None:
+            found = scaled_back(found, (power + 1) * (1 if name == "std" else 2))
+        return _into(found, out)
+
+    return called(spread, name, about)
+
+
+var = _spread(
+    "var",
     """The sum of squares of the differences from the mean, divided by n - *correction*.
 
-    *ddof* is NumPy's name for the correction. *where*: which elements count.
-    """
-    values = _values(x, dtype, "var")
-    distance = values - mean(values, axis, keepdims=True, where=where)
-    squares = sum(distance * distance, axis, keepdims=keepdims, where=where)
-    left = _counted(values, axis, keepdims, where) - (correction if ddof is None else ddof)
-    if where is not True:
-        left = elementwise.maximum(left, 0)
-    elif left <= 0:
-        left = 0
-    return _into(squares / left, out)
-
-
-def std(
-    x: AnyArray,
-    /,
-    axis: Axis = None,
-    *,
-    correction: Any = 0,
-    ddof: Any = None,
-    dtype: Any = None,
-    keepdims: bool = False,
-    out: AnyArray | None = None,
-    where: Any = True,
-) -> Any:
-    """The square root of the variance."""
-    found = var(
-        x, axis, correction=correction, ddof=ddof, dtype=dtype, keepdims=keepdims, where=where
-    )
-    return _into(elementwise.sqrt(found), out)
+    *ddof* is NumPy's name for the correction. *where*: which elements count. Where squares leave
+    the format's range, of differences over a power of two: it reads the result.
+    """,
+)
+std = _spread("std", "The square root of the variance, whose own range does not matter.")
 
 
 # --- truth values ---------------------------------------------------------------------------------
@@ -341,30 +321,24 @@ def _truth(x: AnyArray) -> Numbers:
     return found
 
 
-def all(
-    x: AnyArray,
-    /,
-    axis: Axis = None,
-    *,
-    keepdims: bool = False,
-    out: AnyArray | None = None,
-    where: Any = True,
-) -> Any:
-    """Whether all elements, or those where *where* is true, are true, or other than zero."""
-    return _into(_reduced("all", _truth(_chosen(x, where, 1)), axis, keepdims, "bool"), out)
+def _of_truth(name: str, neutral: int, about: str) -> Any:
+    def of_truth(
+        x: AnyArray,
+        /,
+        axis: Axis = None,
+        *,
+        keepdims: bool = False,
+        out: AnyArray | None = None,
+        where: Any = True,
+    ) -> Any:
+        truth = _truth(_chosen(x, where, neutral))
+        return _into(_reduced(name, truth, axis, keepdims, "bool"), out)
+
+    return called(of_truth, name, f"{about}, or other than zero, where *where* is true.")
 
 
-def any(
-    x: AnyArray,
-    /,
-    axis: Axis = None,
-    *,
-    keepdims: bool = False,
-    out: AnyArray | None = None,
-    where: Any = True,
-) -> Any:
-    """Whether one element, or one of those where *where* is true, is true, or other than zero."""
-    return _into(_reduced("any", _truth(_chosen(x, where, 0)), axis, keepdims, "bool"), out)
+all = _of_truth("all", 1, "Whether all elements are true")
+any = _of_truth("any", 0, "Whether one element is true")
 
 
 def count_nonzero(x: AnyArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -375,91 +349,73 @@ def count_nonzero(x: AnyArray, /, *, axis: Axis = None, keepdims: bool = False) 
 # --- where extrema are ----------------------------------------------------------------------------
 
 
-def _position(x: AnyArray, axis: int | None, keepdims: bool, largest: bool) -> Any:
-    view = manipulation.checked(x, "x").planes
-    if axis is not None and not isinstance(axis, int):
-        axis = axes.named(axis, view.ndim)[0]
-    over = axes.named(axis, view.ndim)
-    rows, shape = axes.rows(view, over, _dense)
-    return _shaped(order.position(rows, largest), shape, over, keepdims)
+def _position(name: str, about: str) -> Any:
+    def position(
+        x: AnyArray, /, axis: int | None = None, *, keepdims: bool = False, out: Any = None
+    ) -> Any:
+        view = manipulation.checked(x, "x").planes
+        over = axes.named(axis, view.ndim, count=None if axis is None else 1)
+        rows, shape = axes.rows(view, over, _dense)
+        return _into(_shaped(order.position(rows, name == "argmax"), shape, over, keepdims), out)
+
+    about = f"The index (int64) of the first of the {about} elements, or of the first NaN."
+    return called(position, name, f"{about}\n\nOver all elements in C order, or along an axis.")
 
 
-def argmax(
-    x: AnyArray, /, axis: int | None = None, *, keepdims: bool = False, out: Any = None
-) -> Any:
-    """The index (int64) of the first of the largest elements, or of the first NaN.
-
-    Over all elements in C order, or along an axis.
-    """
-    return _into(_position(x, axis, keepdims, True), out)
-
-
-def argmin(
-    x: AnyArray, /, axis: int | None = None, *, keepdims: bool = False, out: Any = None
-) -> Any:
-    """That of the first of the smallest, likewise."""
-    return _into(_position(x, axis, keepdims, False), out)
+argmax, argmin = _position("argmax", "largest"), _position("argmin", "smallest")
 
 
 # --- running --------------------------------------------------------------------------------------
 
 
-def _running(
-    op: str, x: AnyArray, axis: int | None, dtype: Any, initial: bool, out: AnyArray | None
-) -> Any:
-    what = "cumulative_sum" if op == "add" else "cumulative_prod"
-    view = manipulation.checked(x, "x").planes
-    if axis is None and view.ndim != 1:
-        raise ArgumentError(f"{what}: axis: needed, the array has {view.ndim}")
-    if not view.ndim:
-        raise ShapeError(f"{what}: one axis at least is needed")
-    (along,) = axes.named(0 if axis is None else axis, view.ndim)
-    wanted = _sum_dtype(view) if dtype is None else dtypes.resolved(dtype)
-    taken = elementwise.as_dtype(view, wanted)
-    computed = wanted.arithmetic if isinstance(wanted, Format) else wanted
-    taken = elementwise.as_dtype(taken, computed)
-    rows, shape = axes.rows(taken, (along,), _dense)
-    count = rows.shape[1] + initial
-    made = moves.like(rows, (rows.shape[0], count))
-    if initial:
-        first = elementwise.like_number(elementwise.number(int(op == "mul"), computed), made)
-        moves.copied(first, made.view((rows.shape[0],), (count,), 0))
-    scan.over_rows(op, rows, made.view(rows.shape, made.strides, int(initial)))
-    found = manipulation.moveaxis(wrapped(made.view_as((*shape, count))), -1, along)
-    return _into(wrapped(elementwise.as_dtype(found.planes, wanted)), out)
+def _running(op: str, name: str, about: str) -> Any:
+    def running(
+        x: AnyArray,
+        /,
+        *,
+        axis: int | None = None,
+        dtype: Any = None,
+        include_initial: bool = False,
+        out: AnyArray | None = None,
+    ) -> Any:
+        view = manipulation.checked(x, "x").planes
+        if axis is None and view.ndim != 1:
+            raise ArgumentError(f"{name}: axis: needed, the array has {view.ndim}")
+        if not view.ndim:
+            raise ShapeError(f"{name}: one axis at least is needed")
+        (along,) = axes.named(0 if axis is None else axis, view.ndim, count=1)
+        wanted = _sum_dtype(view) if dtype is None else dtypes.resolved(dtype)
+        taken = elementwise.as_dtype(view, wanted)
+        computed = wanted.arithmetic if isinstance(wanted, Format) else wanted
+        taken = elementwise.as_dtype(taken, computed)
+        rows, shape = axes.rows(taken, (along,), _dense)
+        count = rows.shape[1] + include_initial
+        made = moves.like(rows, (rows.shape[0], count))
+        if include_initial:
+            first = elementwise.like_number(elementwise.number(int(op == "mul"), computed), made)
+            moves.copied(first, made.view((rows.shape[0],), (count,), 0))
+        scan.over_rows(op, rows, made.view(rows.shape, made.strides, int(include_initial)))
+        found = manipulation.moveaxis(wrapped(made.view_as((*shape, count))), -1, along)
+        return _into(wrapped(elementwise.as_dtype(found.planes, wanted)), out)
+
+    return called(running, name, about)
 
 
-def cumulative_sum(
-    x: AnyArray,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: Any = None,
-    include_initial: bool = False,
-    out: AnyArray | None = None,
-) -> Any:
-    """Running sums along an axis, which vectors need not name; first a 0, if it is asked for."""
-    return _running("add", x, axis, dtype, include_initial, out)
-
-
-def cumulative_prod(
-    x: AnyArray,
-    /,
-    *,
-    axis: int | None = None,
-    dtype: Any = None,
-    include_initial: bool = False,
-    out: AnyArray | None = None,
-) -> Any:
-    """Running products, likewise; first a 1, if it is asked for."""
-    return _running("mul", x, axis, dtype, include_initial, out)
+cumulative_sum = _running(
+    "add",
+    "cumulative_sum",
+    "Running sums along an axis, which vectors need not name; first a 0, if it is asked for.",
+)
+cumulative_prod = _running(
+    "mul", "cumulative_prod", "Running products, likewise; first a 1, if it is asked for."
+)
 
 
 def _edge(end: Any, x: AnyArray, axis: int) -> Any:
     """An array beside another along an axis: a number has length 1 there."""
     if end is None or (isinstance(end, Viewed) and end.ndim) or not elementwise.is_number(end):
         return end if end is None else elementwise.as_arrays([x, end], "diff: end")[1]
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     shape = tuple(1 if i == along else n for i, n in enumerate(x.shape))
     if isinstance(end, Viewed):
         return manipulation.broadcast_to(end, shape)
@@ -478,12 +434,12 @@ def diff(
         [x, *(end for end in (prepend, append) if isinstance(end, Viewed))], "diff: x"
     )[0]
     prepend, append = (_edge(end, x, axis) for end in (prepend, append))
-    (n,) = integers((n,), "diff: n")
+    (n,) = integers((n,), "diff: n", count=1)
     if n < 0:
         raise ArgumentError(f"diff: n: {n} given, a number from 0 on is needed")
     parts = [part for part in (prepend, x, append) if part is not None]
     found = manipulation.concat(parts, axis=axis) if len(parts) > 1 else x
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     lead = (slice(None),) * along
     name = "not_equal" if dtypes.of_view(x.planes) == BOOL else "subtract"
     for _ in range(n):
@@ -492,19 +448,50 @@ def diff(
     return found
 
 
-def ptp(x: AnyArray, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def ptp(x: AnyArray, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The largest less the smallest element."""
-    return max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims)
+    return _into(max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims), out)
 
 
-def average(x: AnyArray, axis: Axis = None, weights: Any = None) -> Any:
-    """The mean, or that with weights, which broadcast with x."""
+def spread_weights(weights: AnyArray, x: AnyArray, axis: Axis, what: str) -> Any:
+    """A weight for each element: weights have the shape of x, or of its axes in their order."""
+    if weights.shape != x.shape and axis is not None:
+        over = axes.named(axis, x.ndim)
+        if weights.shape != tuple(x.shape[i] for i in over):
+            raise ShapeError(
+                f"{what}: weights {weights.shape} given, {x.shape} is needed, or the lengths of "
+                f"axis {axis}"
+            )
+        order = sorted(range(len(over)), key=over.__getitem__)
+        lengths = [n if i in over else 1 for i, n in enumerate(x.shape)]
+        weights = weights.transpose(*order).reshape(lengths)
+    return manipulation.broadcast_to(weights, x.shape)
+
+
+def average(
+    x: Any,
+    axis: Axis = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
+) -> Any:
+    """The mean, or that with weights: of the shape of x, or of its *axis*, in their order.
+
+    *returned*: a pair, with the sums of the weights.
+    """
     if weights is None:
-        return mean(x, axis)
+        found = mean(x, axis, keepdims=keepdims)
+        count = Fraction(_count(manipulation.checked(x, "x"), axis))
+        return (found, creation.full_like(found, count)) if returned else found
     x, weights = elementwise.as_arrays([x, weights], ("average: x", "average: weights"))
-    if weights.shape != x.shape and weights.ndim == 1 and isinstance(axis, int):
-        ends = [1] * x.ndim
-        ends[axis] = weights.size
-        weights = weights.reshape(ends)
-    spread = manipulation.broadcast_to(weights, x.shape)
-    return sum(x * spread, axis) / sum(spread, axis)
+    x, weights = _values(x, None, "average"), _values(weights, None, "average")
+    spread = spread_weights(weights, x, axis, "average")
+    total = sum(spread, axis, keepdims=keepdims)
+    found = sum(x * spread, axis, keepdims=keepdims) / total
+    if not composed.in_range(found, least=True) and x.size:
+        near, power = near_one(x, axis)
+        light, _ = near_one(spread, axis)
+        found = sum(near * light, axis, keepdims=keepdims) / sum(light, axis, keepdims=keepdims)
+        found = scaled_back(found, power)
+    return (found, total) if returned else found

@@ -7,6 +7,7 @@ bits.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from portmp.arrays import creation, elementwise, manipulation, powers, statistics
 from portmp.arrays.viewed import AnyArray, Viewed
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, PlaceError, ShapeError
 from portmp.routines import axes
 
 REDUCED: dict[str, Callable[..., Any]] = {
@@ -92,7 +93,7 @@ def running(name: str) -> Callable[..., Any]:
             raise ShapeError(f"{name}.accumulate: one axis at least is needed")
         if dtype is not None:
             given = given.astype(dtype)
-        return _extremes(BINARY[name], given, axes.named(axis, given.ndim)[0])
+        return _extremes(BINARY[name], given, axes.named(axis, given.ndim, count=1)[0])
 
     return _named(accumulate, name)
 
@@ -115,12 +116,12 @@ def parts(name: str) -> Callable[..., Any]:
         """The reductions from each index to the next, the last to the end; of one that is not
         below the next the element there. Each is a launch of its own."""
         given = manipulation.checked(x, f"{name}.reduceat: x")
-        (along,) = axes.named(axis, given.ndim)
+        (along,) = axes.named(axis, given.ndim, count=1)
         starts, n = np.asarray(indices), given.shape[along]
         if starts.ndim != 1 or starts.dtype.kind not in "iu" or not starts.size:
             raise ArgumentError(f"{name}.reduceat: indices: a vector of integers is needed")
         if not 0 <= starts.min() <= starts.max() < n:
-            raise IndexError(
+            raise PlaceError(
                 f"{name}.reduceat: indices from {starts.min()} to {starts.max()}, size {n}"
             )
         turned = manipulation.moveaxis(given, along, 0)
@@ -161,10 +162,10 @@ def at(name: str) -> Callable[..., Any]:
             return
         lists = np.broadcast_arrays(*(np.asarray(part) for part in key))
         if len(lists) > a.ndim:
-            raise IndexError(f"{name}.at: {len(lists)} indices given, a has {a.ndim} axes")
+            raise PlaceError(f"{name}.at: {len(lists)} indices given, a has {a.ndim} axes")
         for part, n in zip(lists, a.shape, strict=False):
             if part.size and not (-n <= part.min() and part.max() < n):
-                raise IndexError(f"{name}.at: indices from {part.min()} to {part.max()}, size {n}")
+                raise PlaceError(f"{name}.at: indices from {part.min()} to {part.max()}, size {n}")
         flat = [
             np.where(part < 0, part + n, part).ravel()
             for part, n in zip(lists, a.shape, strict=False)
@@ -200,8 +201,15 @@ def _whole(part: Any) -> bool:
 
 
 def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    function.__qualname__ = f"{name}.{function.__name__}"
-    return function
+    """The method of a function, with *out*."""
+
+    @functools.wraps(function)
+    def method(*operands: Any, out: Any = None, **options: Any) -> Any:
+        found = function(*operands, **options)
+        return found if out is None else elementwise.given_back(found.planes, out)
+
+    method.__qualname__ = f"{name}.{function.__name__}"
+    return method
 
 
 METHODS: dict[str, dict[str, Callable[..., Any]]] = {

@@ -51,6 +51,13 @@ def made(numbers: Any, **options: Any) -> Any:
     return _MAKERS[0](numbers, **options)
 
 
+def called(function: Any, name: str, about: str) -> Any:
+    """A function by its public name."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = about
+    return function
+
+
 class Viewed(Generic[V]):
     """What arrays of all kinds share; ``planes`` is the view of device memory."""
 
@@ -207,11 +214,14 @@ class Viewed(Generic[V]):
         return self.copy()
 
 
-def integers(values: Sequence[Any], argument: str) -> list[int]:
-    """Integers given one by one or as one sequence."""
+def integers(values: Sequence[Any], argument: str, count: int | None = None) -> list[int]:
+    """Integers given one by one or as one sequence; *count* of them."""
     if len(values) == 1 and isinstance(values[0], Sequence) and not isinstance(values[0], str):
         values = values[0]
     try:
-        return [operator.index(n) for n in values]
+        found = [operator.index(n) for n in values]
     except TypeError:
-        raise ArgumentError(f"{argument}: integers are needed, {values!r} given") from None
+        found = None
+    if found is None or count not in (None, len(found)):
+        raise ArgumentError(f"{argument}: {count or ''} integers are needed, {values!r} given")
+    return found

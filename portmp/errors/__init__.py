@@ -55,6 +55,14 @@ class ShapeError(PortmpError, ValueError):
     """Shapes, axes or strides that do not fit the operation."""
 
 
+class AxisError(ShapeError, np.exceptions.AxisError):
+    """An axis that an array has not; NumPy's error for that."""
+
+
+class PlaceError(ShapeError, IndexError):
+    """An index beyond an array's ends, or something that is no index."""
+
+
 class ArgumentError(PortmpError, ValueError):
     """Any other argument that is not allowed."""
 

@@ -21,7 +21,7 @@ from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
 from portmp.formats.registry import has_bounds
 from portmp.linalg import operands
-from portmp.linalg.elimination import lu_factor, lu_solve, refuse
+from portmp.linalg.elimination import lu_factor, lu_solve
 from portmp.linalg.norms import diagonal
 from portmp.linalg.operands import By
 from portmp.linalg.operators import normal, scaled
@@ -91,7 +91,9 @@ def certified(a: Array, b: Array, method: By) -> Certified:
         factors = lu_factor(first_limbs(left, short), method=method)
         if bool((diagonal(factors.lu) == 0).any()):
             if short is form:
-                refuse(np.array([(diagonal(factors.lu) == 0).argmax() + 1]), matrix, "solve")
+                operands.refuse(
+                    np.array([(diagonal(factors.lu) == 0).argmax() + 1]), matrix, "solve"
+                )
             continue
         identity = operands.identity((n, n), matrix, short)
         inverse = _Inverse(left, lu_solve(factors, identity, method=method))

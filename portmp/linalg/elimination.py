@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp.arrays.array import Array, array, from_limbs
+from portmp.arrays.creation import plain_host
 from portmp.arrays.functions import log
 from portmp.arrays.plain import PlainArray, plain_array
-from portmp.errors import ArgumentError, LinAlgError, ShapeError
+from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
 from portmp.networks import ieee
@@ -78,19 +79,21 @@ def lu_solve(
 ) -> Array:
     """The x of a x = b, with *trans* 1 of a^T x = b, by the factors of a (..., n, n).
 
-    b is (n,) or (..., n, r); with *overwrite_b* x takes its memory. A zero on U's diagonal
-    gives infinities and NaN.
+    b is (n,) or (..., n, r); with *overwrite_b* x takes its memory. LinAlgError for a zero on U's
+    diagonal.
     """
     factors, piv = lu_and_piv
     matrix = operands.matrix(factors, "lu_solve", square=True, argument="lu")
     if trans not in (0, 1):
         raise ArgumentError(f"lu_solve: trans {trans!r} given, 0 or 1 is needed")
     n, batch = matrix.shape[-1], matrix.shape[:-2]
-    if piv.shape != (*batch, n):
-        raise ShapeError(f"lu_solve: piv {piv.shape} does not fit lu {matrix.shape}")
-    pivots = piv.to_numpy().reshape(math.prod(batch), n)
+    pivots = plain_host(piv, None, "lu_solve: piv")
+    if pivots.shape != (*batch, n):
+        raise ShapeError(f"lu_solve: piv {pivots.shape} does not fit lu {matrix.shape}")
+    pivots = pivots.reshape(math.prod(batch), n).astype(np.int64)
     if pivots.size and not ((pivots >= 0) & (pivots < n)).all():
         raise ArgumentError(f"lu_solve: piv holds numbers outside 0 to {n - 1}")
+    operands.refuse_singular(matrix, "lu_solve", "lu")
     given = operands.sides_of(matrix, b, "lu_solve", overwrite_b)
     order = swapped(pivots, n)
     return _solved(matrix, order, given, trans == 1, method, "lu_solve", overwrite_b)
@@ -135,10 +138,12 @@ def solve_directly(
     if not (overwrite_a or overwrite_b) and matrix.shape[:-2] == batch:
         left, right = (operands.stacked(each, batch, own=False) for each in (matrix, sides))
         x = allocate(right.format, right.shape, right.queue)
-        refuse(routine.solved(left, right, x, operands.by(method, x.format, name)), matrix, name)
+        operands.refuse(
+            routine.solved(left, right, x, operands.by(method, x.format, name)), matrix, name
+        )
         return operands.unstacked(x, batch, vector)
     w, found = _factored(matrix, method, name, overwrite_a)
-    refuse(found.singular, matrix, name)
+    operands.refuse(found.singular, matrix, name)
     lower = matrix if overwrite_a else operands.unstacked(w, matrix.shape[:-2])
     order = found.order(matrix.shape[-1])
     return _solved(lower, order, given, False, method, name, overwrite_b)
@@ -214,17 +219,6 @@ def _factored(
 ) -> tuple[Planes, routine.Factored]:
     given, w = operands.given_and_worked(a, name, overwrite)
     return w, routine.factor(given, w, operands.by(method, a.format, name))
-
-
-def refuse(singular: np.ndarray[Any, Any], a: Array, name: str) -> None:
-    """ArgumentError for the first matrix that is singular."""
-    if singular.any():
-        entry = int(np.flatnonzero(singular)[0])
-        where = operands.in_stack(entry, a.shape[:-2])
-        raise LinAlgError(
-            f"{name}: a: the matrix is singular{where}: the pivot of column "
-            f"{singular[entry] - 1} is zero or NaN"
-        )
 
 
 def _solved(

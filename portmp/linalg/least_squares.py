@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -43,13 +43,7 @@ class LeastSquares(Sequence[Any]):
     def __len__(self) -> int:
         return len(self._FIELDS)
 
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Any, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return tuple(getattr(self, name) for name in self._FIELDS[index])
         return getattr(self, self._FIELDS[index])
@@ -92,6 +86,15 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direc
     squares = (rest * rest).sum(axis=0)
     values = partial(svdvals, matrix, method=method)
     return LeastSquares(x[:, 0] if vector else x, squares, rank, values)
+
+
+def lstsq_as_numpy(a: Array, b: Array, rcond: float | None = None) -> LeastSquares:
+    """``lstsq``, without residuals of rank below n and where m is not above it, as NumPy has it."""
+    found = lstsq(a, b, rcond)
+    n = len(found.x)
+    if found.rank < n or len(a) <= n:
+        found.residuals = found.residuals.reshape(-1)[:0]
+    return found
 
 
 def _smallest(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]:

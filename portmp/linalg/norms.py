@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from portmp import definition
-from portmp.arrays import manipulation
+from portmp.arrays import composed, elementwise, manipulation
 from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.blas import nrm2
 from portmp.arrays.elementwise import sqrt
@@ -20,6 +20,7 @@ from portmp.linalg import bounded_norms, operands
 from portmp.linalg.elimination import inv, lu_factor, lu_solve
 from portmp.linalg.operands import By
 from portmp.linalg.singular import svdvals
+from portmp.routines import axes as named_axes
 from portmp.routines import certified
 
 Order = int | float | str | None
@@ -87,17 +88,12 @@ def norm(
             raise ShapeError(f"norm: x {given.shape} with ord needs an axis, or one or two axes")
         axes = tuple(range(given.ndim))
     else:
-        axes = axis if isinstance(axis, tuple) else (axis,)
-    if len(axes) not in (1, 2) or any(
-        not isinstance(a, (int, np.integer)) or not -given.ndim <= a < given.ndim for a in axes
-    ):
+        axes = named_axes.named(axis, given.ndim, "norm: axis")
+    if len(axes) not in (1, 2):
         raise ShapeError(f"norm: axis {axis!r} given, one or two of {given.ndim} are allowed")
-    axes = tuple(int(a) % given.ndim for a in axes)
-    if len(set(axes)) != len(axes):
-        raise ShapeError(f"norm: axis {axis!r} given, two different ones are needed")
     if bound:
         bounded_norms.check(ord, axes)
-    found = _vectors(given, ord, axes[0]) if len(axes) == 1 else _matrices(given, ord, axes)
+    found = of_vectors(given, ord, axes[0]) if len(axes) == 1 else _matrices(given, ord, axes)
     kept = tuple(1 if i in axes else n for i, n in enumerate(given.shape))
     shape = kept if keepdims else found.shape
     if not bound:
@@ -110,7 +106,8 @@ def _kept(found: Array, ndim: int, keepdims: bool) -> Array:
     return found.reshape((1,) * ndim) if keepdims else found
 
 
-def _vectors(x: Array, ord: Order, axis: int) -> Array:
+def of_vectors(x: Array, ord: Order, axis: int) -> Array:
+    """``norm`` along one axis."""
     kinds: dict[Any, Callable[[], Array]] = {
         None: lambda: euclidean(x, (axis,)),
         2: lambda: euclidean(x, (axis,)),
@@ -120,10 +117,20 @@ def _vectors(x: Array, ord: Order, axis: int) -> Array:
         0: lambda: array((x != 0).sum(axis), x.format, x.queue),
     }
     if isinstance(ord, (int, float)) and ord not in kinds and math.isfinite(ord):
-        powers: Array = (abs(x) ** ord).sum(axis) ** (array(1, x.format, x.queue) / ord)
-        return powers
+        return _of_powers(abs(x), ord, axis)  # type: ignore[no-any-return]
     found: Array = _one(kinds, ord, "vectors", VECTOR)()
     return found
+
+
+def _of_powers(sizes: Array, p: float, axis: int) -> Any:
+    """(sum s^p)^(1/p); where that leaves the range of s over the largest (p < 0: the smallest)."""
+    one, total = array(1, sizes.format, sizes.queue) / p, (sizes**p).sum(axis)
+    if not sizes.size or composed.in_range(total, least=True):
+        return total**one
+    most = sizes.max(axis, keepdims=True) if p > 0 else sizes.min(axis, keepdims=True)
+    unit = elementwise.where((most == 0) | elementwise.isinf(most), 1, most)
+    found = ((sizes / unit) ** p).sum(axis) ** one * unit.reshape(total.shape)
+    return elementwise.where(composed.usual(total, least=True), total**one, found)
 
 
 def _matrices(x: Array, ord: Order, axes: tuple[int, ...]) -> Array:
@@ -235,7 +242,8 @@ def cond_in_format(x: Array, p: Order = None) -> Any:
     matrix = _not_empty(x, square=not by_values)
     if by_values:
         s = svdvals(matrix)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        return elementwise.where(elementwise.isnan(found), math.inf, found)
     if matrix.ndim > 2:
         found = zeros(matrix.shape[:-2], matrix.format, matrix.queue)
         for each in np.ndindex(found.shape):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from portmp.arrays.array import Array, operand
 from portmp.arrays.manipulation import diagonal
 from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import wrapped
-from portmp.errors import ArgumentError, MatrixShapeError, ShapeError, choice
+from portmp.errors import ArgumentError, LinAlgError, MatrixShapeError, ShapeError, choice
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
@@ -44,7 +44,7 @@ def values(value: object, argument: str, like: Array | None = None) -> Array:
 def identity(shape: tuple[int, ...], like: Array | Planes, form: Format | None = None) -> Array:
     """A stack of matrices with ones on their diagonals, made where *like* is, in its format."""
     found: Array = creation.zeros(shape, form or like.format, like.queue)
-    diagonal(found)[...] = 1
+    diagonal(found, 0, -2, -1)[...] = 1
     return found
 
 
@@ -113,6 +113,23 @@ def sides_of(a: Array, b: object, routine: str, overwrite: bool = False) -> Side
     if overwrite:
         kept_apart(a, sides, routine)
     return Sides(sides, vector, batch)
+
+
+def refuse(singular: np.ndarray[Any, Any], a: Array, name: str, argument: str = "a") -> None:
+    """LinAlgError for the first matrix that is singular."""
+    if singular.any():
+        entry = int(np.flatnonzero(singular)[0])
+        where = in_stack(entry, a.shape[:-2])
+        raise LinAlgError(
+            f"{name}: {argument}: the matrix is singular{where}: the pivot of column "
+            f"{singular[entry] - 1} is zero or NaN"
+        )
+
+
+def refuse_singular(a: Array, name: str, argument: str = "a") -> None:
+    """The same for triangles with a zero on their diagonals, which are read from the device."""
+    zero = np.asarray(diagonal(a, 0, -2, -1) == 0).reshape(-1, a.shape[-1])
+    refuse(np.where(zero.any(1), zero.argmax(1) + 1, 0) if zero.size else zero, a, name, argument)
 
 
 def one_matrix(a: Array, routine: str, option: str) -> Array:

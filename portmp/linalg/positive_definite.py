@@ -43,6 +43,7 @@ def cholesky_solve(
     if isinstance(b, Array):
         factor = operands.values(factor, "cholesky_solve: factor", b)
     matrix = operands.matrix(factor, "cholesky_solve", square=True, argument="factor")
+    operands.refuse_singular(matrix, "cholesky_solve", "factor")
     left = operands.turned(matrix) if upper else matrix
     given = operands.sides_of(left, b, "cholesky_solve", overwrite_b)
     return _solved(left, given, method, "cholesky_solve", overwrite_b)

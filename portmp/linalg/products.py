@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from typing import Any
 
-from portmp.arrays import blas, creation, elementwise, manipulation, statistics
-from portmp.arrays.array import Array
-from portmp.arrays.manipulation import diagonal, matrix_transpose
-from portmp.arrays.products import cross, matmul, outer, tensordot, trace, vecdot
+import numpy as np
+
+from portmp.arrays import blas, elementwise, manipulation, products, statistics
+from portmp.arrays.manipulation import matrix_transpose
+from portmp.arrays.products import cross, matmul, tensordot, vecdot
 from portmp.arrays.viewed import AnyArray
-from portmp.errors import ArgumentError, ShapeError
-from portmp.linalg.norms import euclidean
-from portmp.linalg.singular import svdvals
+from portmp.errors import ArgumentError, MatrixShapeError, ShapeError
+from portmp.linalg import operands
+from portmp.linalg.norms import euclidean, norm, of_vectors
 from portmp.routines import axes
-from portmp.runtime.planes import Planes
 
 __all__ = [
     "cross",
@@ -31,68 +32,53 @@ __all__ = [
 ]
 
 
-_OF_SINGULAR_VALUES: dict[Any, Callable[..., Any]] = {
-    2: statistics.max,
-    -2: statistics.min,
-    "nuc": statistics.sum,
-}
+def diagonal(x: AnyArray, /, *, offset: int = 0) -> Any:
+    """The view of the diagonals of matrices, in the last two axes; the offset-th above the main."""
+    return manipulation.diagonal(x, offset, -2, -1)
+
+
+def trace(x: AnyArray, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The sums of these."""
+    return statistics.sum(diagonal(x, offset=offset), -1, dtype=dtype)
+
+
+def outer(x1: AnyArray, x2: AnyArray, /) -> Any:
+    """The products of all elements of one vector with all of another, as a matrix."""
+    if (shapes := [np.shape(x) for x in (x1, x2)]) and not all(len(s) == 1 for s in shapes):
+        raise ShapeError(f"outer: vectors are needed, shapes {shapes} given; portmp.outer has both")
+    return products.outer(x1, x2)
 
 
 def vector_norm(
-    x: AnyArray,
-    /,
-    *,
-    axis: int | tuple[int, ...] | None = None,
-    keepdims: bool = False,
-    ord: Any = 2,
+    x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: Any = 2
 ) -> Any:
     """Norms of vectors along axes: ord 1, 2, inf, -inf, 0 (how many are not 0), or any other p.
 
-    Of order 2 as ``norm``, of p (sum |x|^p)^(1/p), where powers may overflow or vanish.
+    As ``norm`` has them, along any number of axes.
     """
-    x = manipulation.checked(x, "x")
-    size = elementwise.abs(x)
-    if ord == float("inf"):
-        return statistics.max(size, axis, keepdims=keepdims)
-    if ord == -float("inf"):
-        return statistics.min(size, axis, keepdims=keepdims)
-    if ord == 0:
-        return statistics.count_nonzero(size, axis=axis, keepdims=keepdims).astype(size.dtype)
-    if ord == 1:
-        return statistics.sum(size, axis, keepdims=keepdims)
-    if ord == 2 and len(axes.named(axis, x.ndim)) == x.ndim and isinstance(x.planes, Planes):
+    x = operands.values(manipulation.checked(x, "x"), "vector_norm: x")
+    over = axes.named(axis, x.ndim)
+    if ord == 2 and len(over) == x.ndim:
         found = blas.nrm2(x)
-        return found.reshape([1] * x.ndim) if keepdims else found
-    if ord == 2 and isinstance(x, Array):
-        over = axes.named(axis, x.ndim)
+    elif ord == 2:
         found = euclidean(x, over)
-        kept = tuple(1 if i in over else n for i, n in enumerate(x.shape))
-        return found.reshape(kept) if keepdims else found
-    one = creation.ones((), size.dtype, size.queue)
-    return statistics.sum(size**ord, axis, keepdims=keepdims) ** (one / ord)
+    else:
+        rest = [n for i, n in enumerate(x.shape) if i not in over]
+        count = math.prod(x.shape[i] for i in over)
+        rows = manipulation.moveaxis(x, sorted(over), tuple(range(len(rest), x.ndim)))
+        found = of_vectors(rows.reshape((*rest, count)), ord, len(rest))
+    kept = [1 if i in over else n for i, n in enumerate(x.shape)]
+    return found.reshape(kept) if keepdims else found
 
 
 def matrix_norm(x: AnyArray, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """Norms of matrices: 'fro', 1 and -1 (sums of columns), inf and -inf (sums of rows).
-
-    And by singular values: 2 (the largest), -2 (the least), 'nuc' (their sum).
-    """
+    """``norm`` of matrices in the last two axes: 'fro', 'nuc', 1, -1, 2, -2, inf and -inf."""
     x = manipulation.checked(x, "x")
     if x.ndim < 2:
-        raise ShapeError(f"matrix_norm: matrices are needed, shape {x.shape} given")
+        raise MatrixShapeError(f"matrix_norm: matrices are needed, shape {x.shape} given")
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
-    if isinstance(ord, (int, float, str)) and ord in _OF_SINGULAR_VALUES:
-        found = _OF_SINGULAR_VALUES[ord](svdvals(x), -1)
-        return found[..., None, None] if keepdims else found
-    if ord not in (1, -1, float("inf"), -float("inf")):
-        raise ArgumentError(
-            f"matrix_norm: ord: {ord!r} given, allowed are 'fro', 'nuc', 1, -1, 2, -2, inf and -inf"
-        )
-    over = -2 if ord in (1, -1) else -1
-    sums = statistics.sum(elementwise.abs(x), over, keepdims=True)
-    largest = statistics.max if ord > 0 else statistics.min
-    return largest(sums, (-2, -1), keepdims=keepdims)
+    return norm(operands.values(x, "matrix_norm: x"), ord, (-2, -1), keepdims)
 
 
 def multi_dot(arrays: Sequence[Any], *, out: AnyArray | None = None) -> Any:
@@ -100,9 +86,9 @@ def multi_dot(arrays: Sequence[Any], *, out: AnyArray | None = None) -> Any:
 
     The first may be a row and the last one a column. *out* is written instead of a new array.
     """
+    if len(arrays) < 2:
+        raise ArgumentError(f"multi_dot: arrays: {len(arrays)} given, two at least are needed")
     given = elementwise.as_arrays(list(arrays), "multi_dot: arrays")
-    if len(given) < 2:
-        raise ArgumentError(f"multi_dot: arrays: {len(given)} given, two at least are needed")
     middle = given[1:-1]
     if any(x.ndim != 2 for x in middle) or any(x.ndim not in (1, 2) for x in given):
         raise ShapeError(

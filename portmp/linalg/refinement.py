@@ -20,7 +20,7 @@ from portmp.arrays.manipulation import stack
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.linalg import operands
-from portmp.linalg.elimination import LuFactors, lu_factor, lu_solve, refuse
+from portmp.linalg.elimination import LuFactors, lu_factor, lu_solve
 from portmp.linalg.minimal_residuals import preconditioned
 from portmp.linalg.norms import diagonal, norm_estimate
 from portmp.linalg.operands import By
@@ -82,7 +82,7 @@ def refined(a: Array, b: Array, method: By) -> Refined:
         if bool((diagonal(factors.lu) == 0).any()):
             if short is form:
                 pivots = (diagonal(factors.lu) == 0).argmax()
-                refuse(np.array([pivots + 1]), matrix, "solve")
+                operands.refuse(np.array([pivots + 1]), matrix, "solve")
             continue
         x, count, errors = _corrected(matrix, sides, factors, size)
         enough = n * form.unit_roundoff

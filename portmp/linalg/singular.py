@@ -323,7 +323,7 @@ def _by_reflections(u: Array, method: Method) -> Array:
     """q of u = q r, with signs that make the diagonal of r positive."""
     n = u.shape[-1]
     reflections, r = reflected(u, method, n)
-    minus = manipulation.diagonal(r) < 0
+    minus = manipulation.diagonal(r, 0, -2, -1) < 0
     q = operands.identity(u.shape, u)
     reflections.applied(q.planes, transposed=False, method=method)
     found: Array = elementwise.where(minus[..., None, :], -q, q)
@@ -355,7 +355,7 @@ def _applied(factors: Reflections, u: Array, count: int, m: int, method: Method)
     batch, n, _ = u.shape
     made = zeros((batch, m, count), u.format, u.queue)
     made[:, :n, :n] = u
-    manipulation.diagonal(made[:, n:, n:])[...] = 1
+    manipulation.diagonal(made[:, n:, n:], 0, -2, -1)[...] = 1
     planes: Planes = made.planes
     factors.applied(planes, transposed=False, method=method)
     return made

@@ -45,7 +45,7 @@ def tensorsolve(
 def tensorinv(a: Any, ind: int = 2, *, method: By = "direct") -> Array:
     """The inverse of ``tensordot`` with a: before *ind* axes as many elements as after them."""
     given = operands.values(a, "tensorinv: a")
-    (count,) = integers((ind,), "ind")
+    (count,) = integers((ind,), "ind", count=1)
     if count <= 0:
         raise ArgumentError(f"tensorinv: ind {ind} given, a number from 1 on is needed")
     rows, columns = given.shape[:count], given.shape[count:]

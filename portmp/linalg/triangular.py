@@ -28,12 +28,14 @@ def solve_triangular(
     is not read and counts as ones. op is the transpose with *trans*. b is (n,), (..., n, r) or,
     from the right, (..., r, n); stacks broadcast. Names and meaning are SciPy's. *method*: how
     large products (``docs/bits.md``) are made (``direct``, ``ozaki1``, ``ozaki2`` as in gemm; it
-    changes bits). *overwrite_b*: x takes b's memory, unless that is converted. A zero
-    on the diagonal gives infinities and NaN, as a division does. Backward stable: row by row, with
-    errors as n products' of the format.
+    changes bits). *overwrite_b*: x takes b's memory, unless that is converted.
+    LinAlgError for a zero on the diagonal, which waits for the device. Backward stable: row by row,
+    with errors as n products' of the format.
     """
     name = "solve_triangular"
     matrix, (sides, vector, batch) = _given(a, b, left, name, overwrite_b)
+    if not unit_diagonal:
+        operands.refuse_singular(matrix, name)
     turned = trans != (not left)
     x = operands.worked(sides, name, "b", overwrite_b, batch)
     launch.solve(

@@ -47,6 +47,7 @@ class Particles:
 def read(path: str | Path) -> Particles:
     """Particles from a .csv file with the columns of COLUMNS, or from an example by its name.
 
+    Separators are those of ``portmp.load``: semicolons, commas or blanks, as the heading has them.
     Lines that begin with # are comments; one that says ``# G = number`` gives the
     gravitational constant (else 1). A first column of another name holds names. A .npz file
     holds arrays: position (n, 3), velocity (n, 3), mass (n,), and G where it is not 1.
@@ -65,13 +66,15 @@ def read(path: str | Path) -> Particles:
 
 def _parsed(file: Path, text: str) -> Particles:
     """Particles from the text of a table."""
-    constant = Fraction(1)
+    constant, mark = Fraction(1), None
     rows: list[tuple[int, list[str]]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if match := _CONSTANT.match(line):
             constant = _exact(file, number, "G", match[1])
         if line.strip() and not line.startswith("#"):
-            rows.append((number, [field.strip() for field in next(csv.reader([line]))]))
+            mark = mark if rows else next((m for m in ";," if m in line), None)
+            fields = next(csv.reader([line], delimiter=mark)) if mark else line.split()
+            rows.append((number, [field.strip() for field in fields]))
     return _particles(file, rows, constant)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp import discovery
-from portmp.arrays import creation, dtypes, functions
+from portmp.arrays import composed, creation, dtypes, functions
 from portmp.arrays import elementwise as elementwise_arrays
 from portmp.arrays.array import Array, operand
 from portmp.arrays.creation import Where
@@ -110,6 +110,8 @@ class Generator:
     def uniform(self, target: Target, low: Any = 0, high: Any = 1) -> Array:
         """low + (high - low) x, with x as ``random`` gives it; by rounding it may be *high*.
 
+        Where the difference is beyond the format's range, low (1 - x) + high x.
+
         Bounds are exact scalars or Arrays, which broadcast.
         """
         form = target.form
@@ -117,9 +119,16 @@ class Generator:
         width: elementwise.Operand
         if isinstance(start, tuple) and isinstance(end, tuple):
             width = base.scalar_limbs(form, _exact(end) - _exact(start), "high - low")
+            finite = bool(np.isfinite(width[0]))
         else:
             width = elementwise.apply("sub", [end, start], None, ("high", "low"))
-        return _scaled(self._drawn("uniform", target, None), width, start, target.out)
+            finite = composed.in_range(Array(width))
+        x = self._drawn("uniform", target, None)
+        if finite:
+            return _scaled(x, width, start, target.out)
+        share = Array(x)
+        found = low * (1 - share) + high * share
+        return elementwise_arrays.given_back(found.planes, target.out)  # type: ignore[no-any-return]
 
     @_draws
     def standard_normal(self, target: Target) -> Array:
@@ -285,12 +294,7 @@ class Generator:
 
 
 def _settled(
-    size: Size,
-    format: str | Format | None,
-    dtype: Any,
-    device: Where,
-    out: Array | None,
-    **given: Any,
+    size: Size, format: Any, dtype: Any, device: Where, out: Array | None, **given: Any
 ) -> Target:
     """Of *out*, of arrays among what is given, or as asked for."""
     arrays = {name: x for name, x in given.items() if isinstance(x, Array)}

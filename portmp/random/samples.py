@@ -53,7 +53,7 @@ def arranged(generator: Philox, x: AnyArray, axis: int) -> Any:
     """A copy of x whose parts along an axis are in a random order."""
     if not x.ndim:
         raise ShapeError("x: shape () given, one axis at least is needed")
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     n = x.shape[along]
     order = orders(generator, 1, n, x.queue).view_as((n,))
     return manipulation.take(x, wrapped(order), axis=along)
@@ -63,7 +63,7 @@ def arranged_each(generator: Philox, x: AnyArray, axis: int | None) -> Any:
     """A copy of x whose rows along an axis (None: all elements) have an order each."""
     if axis is None or not x.ndim:
         return arranged(generator, manipulation.ravel(x), 0).reshape(x.shape)
-    (along,) = axes.named(axis, x.ndim)
+    (along,) = axes.named(axis, x.ndim, count=1)
     last = manipulation.moveaxis(x, along, -1)
     n = last.shape[-1]
     order = orders(generator, math.prod(last.shape[:-1]), n, x.queue).view_as(last.shape)
@@ -95,7 +95,7 @@ def chosen(
     if array is not None and not array.ndim:
         raise ShapeError("a: shape () given; an integer or an array with an axis is needed")
     queue = discovery.queue_of(device) if array is None else array.queue
-    along = 0 if array is None else axes.named(axis, array.ndim)[0]
+    along = 0 if array is None else axes.named(axis, array.ndim, count=1)[0]
     n = whole(a, "a") if array is None else array.shape[along]
     shape = (size,) if isinstance(size, int) else size
     count = math.prod(shape)

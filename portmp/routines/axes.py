@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from portmp.codegen.signature import Index
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, AxisError, ShapeError
 from portmp.runtime.planes import View
 
 V = TypeVar("V", bound=View[Any])
@@ -50,20 +50,23 @@ def walked(out: View[Any], operands: Mapping[str, Any]) -> dict[str, Any]:
     return {**operands, **given}
 
 
-def named(axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:
-    """Axes that are named by None (all), an integer, or several, counted from the front."""
-    if axis is None:
-        return tuple(range(ndim))
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+def named(
+    axis: Any, ndim: int, argument: str = "axis", count: int | None = None
+) -> tuple[int, ...]:
+    """Axes named by None (all), an integer, or several, counted from the front; *count* of them."""
+    given = tuple(range(ndim)) if axis is None else axis
+    given = given if isinstance(given, (tuple, list)) else (given,)
     found = []
     for one in given:
         if isinstance(one, bool) or not isinstance(one, (int, np.integer)):
             raise ArgumentError(f"{argument}: {axis!r} given, integers or None are allowed")
         if not -ndim <= one < ndim:
-            raise ShapeError(f"{argument}: {axis} given, the array has {ndim}")
+            raise AxisError(f"{argument}: {axis} given, the array has {ndim}")
         found.append(int(one) % ndim)
     if len(set(found)) < len(found):
         raise ShapeError(f"{argument}: {axis} given, which names one axis twice")
+    if count not in (None, len(found)):
+        raise ShapeError(f"{argument}: {axis} given, {count} axis or axes are needed")
     return tuple(found)
 
 
