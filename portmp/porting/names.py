@@ -119,6 +119,24 @@ _CALLED_OTHERWISE = {
     "nvrtcGetCUBINSize": "hiprtcGetCodeSize",
     "cudaError": "hipError_t",
     "cudaUUID_t": "hipUUID",
+    "CUuuid_st": "hipUUID_t",
+    "CUctx_st": "ihipCtx_t",
+    "CUstream_st": "ihipStream_t",
+    "CUevent_st": "ihipEvent_t",
+    "CUmod_st": "ihipModule_t",
+    "CUfunc_st": "ihipModuleSymbol_t",
+    "CUmemPoolHandle_st": "ihipMemPoolHandle_t",
+    "CUgraph_st": "ihipGraph",
+    "CUgraphNode_st": "hipGraphNode",
+    "CUgraphExec_st": "hipGraphExec",
+    "CUarray_st": "hipArray",
+    "CUmipmappedArray_st": "hipMipmappedArray",
+    "cudaError_enum": "hipError_t",
+    "CUdevice_attribute_enum": "hipDeviceAttribute_t",
+    "CUipcMemHandle_st": "hipIpcMemHandle_st",
+    "CUipcEventHandle_st": "hipIpcEventHandle_st",
+    "cudaIpcMemHandle_st": "hipIpcMemHandle_st",
+    "cudaIpcEventHandle_st": "hipIpcEventHandle_st",
     "cudaLimit": "hipLimit_t",
     "cudaFuncCache": "hipFuncCache_t",
     "cudaDeviceAttr": "hipDeviceAttribute_t",
@@ -135,6 +153,8 @@ _CALLED_OTHERWISE = {
     "CUstream": "hipStream_t",
     "CUevent": "hipEvent_t",
     "CUresult": "hipError_t",
+    "CUlinkState": "hipLinkState_t",
+    "cudaLaunchKernelEx": "hipLaunchKernelEx",
     "CUDA_SUCCESS": "hipSuccess",
     "cuComplex": "hipComplex",
     "cuFloatComplex": "hipFloatComplex",
@@ -244,15 +264,26 @@ _PREFIXES = (
 )
 
 
-WITHOUT_DEFAULTS = {
-    "cudaStreamWaitEvent": 3,
-    "cudaMalloc3DArray": 4,
-    "cudaGraphInstantiate": 3,
-    "cudaGraphInstantiateWithFlags": 3,
-    "cudaSignalExternalSemaphoresAsync": 4,
-    "cudaWaitExternalSemaphoresAsync": 4,
+_DEFAULTS = {
+    "cudaStreamWaitEvent": (2, ("0",)),
+    "cudaMalloc3DArray": (3, ("0",)),
+    "cudaGraphInstantiate": (2, ("0",)),
+    "cudaGraphInstantiateWithFlags": (2, ("0",)),
+    "cudaSignalExternalSemaphoresAsync": (3, ("0",)),
+    "cudaWaitExternalSemaphoresAsync": (3, ("0",)),
+    "cudaLaunchCooperativeKernel": (4, ("0", "0")),
+    "cudaMemcpyToSymbolAsync": (3, ("0", "hipMemcpyHostToDevice")),
+    "cudaMemcpyFromSymbolAsync": (3, ("0", "hipMemcpyDeviceToHost")),
 }
-"""Functions whose last argument CUDA takes for 0, and HIP (of ROCm 5.2) wants: how many it has."""
+"""Functions whose last arguments CUDA has a value for, and HIP (of ROCm 5.2) wants: how many others
+there are, and those values.
+"""
+
+
+def defaults(name: str, given: int) -> tuple[str, ...]:
+    """What must be added to a call with so many arguments."""
+    least, values = _DEFAULTS.get(name, (0, ()))
+    return values[given - least :] if given >= least else ()
 
 
 def header(name: str) -> str:
@@ -273,7 +304,8 @@ POINTERS = {"cudaMallocPitch": 0, "cudaHostGetDevicePointer": 0, "cudaGetSymbolA
 @cache
 def _known() -> Mapping[str, Any]:
     found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return found | {"hip": _by_plain(found["hip"]), "cuda": frozenset(found["cuda"])}
+    sets = {key: frozenset(found[key]) for key in ("cuda", "later")}
+    return found | {"hip": _by_plain(found["hip"]), **sets}
 
 
 def _by_plain(some: Iterable[str]) -> dict[str, str]:
@@ -326,4 +358,12 @@ def hip_name(name: str) -> str | None:
         return hip_name(name.removesuffix("_v2"))
     known = _known()
     found = known["by_value"].get(name) or _renamed(name, known["hip"])
+    if re.match(r"cu(da)?[A-Z]|CU(DA)?_|CU[a-z]|make_cuda|nvrtc", name):
+        return found if name in known["cuda"] | known["by_value"].keys() else None
     return found or ("" if name in known["cuda"] else None)
+
+
+def later(name: str) -> str:
+    """What a name of CUDA is called in HIP, where ROCm 5.2 has not got it yet."""
+    other = hip_name(name) or ""
+    return other if other in _known()["later"] | {"hipLaunchKernelEx"} else ""

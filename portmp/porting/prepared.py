@@ -169,7 +169,7 @@ def text(
     Where a macro's use could not be parsed, neither could definitions beside it: so the tree of
     what is left is looked at again.
     """
-    changed = bytearray(content)
+    changed = bytearray(_ASKED.sub(lambda found: _filled(found[0], b"1"), content))
     hidden: list[Hidden] = []
     for _ in range(_PASSES):
         root = parsed(bytes(changed))
@@ -188,6 +188,7 @@ def text(
 
 
 _PASSES = 3
+_ASKED = re.compile(rb"\b__has_include\s*\([^()\n]*\)")
 
 
 def _filled(old: bytes, instead: bytes = b"") -> bytes:

@@ -7,20 +7,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from pathlib import PurePath
 from typing import Any
 
 from portmp.porting import entries, names
 from portmp.porting.entries import Entry
 from portmp.porting.hipify import Hip
 from portmp.porting.sources import Source, line_of, text_of
-from portmp.porting.traps import arithmetic, host, kernels, lacking, opencl, warps
+from portmp.porting.traps import arithmetic, host, kernels, lacking, language, opencl, warps
 from portmp.porting.traps.base import CERTAINTIES, EFFECTS, HIP, OPENCL, POSSIBLE, Facts, Trap
 from portmp.porting.words import INCLUDE, Word
 
 FINDERS = (
     *(*warps.TRAPS, *kernels.TRAPS, *lacking.TRAPS, *opencl.TRAPS),
-    *(*arithmetic.TRAPS, *host.TRAPS),
+    *(*arithmetic.TRAPS, *host.TRAPS, *language.TRAPS),
 )
 
 _OF_CUDA = re.compile(
@@ -77,8 +76,8 @@ def after(report: Report, text: Hip) -> Report:
     return replace(report, traps=tuple(traps))
 
 
-def of(source: Source, together: Sequence[str] = ()) -> Report:
-    """The report of a source; *together*: names of files that are read with it."""
+def of(source: Source) -> Report:
+    """The report of a source, beside the files that are read with it."""
     facts = Facts(source)
     traps = {
         _where_compiled(facts, trap): None
@@ -87,7 +86,7 @@ def of(source: Source, together: Sequence[str] = ()) -> Report:
         if not any(first < trap.line < last for first, last in facts.dead)
     }
     order = sorted(traps, key=lambda t: (t.line, CERTAINTIES.index(t.certainty), t.entry))
-    constructs, remarks = tuple(_constructs(facts)), tuple(_remarks(facts, together))
+    constructs, remarks = tuple(_constructs(facts)), tuple(_remarks(facts))
     if not constructs:
         remarks += ("nothing of CUDA was found in it",)
     return Report(source.name, constructs, tuple(order), remarks)
@@ -143,7 +142,7 @@ _OF_NAMES = frozenset(
 def _counts(facts: Facts, word: Word) -> bool:
     """Whether a word is a construct where it stands, and not a name of the program's own."""
     name = word.text
-    if name in _UNSAID or name in facts.declared:
+    if name in _UNSAID or facts.owns(word):
         return False
     if word.kind == INCLUDE:
         return name in by_construct() or bool(names.header(name))
@@ -200,7 +199,7 @@ def _structures(facts: Facts) -> Iterator[tuple[str, int]]:
             yield "#pragma unroll", facts.source.content.count(b"\n", 0, one.start) + 1
 
 
-def _remarks(facts: Facts, together: Sequence[str]) -> Iterator[str]:
+def _remarks(facts: Facts) -> Iterator[str]:
     own = {
         w.text
         for w in facts.words
@@ -208,7 +207,7 @@ def _remarks(facts: Facts, together: Sequence[str]) -> Iterator[str]:
         and re.search(r"\.(cuh|cu)$", w.text)
         and not w.text.startswith(("cub/", "thrust/"))
     }
-    if missing := sorted(name for name in own if PurePath(name).name not in together):
+    if missing := sorted(name for name in own if facts.source.of_group(name) is None):
         yield f"includes {', '.join(missing)}: read only where the command line names it"
     if facts.source.root.has_error:
         bad = [n for n in facts.source.nodes if n.type == "ERROR" or n.is_missing]

@@ -110,7 +110,7 @@ def functions(facts: Facts) -> Iterator[Trap]:
     for inside in facts.functions:
         for call in inside.calls:
             name = called(call)
-            if name in facts.declared:
+            if facts.owns(call):
                 continue
             if _DIRECTED.fullmatch(name):
                 words = f"HIP has no {name} by default"

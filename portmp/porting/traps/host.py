@@ -35,22 +35,27 @@ def missing_names(facts: Facts) -> Iterator[Trap]:
     """Names of CUDA's interfaces without a counterpart."""
     seen: set[tuple[str, int]] = set()
     for word in facts.words:
-        if word.kind in (INCLUDE, "field_identifier") or word.text in facts.declared:
+        if word.kind in (INCLUDE, "field_identifier") or facts.owns(word):
             continue
-        if (word.text, word.line) in seen or names.hip_name(word.text) != "":
+        other = names.later(word.text)
+        if (word.text, word.line) in seen or (names.hip_name(word.text) != "" and not other):
             continue
         if re.match(r"\s*#\s*(el)?if", facts.source.lines[word.line - 1]):
             continue  # a name that the preprocessor takes for 0: kernels.guards tells of those
         seen.add((word.text, word.line))
         entry = next(e for p, e in _OWN_ENTRY if re.fullmatch(p, word.text))
-        words = f"HIP has no {word.text}"
-        yield Trap(entry, word.line, word.text, "compile", CERTAIN, words)
+        sure, words = CERTAIN, f"HIP has no {word.text}"
+        if other:
+            sure, words = LIKELY, f"{other} is not there in ROCm 5.2"
+        yield Trap(entry, word.line, word.text, "compile", sure, words)
 
 
 def changed_arguments(facts: Facts) -> Iterator[Trap]:
     """Calls whose arguments HIP wants otherwise, beyond a name."""
     for call in facts.calls:
         name, given = called(call), arguments(call)
+        if facts.owns(call):
+            continue
         if _SYMBOLS.fullmatch(name) and given:
             place = 1 if name.startswith("cudaGetSymbol") else 0
             place = 1 if "FromSymbol" in name else place
@@ -69,8 +74,10 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
         elif name in ("cudaMemPrefetchAsync", "cudaMemAdvise") and _location(facts, given):
             words = "HIP takes a device's number, as CUDA before version 13 did"
             yield Trap("host/managed", *at(call), "compile", CERTAIN, words)
-        elif len(given) == names.WITHOUT_DEFAULTS.get(name, 0) - 1:
-            words = f"HIP wants the last argument of {name}; portmp port --hip writes 0"
+        elif missing := names.defaults(name, len(given)):
+            last = "argument" if len(missing) == 1 else "arguments"
+            words = f"HIP wants the last {last} of {name}; portmp port --hip writes "
+            words += ", ".join(missing)
             yield Trap("host/default-arguments", *at(call), "compile", CERTAIN, words)
         elif name == "cudaMallocManaged":
             words = "pages move only with XNACK (MI200 and later, HSA_XNACK=1), else over the bus"
@@ -114,17 +121,6 @@ def policies(facts: Facts) -> Iterator[Trap]:
         ):
             words = "rocThrust's policies are in thrust::hip; portmp port --hip writes it"
             yield Trap("libraries/thrust", *at(node), "compile", CERTAIN, words)
-
-
-_LIMITS = frozenset(("cudaDeviceSetLimit", "cudaThreadSetLimit"))
-
-
-def limits(facts: Facts) -> Iterator[Trap]:
-    """Limits of the device: of its heap, its stacks, its printf."""
-    for call in facts.calls:
-        if (name := called(call)) in _LIMITS and name not in facts.declared:
-            words = "hipDeviceSetLimit is not there in ROCm 5.2, and knows three of CUDA's limits"
-            yield Trap("host/limits", *at(call), "compile", LIKELY, words)
 
 
 MEMBERS = frozenset(
@@ -177,7 +173,7 @@ def synchronous(facts: Facts) -> Iterator[Trap]:
     """Macros and helpers of CUDA's samples."""
     for call in facts.calls:
         name = called(call)
-        if name in ("checkCudaErrors", "getLastCudaError") and name not in facts.declared:
+        if name in ("checkCudaErrors", "getLastCudaError") and not facts.owns(call):
             words = f"{name} is of CUDA's samples (helper_cuda.h)"
             yield Trap("debugging/error-checks", *at(call), "compile", LIKELY, words)
 
@@ -186,7 +182,6 @@ TRAPS = (
     missing_names,
     changed_arguments,
     pointers,
-    limits,
     members,
     attributes,
     policies,

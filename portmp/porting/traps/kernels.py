@@ -129,20 +129,6 @@ def nested_launches(facts: Facts) -> Iterator[Trap]:
                 )
 
 
-def indices(facts: Facts) -> Iterator[Trap]:
-    """threadIdx taken for a uint3."""
-    for inside in facts.functions:
-        for node in inside.nodes:
-            if node.type != "init_declarator":
-                continue
-            value = node.child_by_field_name("value")
-            if text_of(value) in ("threadIdx", "blockIdx") and node.parent is not None:
-                kind = text_of(node.parent.child_by_field_name("type"))
-                if kind in ("uint3", "const uint3"):
-                    words = f"{text_of(value)} is no uint3 in HIP before ROCm 6"
-                    yield Trap("language/thread-index-type", *at(node), "compile", CERTAIN, words)
-
-
 def operators(facts: Facts) -> Iterator[Trap]:
     """Operators of vectors that HIP has already."""
     for inside in facts.functions:
@@ -402,7 +388,6 @@ TRAPS = (
     guards,
     allocations,
     nested_launches,
-    indices,
     operators,
     literals,
     bounds,

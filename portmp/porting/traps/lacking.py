@@ -74,7 +74,7 @@ def functions(facts: Facts) -> Iterator[Trap]:
     for inside in facts.functions:
         for call in inside.calls:
             name = called(call)
-            if not _ALL.fullmatch(name) or name in facts.declared:
+            if not _ALL.fullmatch(name) or facts.owns(call):
                 continue
             entry, sure, words = next(f[1:] for f in _FUNCTIONS if re.fullmatch(f[0], name))
             yield Trap(entry, *at(call), "compile", sure, words.format(name))
@@ -108,15 +108,6 @@ def before_declarations(facts: Facts) -> Iterator[Trap]:
             yield Trap(entry, line, one.text, "compile", CERTAIN, words.format(name))
 
 
-def extended_launches(facts: Facts) -> Iterator[Trap]:
-    """Launches with attributes."""
-    for call in facts.calls:
-        name = called(call)
-        if name in ("cudaLaunchKernelEx", "cudaLaunchKernelExC") and name not in facts.declared:
-            words = f"{name} is not there in ROCm 5 and 6"
-            yield Trap("launch/clusters", *at(call), "compile", LIKELY, words)
-
-
 def runtime_in_kernels(facts: Facts) -> Iterator[Trap]:
     """Functions of the runtime that kernels call."""
     for inside in facts.functions:
@@ -147,4 +138,4 @@ def libcu(facts: Facts) -> Iterator[Trap]:
             yield Trap(entry, *at(node), "compile", CERTAIN, "libcu++ is not a part of ROCm")
 
 
-TRAPS = (functions, headers, before_declarations, extended_launches, runtime_in_kernels, libcu)
+TRAPS = (functions, headers, before_declarations, runtime_in_kernels, libcu)

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from portmp.porting.sources import Node, called, line_of, number, text_of, walk, without_comments
+from portmp.porting.sources import (
+    Node,
+    arguments,
+    called,
+    line_of,
+    number,
+    text_of,
+    walk,
+    without_comments,
+)
 from portmp.porting.traps.base import (
     BALLOTS,
     BARRIERS,
@@ -24,6 +33,7 @@ from portmp.porting.traps.base import (
     enclosing,
     short,
 )
+from portmp.porting.words import INCLUDE
 
 _BITS = frozenset(("__popc", "__ffs", "__clz", "__brev"))
 _FULL = 2**32 - 1
@@ -49,7 +59,7 @@ def masks(facts: Facts) -> Iterator[Trap]:
 def in_macros(facts: Facts) -> Iterator[Trap]:
     """The same and others of their kind in macros' texts, which have no tree of their own."""
     for word in facts.words:
-        if word.node is None and word.text in _OF_MACROS and word.text not in facts.declared:
+        if word.node is None and word.text in _OF_MACROS and not facts.owns(word):
             entry, words = _OF_MACROS[word.text]
             words = f"{words.format(word.text)} (in a macro's text)"
             yield Trap(entry, word.line, word.text, "compile", CERTAIN, words)
@@ -446,53 +456,64 @@ def _threads(facts: Facts, node: Node) -> int | None:
     return product
 
 
+_GROUPS = frozenset(
+    (
+        *("thread_group", "thread_block", "grid_group", "multi_grid_group", "coalesced_group"),
+        *("thread_block_tile", "tiled_group", "this_thread_block", "this_grid", "this_multi_grid"),
+        *("tiled_partition", "sync", "thread_rank", "group_size", "is_valid"),
+    )
+)
+"""What ROCm 5.2 has in the namespace; groups of 64 lanes at most beside it."""
+_KNOWN = _GROUPS | {"plus", "less", "greater", "bit_and", "bit_or", "bit_xor", "this_cluster"}
+"""And what is told of elsewhere."""
+_COPIES = ("wait", "wait_prior", "memcpy_async")
+
+
 def groups(facts: Facts) -> Iterator[Trap]:
     """What HIP's cooperative groups lack."""
-    lacking = (
-        "reduce",
-        "inclusive_scan",
-        "exclusive_scan",
-        "labeled_partition",
-        "binary_partition",
-        "invoke_one",
-        "invoke_one_broadcast",
-        "this_thread",
-    )
-    has_groups = "cooperative_groups" in facts.source.text
-    for call in facts.calls if has_groups else []:
-        name = called(call)
-        whole = text_of(call.child_by_field_name("function"))
-        if name in lacking and "::" in whole and "std" not in whole:
-            words = f"HIP's cooperative groups have no {name}"
-            yield Trap("warps/cooperative-groups", *at(call), "compile", CERTAIN, words)
-        elif name in ("wait", "wait_prior") and re.match(r"(cg|cooperative_groups)\s*::", whole):
-            words = f"HIP's cooperative groups have no {name}"
-            yield Trap("memory/async-copy", *at(call), "compile", CERTAIN, words)
-        elif name == "memcpy_async" and re.match(r"(cg|cooperative_groups)\s*::", whole):
-            words = "HIP's cooperative groups have no memcpy_async"
-            yield Trap("memory/async-copy", *at(call), "compile", CERTAIN, words)
-    for node in facts.source.nodes:
-        if node.type == "preproc_include" and re.search(
-            r"cooperative_groups/\w+\.h", text_of(node)
-        ):
-            name = text_of(node.child_by_field_name("path")).strip('<>"')
+    name_of_all = "cooperative_groups"
+    if name_of_all not in facts.source.text:
+        return
+    aliases = facts.own.aliases | {name_of_all}
+    for word in facts.words:
+        name = word.text
+        if word.kind == INCLUDE and re.match(r"cooperative_groups/\w+\.h", name):
             words = f"HIP has no {name}"
-            yield Trap("warps/cooperative-groups", line_of(node), name, "compile", CERTAIN, words)
+            yield Trap("warps/cooperative-groups", word.line, name, "compile", CERTAIN, words)
+        if word.node is None or facts.owns(word):
+            continue
+        if name == "coalesced_threads":
+            words = "a coalesced group has up to 64 threads on a wave of 64, not a warp's 32"
+            what = short(_whole_call(word.node))
+            yield Trap("warps/cooperative-groups", word.line, what, "results", LIKELY, words)
+        elif word.scope in aliases and name not in _KNOWN:
+            entry = "memory/async-copy" if name in _COPIES else "warps/cooperative-groups"
+            words = f"HIP's cooperative groups have no {name}"
+            yield Trap(entry, *at(_whole_call(word.node)), "compile", CERTAIN, words)
+
+
+def _whole_call(node: Node) -> Node:
+    """The call of a name, or the name with what stands before it."""
+    while node.parent is not None and node.parent.type in (
+        *("qualified_identifier", "template_function", "call_expression", "template_type"),
+    ):
+        if node.type == "call_expression":
+            break
+        node = node.parent
+    return node
 
 
 _GROUP = r"thread_block_tile\s*<[^;{}]*?>|thread_block|grid_group|thread_group|coalesced_group"
-_DECLARED = re.compile(
-    rf"\b(?:{_GROUP})\s*&?\s*(\w+)|\bauto\s*&?\s*(\w+)\s*=\s*[\w:]*"
-    r"\b(?:tiled_partition|this_thread_block|this_grid|coalesced_threads)\b"
-)
+_MADE = r"\b(?:tiled_partition|this_thread_block|this_grid|coalesced_threads)\b"
+_DECLARED = re.compile(rf"\b(?:{_GROUP})\s*&?\s*(\w+)|\bauto\s*&?\s*(\w+)\s*=\s*[\w:]*{_MADE}")
+_TILED = re.compile(r"\bauto\s*&?\s*(\w+)\s*=\s*[\w:]*\btiled_partition\s*<")
 _MEMBERS = frozenset(
     (
-        *("num_threads", "meta_group_rank", "meta_group_size", "any", "all", "ballot"),
-        *("match_any", "match_all", "group_dim", "dim_threads", "barrier_arrive", "barrier_wait"),
-        *("num_blocks", "block_rank", "dim_blocks", "block_index"),
+        *("size", "thread_rank", "group_index", "thread_index", "sync", "is_valid", "cg_type"),
+        *("shfl", "shfl_up", "shfl_down", "shfl_xor", "num_grids", "grid_rank"),
     )
 )
-"""Members of groups that ROCm 5.2 has not."""
+"""Members of groups that ROCm 5.2 has."""
 
 
 def members(facts: Facts) -> Iterator[Trap]:
@@ -500,12 +521,19 @@ def members(facts: Facts) -> Iterator[Trap]:
     if "cooperative_groups" not in facts.source.text:
         return
     found = {name for pair in _DECLARED.findall(facts.source.text) for name in pair if name}
+    tiles = frozenset(_TILED.findall(facts.source.text))
     for call in facts.calls:
         function = call.child_by_field_name("function")
+        if called(call) == "tiled_partition" and (given := arguments(call)):
+            of = given[0]
+            if text_of(of) in tiles or (of.type == "call_expression" and "<" in text_of(of)):
+                words = "HIP's tiles are made of blocks alone in ROCm 5.2, not of other tiles"
+                yield Trap("warps/group-members", *at(call), "compile", LIKELY, words)
         if function is None or function.type != "field_expression":
             continue
-        name = text_of(function.child_by_field_name("field"))
-        if name in _MEMBERS and text_of(function.child_by_field_name("argument")) in found:
+        name, of = called(call), text_of(function.child_by_field_name("argument"))
+        temporary = re.match(rf"[\w:\s]*{_MADE}", of) is not None
+        if name not in _MEMBERS and (of in found or temporary):
             words = f"groups have no {name} in ROCm 5.2"
             yield Trap("warps/group-members", *at(call), "compile", LIKELY, words)
 
