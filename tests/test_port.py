@@ -711,7 +711,7 @@ def test_one_name_for_two(tmp_path: Path, capsys: Any) -> None:
     or a folder whose files were read, is refused before anything is written.
     """
     sources_of = {
-        "a/x.h": "enum { n = cudaHostAllocMapped };\n",
+        "a/x.h": "#include <cuda_runtime.h>\nenum { n = cudaHostAllocMapped };\n",
         "b/x.h": "enum { m = 1 };\n",
         "a/y.cuh": '#include "../b/x.h"\n#include <a/x.h>\n',
         "b/y.cpp": "#include <y.cuh>\nint l = n + m;\n",
@@ -728,7 +728,8 @@ def test_one_name_for_two(tmp_path: Path, capsys: Any) -> None:
     assert message in capsys.readouterr().err
     assert not list(out.glob("*")) and (tmp_path / "a/x.h").read_text() == sources_of["a/x.h"]
     assert cli.main(["port", "--hip", "-o", str(out), *every]) == 0
-    assert (out / "a/x.h").read_text() == "enum { n = hipHostMallocMapped };\n"
+    runtime = "#include <hip/hip_runtime.h>\n"
+    assert (out / "a/x.h").read_text() == f"{runtime}enum {{ n = hipHostMallocMapped }};\n"
     assert (out / "a/y.cuh").read_text() == '#include "../b/x.h"\n#include "x.h"\n'
     assert (out / "b/y.cpp").read_text() == '#include "../a/y.cuh"\nint l = n + m;\n'
 

@@ -62,7 +62,7 @@ _BY_NAMES = {
     "warps/reduce-sync": WARP,
     "warps/shuffle-width": WARP,
     "warps/independent-scheduling": frozenset(("__nanosleep",)),
-    "language/cuda-arch": frozenset(("__CUDACC__", "__NVCC__")),
+    "language/cuda-arch": frozenset(names.DEFINED),
     "libraries/thrust": frozenset(("cuda",)),
     "host/graphs": frozenset(("cudaGraphInstantiate",)),
     "language/assert": frozenset(("__trap", "__brkpt")),

@@ -64,6 +64,18 @@ HEADERS = {
 }
 """Headers that have another name in HIP; other headers of Thrust and of C++ keep theirs."""
 
+DEFINED = {
+    "__CUDACC__": "__HIPCC__",
+    "__NVCC__": "__HIPCC__",
+    "__CUDA_RUNTIME_H__": "HIP_INCLUDE_HIP_HIP_RUNTIME_H",
+    "__CUDA_RUNTIME_API_H__": "HIP_INCLUDE_HIP_HIP_RUNTIME_API_H",
+    "__DRIVER_TYPES_H__": "HIP_INCLUDE_HIP_DRIVER_TYPES_H",
+    "__VECTOR_TYPES_H__": "HIP_INCLUDE_HIP_HIP_VECTOR_TYPES_H",
+    "__CUDA_FP16_H__": "HIP_INCLUDE_HIP_HIP_FP16_H",
+    "__cuda_cuda_h__": "HIP_INCLUDE_HIP_HIP_RUNTIME_API_H",
+}
+"""What compilers and headers define, so that programs can ask for them."""
+
 _CALLED_OTHERWISE = {
     "cudaMallocHost": "hipHostMalloc",
     "cudaHostAlloc": "hipHostMalloc",
@@ -80,8 +92,7 @@ _CALLED_OTHERWISE = {
     "CUDART_CB": "/* CUDART_CB */",
     "__trap": "__builtin_trap",
     "__brkpt": "__builtin_debugtrap",
-    "__CUDACC__": "__HIPCC__",
-    "__NVCC__": "__HIPCC__",
+    **DEFINED,
     "cudaDeviceProp": "hipDeviceProp_t",
     "cudaPointerAttributes": "hipPointerAttribute_t",
     "cudaDeviceBlockingSync": "hipDeviceScheduleBlockingSync",

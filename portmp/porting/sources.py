@@ -347,12 +347,50 @@ def number(text: str, constants: dict[str, str]) -> int | None:
         return None
 
 
+SIZES = {
+    "char": 1,
+    "bool": 1,
+    "unsigned char": 1,
+    "short": 2,
+    "half": 2,
+    "__half": 2,
+    "int": 4,
+    "unsigned": 4,
+    "unsigned int": 4,
+    "float": 4,
+    "uint32_t": 4,
+    "int32_t": 4,
+    "long": 8,
+    "unsigned long": 8,
+    "double": 8,
+    "long long": 8,
+    "unsigned long long": 8,
+    "float2": 8,
+    "int2": 8,
+    "size_t": 8,
+    "uint64_t": 8,
+    "int64_t": 8,
+    "float4": 16,
+    "int4": 16,
+    "double2": 16,
+    "float3": 12,
+}
+"""Bytes of types."""
+
+
 def _plain(text: str) -> str:
     """An expression of C as Python reads it, if it is a simple one."""
     if len(text) > 200:
         raise ValueError("too long")
+    text = re.sub(r"\bsizeof\s*\(?\s*([\w ]+?)\s*(?:\)|$)", _size, text)
+    text = re.sub(r"\(\s*(?:size_t|int|unsigned|unsigned int|long)\s*\)", "", text)
     text = re.sub(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b", r"\1", " ".join(text.split()))
     return re.sub(r"\b0+([0-7]+)\b", r"0o\1", text).replace("/", "//")
+
+
+def _size(found: re.Match[str]) -> str:
+    """How many bytes a type has, as a number; as it stands where that is not known."""
+    return str(SIZES.get(" ".join(found[1].split()), found[0]))
 
 
 def _value(node: ast.expr, constants: dict[str, str], depth: int) -> int | None:

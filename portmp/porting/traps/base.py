@@ -18,6 +18,7 @@ from portmp.porting.sources import (
     declared_name,
     line_of,
     name_called,
+    number,
     scope_of,
     text_of,
     walk,
@@ -182,6 +183,28 @@ class Facts:
             elif one.type in _SCOPES or one.type.startswith("preproc_"):
                 left.extend(reversed(one.named_children))
         return _types(found)
+
+    def number(self, node: Node | None) -> int | None:
+        """A number that an expression is, by names too: of constants, of variables set once."""
+        return number(text_of(node), self._numbers) if node is not None else None
+
+    @cached_property
+    def _numbers(self) -> dict[str, str]:
+        found: dict[str, set[str]] = {}
+        for node in self.source.nodes:
+            if node.type == "init_declarator":
+                name, value = declared_name(node), node.child_by_field_name("value")
+            elif node.type in ("assignment_expression", "update_expression"):
+                left = node.child_by_field_name("left") or node.child_by_field_name("argument")
+                name, value = text_of(left), node.child_by_field_name("right")
+                if text_of(node.child_by_field_name("operator")) != "=":
+                    value = None
+            else:
+                continue
+            if name:
+                found.setdefault(name, set()).add(text_of(value))
+        once = {name: one for name, some in found.items() if len(some) == 1 for one in some}
+        return once | self.source.constants
 
     @cached_property
     def _around(self) -> dict[int, dict[str, str]]:

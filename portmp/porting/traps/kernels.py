@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from portmp.porting import names
-from portmp.porting.sources import Node, called, line_of, number, text_of, walk
+from portmp.porting.sources import SIZES, Node, arguments, called, line_of, number, text_of, walk
 from portmp.porting.traps.base import (
     BARRIERS,
     CERTAIN,
@@ -22,32 +22,6 @@ from portmp.porting.traps.base import (
     short,
 )
 
-_SIZES = {
-    "char": 1,
-    "bool": 1,
-    "unsigned char": 1,
-    "short": 2,
-    "half": 2,
-    "__half": 2,
-    "int": 4,
-    "unsigned": 4,
-    "unsigned int": 4,
-    "float": 4,
-    "uint32_t": 4,
-    "int32_t": 4,
-    "double": 8,
-    "long long": 8,
-    "unsigned long long": 8,
-    "float2": 8,
-    "int2": 8,
-    "size_t": 8,
-    "uint64_t": 8,
-    "int64_t": 8,
-    "float4": 16,
-    "int4": 16,
-    "double2": 16,
-    "float3": 12,
-}
 _MOST_SHARED = 65536
 _VECTOR = re.compile(r"\b(?:float|double|int|uint|long|short|char)[234]\b")
 
@@ -75,6 +49,19 @@ def assembly(facts: Facts) -> Iterator[Trap]:
             yield Trap("synchronisation/named-barrier", *at(call), "compile", CERTAIN, words)
 
 
+_DEFINED = re.compile(
+    r"\b(__CUDA_ARCH\w*__|__CUDACC\w*__|__NVCC\w*__|__CUDACC_VER\w*|CUDA(RT)?_VERSION|CUBLAS_VER\w+"
+    r"|CUFFT_VER\w+|CURAND_VER\w+|CUSPARSE_VER\w+|CUB_VERSION|NCCL_VERSION_CODE"
+    r"|__(CUDA(_RUNTIME|_RUNTIME_API|_FP16|_BF16|_TEXTURE_TYPES)?|DRIVER_TYPES|VECTOR_TYPES"
+    r"|VECTOR_FUNCTIONS|DEVICE_LAUNCH_PARAMETERS|CHANNEL_DESCRIPTOR|HOST_DEFINES|TEXTURE_TYPES"
+    r"|SURFACE_TYPES|BUILTIN_TYPES|DEVICE_FUNCTIONS|DEVICE_TYPES|LIBRARY_TYPES|NVRTC)_H__"
+    r"|__cuda_cuda_h__|CU(BLAS|BLAS_V2|BLAS_API|RAND|SPARSE)_H_|_CUFFT_H_|CU_COMPLEX_H_"
+    r"|_COOPERATIVE_GROUPS_H_|__CUDA_(API|BUILTIN|INCLUDE)\w+|__CUDA_PREC_\w+|__CUDA_FTZ"
+    r"|__CUDANVVM__|CUDA_API_PER_THREAD_DEFAULT_STREAM)\b"
+)
+"""What nvcc or CUDA's headers define, the headers' own guards too."""
+
+
 def guards(facts: Facts) -> Iterator[Trap]:
     """Code that the preprocessor leaves out on AMD."""
     for node in facts.source.nodes:
@@ -82,10 +69,8 @@ def guards(facts: Facts) -> Iterator[Trap]:
             continue
         condition = node.child_by_field_name("condition") or node.child_by_field_name("name")
         text = " ".join(text_of(condition).split())
-        found = re.search(
-            r"\b(__CUDA_ARCH__|__CUDACC(_VER_\w+)?__|__NVCC__|CUDA(RT)?_VERSION)\b", text
-        )
-        if not found or "__HIP" in text:
+        found = _DEFINED.search(text)
+        if not found or "__HIP" in text or facts.own.has(found[0], node.start_byte, None):
             continue
         arch = found[0] == "__CUDA_ARCH__"
         words = f"{found[0]} is not defined on AMD: the other branch is compiled, without a message"
@@ -178,10 +163,7 @@ def bounds(facts: Facts) -> Iterator[Trap]:
 def shared_memory(facts: Facts) -> Iterator[Trap]:
     """More block memory than a compute unit has; declarations where OpenCL wants none."""
     for inside in facts.functions:
-        total, where = 0, None
-        for declaration in {n.id: n for n in inside.shared.values()}.values():
-            total += _bytes(inside, declaration)
-            where = declaration
+        total, where = _static(inside)
         if where is not None and total > _MOST_SHARED:
             words = f"{total} bytes of block memory; AMD's GPUs have {_MOST_SHARED}"
             yield Trap("memory/shared-limit", *at(where), "compile", CERTAIN, words)
@@ -191,9 +173,43 @@ def shared_memory(facts: Facts) -> Iterator[Trap]:
             yield Trap("memory/shared-static", *at(node), "compile", CERTAIN, words, OPENCL)
 
 
+def launched_memory(facts: Facts) -> Iterator[Trap]:
+    """More block memory than a compute unit has that a launch asks for, or is to be allowed."""
+    static = {inside.name: _static(inside)[0] for inside in facts.functions}
+    for node in facts.source.nodes:
+        asked, kernel = None, ""
+        if node.type == "kernel_call_syntax" and len(node.named_children) > 2:
+            asked, kernel = node.named_children[2], called(node.parent)
+        elif node.type == "call_expression" and called(node) in _LAUNCHES:
+            place, given = _LAUNCHES[called(node)], arguments(node)
+            other = "FuncSetAttribute" in called(node) and "DYNAMIC" not in text_of(node).upper()
+            asked = given[place] if place < len(given) and not other else None
+        total = (facts.number(asked) or 0) + static.get(kernel, 0) if asked is not None else 0
+        if total > _MOST_SHARED and not (node.type == "call_expression" and facts.owns(node)):
+            words = f"{total} bytes of block memory; AMD's GPUs have {_MOST_SHARED}"
+            yield Trap("memory/shared-limit", *at(node), "support", CERTAIN, words)
+
+
+def _static(inside: Inside) -> tuple[int, Node | None]:
+    """How many bytes of block memory a function declares, and the last declaration."""
+    some = list({n.id: n for n in inside.shared.values()}.values())
+    return sum(_bytes(inside, one) for one in some), some[-1] if some else None
+
+
+_LAUNCHES = {
+    "cudaFuncSetAttribute": 2,
+    "cuFuncSetAttribute": 2,
+    "cudaLaunchKernel": 4,
+    "cudaLaunchCooperativeKernel": 4,
+    "cuLaunchKernel": 7,
+    "cuLaunchCooperativeKernel": 7,
+}
+"""Where functions take the bytes of block memory."""
+
+
 def _bytes(inside: Inside, declaration: Node) -> int:
     kind = text_of(declaration.child_by_field_name("type"))
-    size = _SIZES.get(kind, 0)
+    size = SIZES.get(inside.facts.plain(kind), 0)
     total = 0
     for one in declaration.children_by_field_name("declarator"):
         count, node = 1, one
@@ -302,9 +318,11 @@ def atomics(facts: Facts) -> Iterator[Trap]:
             given = call.child_by_field_name("arguments")
             first = given.named_children[0] if given and given.named_children else None
             kind = _kind(inside, first)
-            if name == "atomicAdd" and kind == "double":
+            if name == "atomicAdd" and kind in ("double", "float"):
                 words = "a loop of compare-and-swap unless -munsafe-fp-atomics is given"
-                yield Trap("atomics/double-add", *at(call), "speed", CERTAIN, words)
+                words += " (gfx90a, ROCm 5.2)" if kind == "float" else ""
+                if kind == "double" or not inside.has(first, frozenset(inside.shared)):
+                    yield Trap(f"atomics/{kind}-add", *at(call), "speed", CERTAIN, words)
             elif name == "atomicAdd" and kind in ("__half2", "half2", "__half", "half"):
                 words = f"HIP has no atomicAdd of {kind} in ROCm 5"
                 yield Trap("atomics/short-types", *at(call), "compile", CERTAIN, words)
@@ -392,6 +410,7 @@ TRAPS = (
     literals,
     bounds,
     shared_memory,
+    launched_memory,
     textures,
     copies,
     barriers,
