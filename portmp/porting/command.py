@@ -181,9 +181,13 @@ def _told(one: Written) -> Iterator[str]:
             yield f"    {one.source}:{mark['line']}: {mark['what']}"
         return
     yield f"{one.file}: {len(one.changes)} changes"
+    changes: dict[tuple[str, str], list[int]] = {}
     for change in one.changes:
-        before = change["before"] or "nothing"
-        yield f"    {one.source}:{change['line']}: {before} -> {change['after']}"
+        changes.setdefault((change["before"], change["after"]), []).append(change["line"])
+    for (before, after), lines in changes.items():
+        first, others = lines[0], sorted({*lines} - {lines[0]})
+        more = f" (and line {report.some_of(others)})" if others else ""
+        yield f"    {one.source}:{first}: {before or 'nothing'} -> {after}{more}"
     state = {True: "hipcc compiles it for", False: "hipcc refuses it for", None: "not compiled for"}
     words = one.words.splitlines() or [""]
     how = f"{hipify.ARCHITECTURE} ({hipify.STANDARD})"

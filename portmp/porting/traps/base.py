@@ -456,6 +456,11 @@ class Inside:
         return frozenset(map(called, self.calls))
 
     @cached_property
+    def type_names(self) -> frozenset[str]:
+        """Types that it names."""
+        return frozenset(text_of(n) for n in self.nodes if n.type == "type_identifier")
+
+    @cached_property
     def text(self) -> str:
         """Its text."""
         return text_of(self.node)

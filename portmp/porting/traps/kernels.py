@@ -386,21 +386,6 @@ def matrices(facts: Facts) -> Iterator[Trap]:
             yield Trap("arithmetic/tensor-cores", *at(node), "compile", CERTAIN, words)
 
 
-def volatile_locks(facts: Facts) -> Iterator[Trap]:
-    """Grid-wide waiting by flags."""
-    for inside in facts.functions:
-        for node in inside.nodes:
-            if node.type != "while_statement":
-                continue
-            condition = node.child_by_field_name("condition")
-            name = next((text_of(n) for n in walk(condition) if n.type == "identifier"), "")
-            body = node.child_by_field_name("body")
-            empty = body is not None and not body.named_children
-            if empty and "volatile" in inside.types.get(name, "") and "*" in inside.types[name]:
-                words = "blocks wait for others, which need not run at the same time"
-                yield Trap("host/cooperative-launch", *at(condition), "hang", POSSIBLE, words)
-
-
 TRAPS = (
     assembly,
     guards,
@@ -417,5 +402,4 @@ TRAPS = (
     atomics,
     libcu,
     matrices,
-    volatile_locks,
 )

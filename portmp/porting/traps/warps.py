@@ -394,28 +394,67 @@ def _barrier_beside(node: Node) -> bool:
 
 
 def spinning(facts: Facts) -> Iterator[Trap]:
-    """Lanes that wait for each other."""
+    """Lanes, warps and blocks that wait for each other."""
     for inside in facts.functions:
         for node in inside.nodes:
-            if node.type not in ("while_statement", "do_statement"):
-                continue
             condition = node.child_by_field_name("condition")
-            body = node.child_by_field_name("body")
-            waits = [c for c in walk(condition) if c.type == "call_expression"]
-            if any(called(c) in ("atomicCAS", "atomicExch") for c in waits) and not _does(body):
+            if node.type not in _LOOPS or condition is None:
+                continue
+            read = _waited_for(inside, node)
+            if read is None:
+                continue
+            entry, sure = "warps/independent-scheduling", LIKELY
+            if any(called(c) in _TAKEN for c in walk(condition) if c.type == "call_expression"):
                 words = "a lane that holds the lock waits for lanes of its own wave: no end on AMD"
-                yield Trap("warps/independent-scheduling", *at(condition), "hang", LIKELY, words)
+            elif inside.has(read, frozenset(inside.shared)) or re.search("[wW]arp", text_of(read)):
+                words = (
+                    "a warp waits for another's word: on a wave of 64 two warps are in step, and "
+                    "the one that waits keeps the other from its work"
+                )
+            else:
+                entry, sure = "host/cooperative-launch", POSSIBLE
+                words = "blocks wait for others, which need not run at the same time"
+            yield Trap(entry, *at(condition), "hang", sure, words)
         for call, name, _ in inside.of_calls(frozenset(("__nanosleep",))):
             words = f"HIP has no {name} (__builtin_amdgcn_s_sleep is AMD's)"
             yield Trap("warps/independent-scheduling", *at(call), "compile", CERTAIN, words)
 
 
-def _does(body: Node | None) -> bool:
-    """Whether a loop's body does something beside waiting."""
-    return body is not None and any(
-        n.type in ("assignment_expression", "update_expression", "break_statement")
-        for n in walk(body)
-    )
+_LOOPS = ("while_statement", "do_statement", "for_statement")
+_TAKEN = ("atomicCAS", "atomicExch")
+_READS = re.compile(r"atomic(Add|Or|CAS|Exch|Max|Min|And)\w*|__ldc[gv]|load\w*|ld_\w+")
+_PAUSES = re.compile(rf"__threadfence\w*|__nanosleep|__syncwarp|__builtin_\w+|{_READS.pattern}")
+_WORKING = ("update_expression", "break_statement", "return_statement")
+
+
+def _waited_for(inside: Inside, loop: Node) -> Node | None:
+    """What a loop that does nothing else reads from memory until it changes; None without any."""
+    condition, body = loop.child_by_field_name("condition"), loop.child_by_field_name("body")
+    read, set_here = [condition], set[str]()
+    for node in walk(body):
+        if node.type == "assignment_expression":
+            left = node.child_by_field_name("left")
+            if left is None or left.type != "identifier":
+                return None
+            set_here.add(text_of(left))
+            read.append(node.child_by_field_name("right"))
+        elif node.type in _WORKING or (
+            node.type == "call_expression" and not _PAUSES.fullmatch(called(node))
+        ):
+            return None
+    if any(n.type == "update_expression" for n in walk(loop.child_by_field_name("update"))):
+        return None
+    if len(read) > 1 and not inside.has(condition, set_here):
+        return None
+    for one in (n for part in read for n in walk(part)):
+        if one.type in ("subscript_expression", "pointer_expression"):
+            array = next((text_of(n) for n in walk(one) if n.type == "identifier"), "")
+            kind = inside.types.get(array, "") or inside.facts.types.get(array, "")
+            if "volatile" in kind or "volatile" in text_of(one) or array in inside.shared:
+                return one
+        elif one.type == "call_expression" and _READS.fullmatch(called(one)):
+            return one
+    return None
 
 
 def half_empty(facts: Facts) -> Iterator[Trap]:
