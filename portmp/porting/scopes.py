@@ -27,6 +27,7 @@ _NAMED = (
     *("alias_declaration", "namespace_alias_definition", "namespace_definition", "enumerator"),
     *("type_parameter_declaration", *_MACROS),
 )
+_OF_TYPES = (*_TAGS, "type_definition", "alias_declaration", "type_parameter_declaration", *_MACROS)
 _AROUND = frozenset(
     (
         *("compound_statement", "function_definition", "lambda_expression", "for_statement"),
@@ -42,13 +43,15 @@ class Own:
 
     ``members``: of each namespace and class, and of the file (''); ``spans``: from where to where
     a name is meant; ``bodies``: of namespaces and classes; ``bases``: what a class is made of;
-    ``aliases``: other names of CUDA's namespaces; ``headers``: where CUDA's are included.
+    ``types``: names of types among them; ``aliases``: other names of CUDA's namespaces;
+    ``headers``: where CUDA's are included.
     """
 
     members: dict[str, set[str]] = field(default_factory=dict)
     spans: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     bodies: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     bases: dict[str, set[str]] = field(default_factory=dict)
+    types: set[str] = field(default_factory=set)
     aliases: set[str] = field(default_factory=set)
     headers: list[int] = field(default_factory=list)
 
@@ -67,6 +70,7 @@ class Own:
         for scope, some in other.members.items():
             if scope != _FILE or of_file:
                 self.members.setdefault(scope, set()).update(some)
+        self.types |= other.types
         for name, some in other.bases.items():
             self.bases.setdefault(name, set()).update(some)
 
@@ -102,9 +106,13 @@ def _declared(source: Source) -> Own:
     for node in source.nodes:
         if node.type in (*_TAGS, "namespace_definition"):
             _scope(found, node)
+        elif node.type == "function_definition" and (outside := _scope_of_definition(node)):
+            found.bodies.setdefault(outside, []).append((node.start_byte, node.end_byte))
         elif node.type == "using_declaration":
             _using(found, node)
         for name in _names(node):
+            if node.type in _OF_TYPES:
+                found.types.add(name)
             if _is_alias_of_cuda(node, found):
                 found.aliases.add(name)
             elif node.type in _MACROS:
@@ -163,11 +171,6 @@ def _declare(found: Own, node: Node, name: str) -> None:
     around, scope = _around(node)
     if around is None or not name:
         return
-    if node.type == "function_definition":
-        outside = _scope_of_definition(node)
-        if outside:
-            found.bodies.setdefault(outside, []).append((node.start_byte, node.end_byte))
-            return
     if scope == _FILE and (_of_cuda_again(node) or _stands_in(node, found)):
         return
     if scope is not None:
@@ -194,7 +197,7 @@ def _around(node: Node) -> tuple[Node | None, str | None]:
     if node.type == "enumerator" and one is not None and one.parent is not None:
         one, inner = one.parent.parent, one.parent
         if any(c.type in ("class", "struct") for c in inner.children):
-            return None, None
+            return node.parent, None
     while one is not None:
         kind = one.type
         if kind in _TAGS or kind == "namespace_definition":
@@ -222,13 +225,13 @@ def _is_template(node: Node) -> bool:
 def _scope_of_definition(node: Node) -> str | None:
     """The class or the namespace before ``::`` of a function's name."""
     declarator = node.child_by_field_name("declarator")
+    found = None
     for one in walk(declarator):
         if one.type == "parameter_list":
-            return None
-        if one.type == "qualified_identifier":
-            scope = one.child_by_field_name("scope")
-            return _last(scope) if scope is not None else None
-    return None
+            break
+        if one.type == "qualified_identifier" and one.child_by_field_name("scope"):
+            found = _last(one.child_by_field_name("scope"))
+    return found
 
 
 def _last(name: Node) -> str:

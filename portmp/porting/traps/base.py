@@ -116,6 +116,9 @@ class Facts:
     def owns(self, what: Word | Node) -> bool:
         """Whether a word, or the name that a call calls, is the program's own."""
         if isinstance(what, Word):
+            is_type = what.kind == "type_identifier" and what.scope is None
+            if is_type and what.text not in self.own.types:
+                return False  # a variable of that name is no type
             return self.own.has(what.text, what.start, what.scope)
         name = name_called(what)
         return name is not None and self.own.has(text_of(name), name.start_byte, scope_of(name))
