@@ -14,6 +14,7 @@ from typing import Any
 from portmp.errors import BackendUnavailable, InputError
 from portmp.porting import prepared
 from portmp.porting.prepared import Hidden, Macro
+from portmp.porting.tables import table
 
 Node = Any
 """A node of tree-sitter's: type, text, children, place."""
@@ -347,34 +348,7 @@ def number(text: str, constants: dict[str, str]) -> int | None:
         return None
 
 
-SIZES = {
-    "char": 1,
-    "bool": 1,
-    "unsigned char": 1,
-    "short": 2,
-    "half": 2,
-    "__half": 2,
-    "int": 4,
-    "unsigned": 4,
-    "unsigned int": 4,
-    "float": 4,
-    "uint32_t": 4,
-    "int32_t": 4,
-    "long": 8,
-    "unsigned long": 8,
-    "double": 8,
-    "long long": 8,
-    "unsigned long long": 8,
-    "float2": 8,
-    "int2": 8,
-    "size_t": 8,
-    "uint64_t": 8,
-    "int64_t": 8,
-    "float4": 16,
-    "int4": 16,
-    "double2": 16,
-    "float3": 12,
-}
+SIZES: dict[str, int] = table("sizes")
 """Bytes of types."""
 
 

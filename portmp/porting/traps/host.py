@@ -7,28 +7,11 @@ from collections.abc import Iterator
 
 from portmp.porting import names
 from portmp.porting.sources import Node, arguments, called, text_of, walk
+from portmp.porting.tables import table
 from portmp.porting.traps.base import CERTAIN, LIKELY, POSSIBLE, Facts, Trap, at, short
 from portmp.porting.words import INCLUDE
 
 _SYMBOLS = re.compile(r"cuda(Memcpy(To|From)Symbol(Async)?|GetSymbol(Address|Size))")
-_OWN_ENTRY = (
-    (r"cuda\w*(Texture|Tex)\w*|cudaBind\w+|cudaUnbind\w+", "memory/texture-reference"),
-    (r"cudaGraph\w+", "host/graphs"),
-    (
-        r"cudaLaunch(Attribute\w*|KernelEx\w*|Config_t)|cuTensorMap\w+|CUtensorMap\w*"
-        r"|CU_TENSOR_MAP\w*|PFN_cuTensorMap\w*",
-        "launch/clusters",
-    ),
-    (r"cudaError\w+", "host/errors"),
-    (r"cudaThread\w+", "host/removed-functions"),
-    (r"cudaStream\w+", "host/default-stream"),
-    (r"cudaProfiler\w+|nvtx\w+", "debugging/profiling"),
-    (r"cuda(Device|Thread)?Limit\w*|cuda\w+Limit", "host/limits"),
-    (r"CUDA(RT)?_VERSION", "language/cuda-arch"),
-    (r"cudaMem(Location\w*|Prefetch\w*|Advise\w*)", "host/managed"),
-    (r"cu[A-Z]\w+|CU\w+", "host/driver-api"),
-    (r".*", "host/names"),
-)
 
 
 def missing_names(facts: Facts) -> Iterator[Trap]:
@@ -43,7 +26,7 @@ def missing_names(facts: Facts) -> Iterator[Trap]:
         if re.match(r"\s*#\s*(el)?if", facts.source.lines[word.line - 1]):
             continue  # a name that the preprocessor takes for 0: kernels.guards tells of those
         seen.add((word.text, word.line))
-        entry = next(e for p, e in _OWN_ENTRY if re.fullmatch(p, word.text))
+        entry = next(e for p, e in table("entries").items() if re.fullmatch(p, word.text))
         sure, words = CERTAIN, f"HIP has no {word.text}"
         if other:
             sure, words = LIKELY, f"{other} is not there in ROCm 5.2"
@@ -123,19 +106,7 @@ def policies(facts: Facts) -> Iterator[Trap]:
             yield Trap("libraries/thrust", *at(node), "compile", CERTAIN, words)
 
 
-MEMBERS = frozenset(
-    (
-        *("asyncEngineCount", "deviceOverlap", "globalL1CacheSupported", "localL1CacheSupported"),
-        *("hostNativeAtomicSupported", "hostRegisterSupported", "maxBlocksPerMultiProcessor"),
-        *("persistingL2CacheMaxSize", "regsPerMultiprocessor", "sharedMemPerBlockOptin"),
-        *("reservedSharedMemPerBlock", "sharedMemPerMultiprocessor", "streamPrioritiesSupported"),
-        *("singleToDoublePrecisionPerfRatio", "surfaceAlignment", "unifiedAddressing"),
-        *("unifiedFunctionPointers", "uuid", "luid", "computePreemptionSupported"),
-        *("memoryPoolsSupported", "maxTexture1DLayered", "maxTexture2DLayered"),
-        *("maxTexture2DGather", "maxTextureCubemap", "maxSurface1D", "maxSurface2D"),
-        *("maxSurface3D", "accessPolicyMaxWindowSize", "canUseHostPointerForRegisteredMem"),
-    )
-)
+MEMBERS = frozenset(table("members")["names"].split())
 """Members of cudaDeviceProp that hipDeviceProp_t of ROCm 5.2 has not."""
 
 
@@ -179,12 +150,6 @@ def synchronous(facts: Facts) -> Iterator[Trap]:
 
 
 TRAPS = (
-    missing_names,
-    changed_arguments,
-    pointers,
-    members,
-    attributes,
-    policies,
-    versions,
-    synchronous,
+    *(missing_names, changed_arguments, pointers, members, attributes, policies, versions),
+    *(synchronous,),
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from portmp.porting import names
 from portmp.porting.sources import SIZES, Node, arguments, called, line_of, number, text_of, walk
+from portmp.porting.tables import table
 from portmp.porting.traps.base import (
     BARRIERS,
     CERTAIN,
@@ -42,24 +43,9 @@ def assembly(facts: Facts) -> Iterator[Trap]:
                 entry = "synchronisation/named-barrier"
             words = "PTX is NVIDIA's: AMD's compilers refuse it"
             yield Trap(entry, *at(node), "compile", CERTAIN, words)
-    named = frozenset(("__barrier_sync", "__barrier_sync_count"))
-    for inside in facts.functions:
-        for call, name, _ in inside.of_calls(named):
-            words = f"HIP has no {name}"
-            yield Trap("synchronisation/named-barrier", *at(call), "compile", CERTAIN, words)
 
 
-_DEFINED = re.compile(
-    r"\b(__CUDA_ARCH\w*__|__CUDACC\w*__|__NVCC\w*__|__CUDACC_VER\w*|CUDA(RT)?_VERSION|CUBLAS_VER\w+"
-    r"|CUFFT_VER\w+|CURAND_VER\w+|CUSPARSE_VER\w+|CUB_VERSION|NCCL_VERSION_CODE"
-    r"|__(CUDA(_RUNTIME|_RUNTIME_API|_FP16|_BF16|_TEXTURE_TYPES)?|DRIVER_TYPES|VECTOR_TYPES"
-    r"|VECTOR_FUNCTIONS|DEVICE_LAUNCH_PARAMETERS|CHANNEL_DESCRIPTOR|HOST_DEFINES|TEXTURE_TYPES"
-    r"|SURFACE_TYPES|BUILTIN_TYPES|DEVICE_FUNCTIONS|DEVICE_TYPES|LIBRARY_TYPES|NVRTC)_H__"
-    r"|__cuda_cuda_h__|CU(BLAS|BLAS_V2|BLAS_API|RAND|SPARSE)_H_|_CUFFT_H_|CU_COMPLEX_H_"
-    r"|_COOPERATIVE_GROUPS_H_|__CUDA_(API|BUILTIN|INCLUDE)\w+|__CUDA_PREC_\w+|__CUDA_FTZ"
-    r"|__CUDANVVM__|CUDA_API_PER_THREAD_DEFAULT_STREAM)\b"
-)
-"""What nvcc or CUDA's headers define, the headers' own guards too."""
+_DEFINED = re.compile(rf"\b({table('guards')['names']})\b")
 
 
 def guards(facts: Facts) -> Iterator[Trap]:
@@ -89,9 +75,6 @@ def guards(facts: Facts) -> Iterator[Trap]:
 def allocations(facts: Facts) -> Iterator[Trap]:
     """malloc and new in kernels."""
     for inside in facts.functions:
-        for call, name, _ in inside.of_calls(frozenset(("malloc",))):
-            words = f"{name} of a kernel is a trap instruction in ROCm 5.2, unless it is enabled"
-            yield Trap("language/device-malloc", *at(call), "results", LIKELY, words)
         for node in inside.nodes:
             if node.type == "new_expression" and node.child_by_field_name("placement") is None:
                 words = "new of a kernel is a trap instruction in ROCm 5.2, unless it is enabled"
@@ -244,21 +227,6 @@ _TEXTURES = frozenset(
     )
 )
 
-_PIPELINES = frozenset(("__pipeline_memcpy_async", "__pipeline_commit", "__pipeline_wait_prior"))
-_CACHES = frozenset(("__ldcs", "__ldcg", "__ldca", "__ldlu", "__ldcv"))
-_CACHES |= {"__stcs", "__stcg", "__stwb", "__stwt"}
-
-
-def copies(facts: Facts) -> Iterator[Trap]:
-    """Asynchronous copies, and hints for caches."""
-    for inside in facts.functions:
-        for call, name, _ in inside.of_calls(_PIPELINES):
-            words = f"HIP has no {name}"
-            yield Trap("memory/async-copy", *at(call), "compile", CERTAIN, words)
-        for call, name, _ in inside.of_calls(_CACHES):
-            words = f"{name} is not there in ROCm 5, and does not take every type later"
-            yield Trap("memory/read-only", *at(call), "compile", LIKELY, words)
-
 
 def barriers(facts: Facts) -> Iterator[Trap]:
     """Barriers that some threads do not reach."""
@@ -348,36 +316,6 @@ def _kind(inside: Inside, node: Node | None) -> str:
     ).strip()
 
 
-def libcu(facts: Facts) -> Iterator[Trap]:
-    """Headers that HIP has not."""
-    known = {
-        r"cuda/pipeline|cuda_pipeline\.h|cuda_pipeline_primitives\.h": (
-            "memory/async-copy",
-            "HIP has no such header",
-        ),
-        r"cuda/ptx": ("language/inline-asm", "PTX is NVIDIA's, also as functions"),
-        r"cuda/.*": ("synchronisation/cuda-atomic", "libcu++ is not a part of ROCm"),
-        r"mma\.h": ("arithmetic/tensor-cores", "rocWMMA has another header and namespace"),
-        r"helper_(cuda|functions|string|timer|image)\.h|exception\.h": (
-            "debugging/error-checks",
-            "a header of CUDA's samples",
-        ),
-        r"helper_math\.h|cutil_math\.h": (
-            "language/vector-operators",
-            "a header of CUDA's samples, whose operators HIP has already",
-        ),
-        r"cudnn.*\.h": ("libraries/nccl", "MIOpen has other functions"),
-    }
-    for node in facts.source.nodes:
-        if node.type != "preproc_include":
-            continue
-        name = text_of(node.child_by_field_name("path")).strip('<>"')
-        for pattern, (entry, words) in known.items():
-            if re.fullmatch(pattern, name):
-                yield Trap(entry, line_of(node), name, "compile", CERTAIN, words)
-                break
-
-
 def matrices(facts: Facts) -> Iterator[Trap]:
     """Tensor cores."""
     for node in facts.source.nodes:
@@ -387,19 +325,6 @@ def matrices(facts: Facts) -> Iterator[Trap]:
 
 
 TRAPS = (
-    assembly,
-    guards,
-    allocations,
-    nested_launches,
-    operators,
-    literals,
-    bounds,
-    shared_memory,
-    launched_memory,
-    textures,
-    copies,
-    barriers,
-    atomics,
-    libcu,
-    matrices,
+    *(assembly, guards, allocations, nested_launches, operators, literals, bounds, shared_memory),
+    *(launched_memory, textures, barriers, atomics, matrices),
 )

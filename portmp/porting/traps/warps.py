@@ -33,7 +33,6 @@ from portmp.porting.traps.base import (
     enclosing,
     short,
 )
-from portmp.porting.words import INCLUDE
 
 _BITS = frozenset(("__popc", "__ffs", "__clz", "__brev"))
 _FULL = 2**32 - 1
@@ -66,11 +65,11 @@ def in_macros(facts: Facts) -> Iterator[Trap]:
 
 
 _MASKED = "{} is not there before ROCm 6.2, which wants a mask of 64 bits"
-_OF_MACROS: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(SHUFFLES_SYNC | VOTES_SYNC, ("warps/mask-32-bits", _MASKED)),
-    "__ballot_sync": ("warps/mask-32-bits", _MASKED),
-    **dict.fromkeys(MATCHES, ("warps/match-any", "{} is not there before ROCm 6.2")),
-    **dict.fromkeys(REDUCTIONS, ("warps/reduce-sync", "{} is not there before ROCm 7")),
+_OF_MACROS = dict.fromkeys(SHUFFLES_SYNC | VOTES_SYNC, ("warps/mask-32-bits", _MASKED))
+_OF_MACROS |= {"__ballot_sync": ("warps/mask-32-bits", _MASKED)}
+_OF_MACROS |= dict.fromkeys(MATCHES, ("warps/match-any", "{} is not there before ROCm 6.2"))
+_OF_MACROS |= dict.fromkeys(REDUCTIONS, ("warps/reduce-sync", "{} is not there before ROCm 7"))
+_OF_MACROS |= {
     "__syncwarp": ("warps/syncwarp", "{} is not there before ROCm 7"),
     "__activemask": ("warps/activemask", "{} is not there before ROCm 6.2, and has 64 bits then"),
 }
@@ -101,9 +100,6 @@ def votes(facts: Facts) -> Iterator[Trap]:
             if of_ballot:
                 words = f"{name} looks at 32 of the 64 bits that a ballot or a match has"
                 yield Trap("warps/popc-of-ballot", *at(call), "results", CERTAIN, words)
-        for call, _, _ in inside.of_calls(frozenset(("__activemask",))):
-            words = "__activemask is not there before ROCm 6.2, and has 64 bits then"
-            yield Trap("warps/activemask", *at(call), "compile", CERTAIN, words)
 
 
 def _wide(kind: str) -> bool:
@@ -311,20 +307,6 @@ def size_as_constant(facts: Facts) -> Iterator[Trap]:
                 yield Trap("warps/warp-size-constant", *at(node), "compile", CERTAIN, words)
 
 
-def missing(facts: Facts) -> Iterator[Trap]:
-    """Functions of warps that HIP has not."""
-    for inside in facts.functions:
-        for call, name, _ in inside.of_calls(frozenset(("__syncwarp",))):
-            words = f"{name} is not there before ROCm 7"
-            yield Trap("warps/syncwarp", *at(call), "compile", CERTAIN, words)
-        for call, name, _ in inside.of_calls(MATCHES):
-            words = f"{name} has no instruction on AMD, and is not there before ROCm 6.2"
-            yield Trap("warps/match-any", *at(call), "compile", CERTAIN, words)
-        for call, name, _ in inside.of_calls(REDUCTIONS):
-            words = f"HIP has no {name} before ROCm 7"
-            yield Trap("warps/reduce-sync", *at(call), "compile", CERTAIN, words)
-
-
 def implicit(facts: Facts) -> Iterator[Trap]:
     """Steps of a warp with nothing between them: by volatile, or by nothing at all."""
     for inside in facts.functions:
@@ -415,9 +397,6 @@ def spinning(facts: Facts) -> Iterator[Trap]:
                 entry, sure = "host/cooperative-launch", POSSIBLE
                 words = "blocks wait for others, which need not run at the same time"
             yield Trap(entry, *at(condition), "hang", sure, words)
-        for call, name, _ in inside.of_calls(frozenset(("__nanosleep",))):
-            words = f"HIP has no {name} (__builtin_amdgcn_s_sleep is AMD's)"
-            yield Trap("warps/independent-scheduling", *at(call), "compile", CERTAIN, words)
 
 
 _LOOPS = ("while_statement", "do_statement", "for_statement")
@@ -516,9 +495,6 @@ def groups(facts: Facts) -> Iterator[Trap]:
     aliases = facts.own.aliases | {name_of_all}
     for word in facts.words:
         name = word.text
-        if word.kind == INCLUDE and re.match(r"cooperative_groups/\w+\.h", name):
-            words = f"HIP has no {name}"
-            yield Trap("warps/cooperative-groups", word.line, name, "compile", CERTAIN, words)
         if word.node is None or facts.owns(word):
             continue
         if name == "coalesced_threads":
@@ -578,20 +554,6 @@ def members(facts: Facts) -> Iterator[Trap]:
 
 
 TRAPS = (
-    masks,
-    in_macros,
-    constants,
-    last_lanes,
-    tags,
-    votes,
-    shuffles,
-    hard_coded,
-    lane_masks,
-    size_as_constant,
-    missing,
-    implicit,
-    spinning,
-    half_empty,
-    groups,
-    members,
+    *(masks, in_macros, constants, last_lanes, tags, votes, shuffles, hard_coded, lane_masks),
+    *(size_as_constant, implicit, spinning, half_empty, groups, members),
 )
