@@ -181,7 +181,8 @@ def test_constructs(name: str) -> None:
 def test_entries_are_there() -> None:
     """Every entry that a trap may name is one of the reference."""
     every, groups = entries.every(), "|".join(entries.GROUPS)
-    for path in (ROOT / "portmp/porting/traps").glob("*.py"):
+    folder = ROOT / "portmp/porting"
+    for path in (*folder.glob("traps/*.py"), *folder.glob("*.toml")):
         for entry in re.findall(rf'"((?:{groups})/[a-z0-9-]+)"', path.read_text()):
             assert entry in every, (path.name, entry)
 
