@@ -126,7 +126,7 @@ CUDA_REDUCTION(or, a | b)
 CUDA_REDUCTION(xor, a ^ b)
 #undef CUDA_REDUCTION
 
-#ifdef HIP_INCLUDE_HIP_HIP_RUNTIME_H
+#if defined(HIP_INCLUDE_HIP_HIP_RUNTIME_H) && !defined(__HIPCC_RTC__)
 static inline hipError_t cuda_get_device_properties(hipDeviceProp_t *found, int device)
 {
     const hipError_t status = hipGetDeviceProperties(found, device);

@@ -7,7 +7,9 @@ is called as a type is, or tell of a type of CUDA's (``struct cudaArray;``) with
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
+from typing import cast
 
 from portmp.porting import names
 from portmp.porting.sources import Node, Source, declared_name, scope_of, text_of, walk
@@ -89,7 +91,7 @@ class Own:
 
 def own(source: Source) -> Own:
     """The names that a source declares, and those it sees of files that are read with it."""
-    found = _declared(source)
+    found = deepcopy(_declared(source))
     for other, included in source.beside():
         found.with_members(_declared(other), included)
     found.bodies[_FILE] = [(0, len(source.content) + 1)]
@@ -98,6 +100,13 @@ def own(source: Source) -> Own:
 
 
 def _declared(source: Source) -> Own:
+    """The names that a source declares itself, looked for once."""
+    if "own" not in source.found:
+        source.found["own"] = _read(source)
+    return cast(Own, source.found["own"])
+
+
+def _read(source: Source) -> Own:
     found = Own()
     for node in source.nodes:
         if node.type == "preproc_include":

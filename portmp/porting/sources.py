@@ -43,7 +43,7 @@ class Source:
     """A file's text and its syntax tree.
 
     *macros*: those of files that are read with it; *group*: those files, and itself; *place*: where
-    it lies below the folder that all of them have in common.
+    it lies below the folder that all of them have in common; *found*: what is kept of it.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Source:
     macros: Mapping[str, Macro] = field(default_factory=dict, repr=False)
     group: Sequence[Source] = field(default=(), repr=False, compare=False)
     place: PurePath = field(default_factory=PurePath)
+    found: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def included(self) -> dict[str, Source | None]:
@@ -236,7 +237,8 @@ def together(some: Sequence[Source]) -> list[Source]:
     group: list[Source] = []
     for source, path in zip(some, paths, strict=True):
         place = PurePath(path.relative_to(root))
-        group.append(replace(source, macros=macros, group=group, place=place))
+        one = replace(source, macros=macros, group=group, place=place, found={})
+        group.append(one)
     return group
 
 
