@@ -296,6 +296,23 @@ def test_too_much_dynamic_block_memory(device: Device) -> None:
         much(x=x)
 
 
+def test_atomics_that_change_nothing(anywhere: Device) -> None:
+    """0 that is added, a number that nobody looks at: atomics still, and no races with others."""
+    text = """
+${kernel()}
+{
+    ${shared(int32, "last", 1)}
+    if (${linear_id()} == 0) last[0] = 0;
+    ${barrier()}
+    if (${linear_id()} % 2) ${atomic("exchange", "last", 0, 5)};
+    else { const int now = ${atomic("add", "last", 0, 0)}; ${store("y", thread_id(), "now < 9")} }
+}
+"""
+    y = mp.plain_zeros(64, "int32", anywhere)
+    mp.Kernel(text, "k(y: inout int32 [64])", threads=64, block=64)(y=y)
+    assert y.to_numpy().tolist() == [1, 0] * 32
+
+
 @pytest.mark.parametrize("form", ["float32", "ds", "float64", "qd", "slfp64in32b"])
 def test_constants(form: str, anywhere: Device) -> None:
     """Tables of values rounded correctly, and of integers at their ends."""

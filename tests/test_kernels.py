@@ -437,6 +437,41 @@ def test_lines_of_templates(device: Device) -> None:
         mp.Kernel("${kernel()}\n{\n${load('xs')}\n}\n", "k(x: in [n])", threads="n").render("cuda")
 
 
+NEARLY = {
+    "blocks": ("${store('y', 'i', load('x', 'i'))}", {"blocks": 64}, "blocks: .*mean 'block'"),
+    "treads": ("${store('y', 'i', load('x', 'i'))}", {"treads": "n"}, "treads: .*mean 'threads'"),
+    "a function of Python's": ("${store('y', 'i', max)}", {}, 'line 5: max is .* quotes: "max"'),
+    "a word": ("${store('y', 'i', number)}", {}, 'line 5: number is .* quotes: "number"'),
+    "a name": ("${store('y', i, 'v')}", {}, "line 4: 'i' is not defined; .* quotes: \"i\""),
+    "no brace": ("${store('y', 'i', 'v')", {}, "line 5: .* has no brace behind it"),
+    "a float": ("${value} v = ${number(0.3)};", {}, r'number: 0.3 is a float, .* number\("0.3"\)'),
+    "a number": ("${value} v = .5;", {}, r'line 5: a value is made by \$\{number\(".5"\)\}'),
+    "a sum": ("${load('x', 'i')} + ${load('y', 'i')};", {}, r"line 5: \+ of values .*\$\{add\("),
+    "a product": ("${value} v; v = 2 * v;", {}, r"line 5: \* of values .*\$\{mul\("),
+    "elements": ("y[i] = x[i + 1];", {}, r'line 5: elements .*\$\{load\("x", "i"\)\}'),
+}
+"""Statements of a kernel, its other arguments, and what is told."""
+
+
+@pytest.mark.parametrize("name", NEARLY)
+def test_what_is_nearly_right(name: str, device: Device) -> None:
+    """Mistyped options, names without quotes, operators of C on values: what was meant is said."""
+    statement, more, message = NEARLY[name]
+    text = f"\n${{kernel()}}\n{{\n    const ${{index}} i = ${{global_id()}};\n{statement}\n}}\n"
+    x = mp.array(["0.1", "0.2"], "td", device)
+    with pytest.raises(mp.errors.PortmpError, match=message):
+        told: dict[str, Any] = {"threads": "n", "format": "td"} | more
+        kernel = mp.Kernel(text, "k(x: in [n], y: inout [n])", **told)
+        kernel(x=x, y=mp.zeros(2, "td", device))
+
+
+def test_a_template_of_one_line(device: Device) -> None:
+    """A text with words is no file's name; values that a function of extents takes are used."""
+    text = "${kernel()} { if (${global_id()} < n) ${store('y', global_id(), number(1))} }"
+    one = mp.Kernel(text, "k(y: out [n])", threads=lambda n, most: n + most, most=0)
+    assert one(y=mp.zeros(2, "dd", device)).to_fractions() == [1, 1]
+
+
 def test_templates_in_files(tmp_path: Path, device: Device) -> None:
     """With an include beside them."""
     (tmp_path / "twice.mako").write_text("${add('sum', 'sum')}")

@@ -181,7 +181,8 @@ def test_constructs(name: str) -> None:
 def test_entries_are_there() -> None:
     """Every entry that a trap may name is one of the reference."""
     every, groups = entries.every(), "|".join(entries.GROUPS)
-    for path in (ROOT / "portmp/porting/traps").glob("*.py"):
+    folder = ROOT / "portmp/porting"
+    for path in (*folder.glob("traps/*.py"), *folder.glob("*.toml")):
         for entry in re.findall(rf'"((?:{groups})/[a-z0-9-]+)"', path.read_text()):
             assert entry in every, (path.name, entry)
 
@@ -401,7 +402,7 @@ SMALL = {
     "a sum of doubles at file scope": (
         "namespace n { __device__ double total; }\n__device__ float other;\n"
         "__global__ void k() {\n  atomicAdd(&n::total, 1.0);\n  atomicAdd(&other, 1.0f); }",
-        {(4, "atomics/double-add", CERTAIN)},
+        {(4, "atomics/double-add", CERTAIN), (5, "atomics/float-add", CERTAIN)},
     ),
     "policies of Thrust": (
         "int main() { thrust::sort(thrust::cuda::par.on(s), a, b);\n  cuda::other(); }",
@@ -444,6 +445,7 @@ SMALL = {
         {
             *((2, "warps/mask-32-bits", CERTAIN), (2, "warps/match-any", CERTAIN)),
             (3, "warps/popc-of-ballot", CERTAIN),
+            (3, "arithmetic/integer-intrinsics", CERTAIN),
         },
     ),
     "shuffles by macros": (
@@ -706,14 +708,31 @@ def test_bad_use(words: list[str], message: str, capsys: Any) -> None:
 
 
 def test_one_name_for_two(tmp_path: Path, capsys: Any) -> None:
-    """Two files of one name do not overwrite each other's text."""
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "x.cu").write_text("__global__ void k() {}\n")
-    both = [str(tmp_path / folder / "x.cu") for folder in ("a", "b")]
-    assert cli.main(["port", "--hip", "-o", str(tmp_path / "out"), *both]) == 2
-    assert "x.hip.cpp would be written twice" in capsys.readouterr().err
-    assert not list((tmp_path / "out").glob("*"))
+    """Files of one name in two folders keep their folders, which includes name; one file twice,
+    or a folder whose files were read, is refused before anything is written.
+    """
+    sources_of = {
+        "a/x.h": "#include <cuda_runtime.h>\nenum { n = cudaHostAllocMapped };\n",
+        "b/x.h": "enum { m = 1 };\n",
+        "a/y.cuh": '#include "../b/x.h"\n#include <a/x.h>\n',
+        "b/y.cpp": "#include <y.cuh>\nint l = n + m;\n",
+    }
+    for name, text in sources_of.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    every = [str(tmp_path / name) for name in sources_of]
+    out = tmp_path / "out"
+    assert cli.main(["port", "--hip", "-o", str(out), *every[:1], *every]) == 2
+    assert "a/x.h would be written twice" in capsys.readouterr().err
+    assert cli.main(["port", "--hip", "-o", str(tmp_path), *every]) == 2
+    message = f"x.h is {every[0]}, which was read and would be written over: give another folder"
+    assert message in capsys.readouterr().err
+    assert not list(out.glob("*")) and (tmp_path / "a/x.h").read_text() == sources_of["a/x.h"]
+    assert cli.main(["port", "--hip", "-o", str(out), *every]) == 0
+    runtime = "#include <hip/hip_runtime.h>\n"
+    assert (out / "a/x.h").read_text() == f"{runtime}enum {{ n = hipHostMallocMapped }};\n"
+    assert (out / "a/y.cuh").read_text() == '#include "../b/x.h"\n#include "x.h"\n'
+    assert (out / "b/y.cpp").read_text() == '#include "../a/y.cuh"\nint l = n + m;\n'
 
 
 # --- HIP ------------------------------------------------------------------------------------------

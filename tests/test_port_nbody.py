@@ -27,7 +27,12 @@ from portmp.routines.gravity.schedule import NbodySchedule
 
 FOLDER = Path(__file__).resolve().parent / "data/nbody"
 FILES = [*sorted(FOLDER.glob("*.cu")), FOLDER / "common.cuh"]
-TOGETHER = [path.name for path in FILES]
+
+
+def group() -> list[sources.Source]:
+    """All files, read together."""
+    return sources.together([sources.read(path) for path in FILES])
+
 
 SAME = {
     "baseline": ("division", NbodySchedule(threads=256, shared=0, unroll=1)),
@@ -46,8 +51,8 @@ Compile = Callable[[str, str], bytes]
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     """hipcc's code object of a program's kernel, from the text that portmp port writes."""
     folder = tmp_path_factory.mktemp("hip")
-    for path in FILES:
-        made = hipify.translated(sources.read(path), TOGETHER)
+    for source in group():
+        made = hipify.translated(source)
         (folder / made.file).write_bytes(made.content)
 
     @cache
@@ -91,18 +96,19 @@ def rendered(name: str, arch: str) -> Counter[str]:
 def test_the_report() -> None:
     """The programs have one trap: what the paper's fastest root is on AMD."""
     found = {
-        (path.name, trap.entry)
-        for path in FILES
-        for trap in report.of(sources.read(path), TOGETHER).traps
+        (source.place.name, trap.entry)
+        for source in group()
+        for trap in report.of(source).traps
         if trap.platform == HIP
     }
     assert found == {("final.cu", "arithmetic/frsqrt-rn")}
-    assert not any(report.of(sources.read(path), TOGETHER).remarks for path in FILES)
+    assert not any(report.of(source).remarks for source in group())
 
 
 def test_the_exception_of_the_paper() -> None:
     """cudaMallocHost is hipHostMalloc; all else changes its prefix."""
-    changes = hipify.translated(sources.read(FOLDER / "common.cuh"), TOGETHER).changes
+    (header,) = [source for source in group() if source.place.name == "common.cuh"]
+    changes = hipify.translated(header).changes
     names = {c.before: c.after for c in changes if c.kind == "name"}
     assert names.pop("cudaMallocHost") == "hipHostMalloc"
     assert names.pop("cudaFreeHost") == "hipHostFree"

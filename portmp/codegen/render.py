@@ -159,7 +159,8 @@ def _placed(
     if unknown:
         # Mako looks all names up at the start: the line is where the name first stands.
         line = _first_line(unknown[1], text if file == name else _content(file))
-        message = f"{unknown[1]!r} is not defined{suggestion(unknown[1], list(context or ()))}"
+        near = suggestion(unknown[1], list(context or ())) if len(unknown[1]) > 2 else ""
+        message = f'{unknown[1]!r} is not defined{near}; text of C stands in quotes: "{unknown[1]}"'
     kind = type(error) if isinstance(error, PortmpError) else RenderError
     return kind(f"{Path(file).name}{f' line {line}' if line else ''}: {message}")
 

@@ -26,6 +26,7 @@ from portmp.codegen.render import RenderedSource
 from portmp.errors import (
     ArgumentError,
     CheckError,
+    CompileError,
     DeviceError,
     FormatError,
     InputError,
@@ -34,7 +35,7 @@ from portmp.errors import (
     suggestion,
 )
 from portmp.formats import Format
-from portmp.kernels import names, requirements, tuned
+from portmp.kernels import advice, names, requirements, tuned
 from portmp.kernels.extent import Extent, Grid, block_of
 from portmp.kernels.requirements import Requirement
 from portmp.kernels.signature import Operand, parsed
@@ -122,6 +123,9 @@ class Module:
         self, on: str, traits: Traits | None = None, dense: Mapping[str, Dense] | None = None
     ) -> Written:
         """The module's text for a platform; by default for arrays that are dense."""
+        told = [k.declared for k in self.kernels.values()]
+        extents = [one for d in told for one in (d.threads, d.grid, d.block)]
+        advice.refuse_unread(self.name, self.text, self.values, extents)
         table = platform.get(on)
         signatures = {name: k.signature for name, k in self.kernels.items()}
         everything = {name: frozenset(s.by_name) for name, s in signatures.items()}
@@ -140,6 +144,8 @@ class Module:
                 f"{self.name}: {taken[0]!r} is a word of the vocabulary, not a value"
             )
         body = render.render_own(self.text, self.name, self.folder, context | self.values)
+        advice.refuse_objects(body, self.name)
+        advice.refuse_open(self.text, body, self.name)
         missing = [name for name in signatures if c_name(name) not in body.kernels]
         if missing:
             raise RenderError(f"{self.name}: has no ${{kernel({missing[0]!r})}}")
@@ -167,7 +173,11 @@ class Module:
         most = int(facts.extra.get("static_shared_memory", facts.shared_memory))
         for kernel, memory in written.memory.items():
             _check_memory(kernel, memory.static, most, device)
-        kernels = program.load(device, written.source)
+        try:
+            kernels = program.load(device, written.source)
+        except CompileError as error:
+            arrays = {p.name for k in self.kernels.values() for p in k._arrays}
+            raise advice.of_values(error, written.source, self.name, self.format, arrays) from None
         return {
             kernel: Ready(kernels[c_name(kernel)], memory, written.requirements[kernel])
             for kernel, memory in written.memory.items()
@@ -219,6 +229,7 @@ class Kernel:
             self.module = template
         else:
             self.module = Module(template, format, checked=checked, **values)
+            advice.refuse_unread(name, self.module.text, values, [threads, grid, block])
         if name in self.module.kernels:
             raise ArgumentError(f"{name}: the module has a kernel of this name")
         self.block = block_of(name, block, self.module.values)
@@ -594,7 +605,7 @@ class Kernel:
 
 def _template(template: str | Path) -> tuple[Path | None, str, str]:
     """Folder, name and text of a template."""
-    if isinstance(template, str) and "\n" in template:
+    if isinstance(template, str) and ("\n" in template or "${" in template):
         return None, "template text", template
     if not isinstance(template, (str, Path)):
         raise ArgumentError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from portmp.errors import ArgumentError, printable
@@ -50,9 +50,8 @@ def run(
         what = "--hip and --template write into a folder: -o DIR"
         raise ArgumentError(what if folder is None else "-o: give --hip or --template, or both")
     read = sources.together([sources.read(name) for name in files])
-    together = [PurePath(source.name).name for source in read]
-    reports = [report.of(source, together) for source in read]
-    texts = [hipify.translated(source, together) for source in read] if hip else []
+    reports = [report.of(source) for source in read]
+    texts = [hipify.translated(source) for source in read] if hip else []
     if hip:
         reports = [report.after(one, text) for one, text in zip(reports, texts, strict=True)]
     made = list(_written(read, Path(folder), texts, template)) if folder is not None else []
@@ -63,21 +62,24 @@ def run(
         for lines in (*parts, *map(_told, made)):
             if told := "\n".join(printable(line) for line in lines):
                 print(told, end="\n\n")
-        print("\n".join(report.summary(reports, hip)))
-    return int(_fails(reports, fail_on))
+        print("\n".join([*report.summary(reports, hip), *_refused(made)]))
+    return int(_fails(reports, made, fail_on))
 
 
-def _fails(reports: Sequence[Report], fail_on: str) -> bool:
-    grave = CERTAINTIES[: CERTAINTIES.index(fail_on) + 1] if fail_on in CERTAINTIES else ()
-    return any(
-        t.platform == HIP and t.certainty in grave and not t.cured for r in reports for t in r.traps
-    )
+def _fails(reports: Sequence[Report], made: Sequence[Written], fail_on: str) -> bool:
+    """Whether a trap is grave enough, or a compiler refuses a text; what is slow is no error."""
+    if fail_on not in CERTAINTIES:
+        return False
+    grave = CERTAINTIES[: CERTAINTIES.index(fail_on) + 1]
+    left = [t for r in reports for t in r.traps if t.platform == HIP and not t.cured]
+    found = any(t.certainty in grave and t.effect != "speed" for t in left)
+    return found or any(one.compiled is False for one in made)
 
 
 def _as_json(reports: Sequence[Report], made: Sequence[Written], hip: bool) -> dict[str, Any]:
     return {
         "files": [one.as_dict() for one in reports],
-        "summary": report.summary(reports, hip),
+        "summary": [*report.summary(reports, hip), *_refused(made)],
         "written": [asdict(one) for one in made],
     }
 
@@ -88,12 +90,14 @@ def _written(
     """HIP texts and templates in a folder, all or none; then compiled and compared."""
     target.make_folder(folder)
     texts: dict[str, bytes] = {}
+    helpers: dict[str, bytes] = {}
     made: list[tuple[Source, Written]] = []
     for place, source in enumerate(read):
         if hip:
             text = hip[place]
             _add(texts, text.file, text.content, source)
-            texts |= {helper.name: helper.read_bytes() for helper in text.helpers}
+            for helper in text.helpers:
+                helpers[helper.name] = helper.read_bytes()
             changes = [asdict(change) for change in text.changes]
             made.append((source, Written(source.name, str(folder / text.file), "hip", changes)))
         if template:
@@ -102,13 +106,16 @@ def _written(
                 _add(texts, name, begun.text.encode("utf-8", "surrogateescape"), source)
                 marks = [{"line": line, "what": what} for line, what in begun.marks]
                 made.append((source, Written(source.name, str(folder / name), "template", marks)))
+    for name, content in helpers.items():
+        _add(texts, name, content, read[0])
     for name in texts:
-        target.check_place(folder / name)
+        _check(folder / name, read)
     for name, content in texts.items():
+        target.make_folder((folder / name).parent)
         target.replace(folder / name, content)
     for source, one in made:
         if one.kind == "hip":
-            yield _checked(source, one, texts[PurePath(one.file).name])
+            yield _checked(source, one, texts[str(Path(one.file).relative_to(folder))])
         else:
             yield one
 
@@ -117,6 +124,18 @@ def _add(texts: dict[str, bytes], name: str, content: bytes, source: Source) -> 
     if name in texts:
         raise ArgumentError(f"{source.name}: {name} would be written twice: one folder for each")
     texts[name] = content
+
+
+def _check(place: Path, read: Sequence[Source]) -> None:
+    """No file that was read is written over."""
+    for source in read:
+        if place.exists() and Path(source.name).exists() and place.samefile(source.name):
+            raise ArgumentError(
+                f"-o: {place} is {source.name}, which was read and would be written over: "
+                "give another folder"
+            )
+    if place.parent.exists():
+        target.check_place(place)
 
 
 def _templates(source: Source) -> Iterator[templates.Template]:
@@ -132,9 +151,21 @@ def _is_whole_kernel(inside: Inside) -> bool:
     return inside.function.is_kernel and inside.name.isidentifier()
 
 
+def _refused(made: Sequence[Written]) -> list[str]:
+    """What the summary says of texts that a compiler does not take."""
+    refused = [one.file for one in made if one.compiled is False]
+    if not refused:
+        return []
+    count = f"{len(refused)} of {sum(one.compiled is not None for one in made)} HIP texts"
+    return [f"hipcc refuses {count}: {', '.join(refused)}"]
+
+
 def _checked(source: Source, one: Written, content: bytes) -> Written:
     file = Path(one.file)
-    if file.suffix in (".cpp", ".cc", ".cxx", ".c", ".hip"):
+    with_it = [other.name for other in source.group if source in other.included.values()]
+    if with_it and file.suffixes == [".hip", ".cpp"]:
+        one.words = f"it is compiled with {with_it[0]}, which includes it"
+    elif file.suffix in (".cpp", ".cc", ".cxx", ".c", ".hip"):
         beside = [Path(source.name).parent] if Path(source.name).exists() else []
         one.compiled, one.words = hipify.compiled(file, beside)
     else:
@@ -150,9 +181,13 @@ def _told(one: Written) -> Iterator[str]:
             yield f"    {one.source}:{mark['line']}: {mark['what']}"
         return
     yield f"{one.file}: {len(one.changes)} changes"
+    changes: dict[tuple[str, str], list[int]] = {}
     for change in one.changes:
-        before = change["before"] or "nothing"
-        yield f"    {one.source}:{change['line']}: {before} -> {change['after']}"
+        changes.setdefault((change["before"], change["after"]), []).append(change["line"])
+    for (before, after), lines in changes.items():
+        first, others = lines[0], sorted({*lines} - {lines[0]})
+        more = f" (and line {report.some_of(others)})" if others else ""
+        yield f"    {one.source}:{first}: {before or 'nothing'} -> {after}{more}"
     state = {True: "hipcc compiles it for", False: "hipcc refuses it for", None: "not compiled for"}
     words = one.words.splitlines() or [""]
     how = f"{hipify.ARCHITECTURE} ({hipify.STANDARD})"

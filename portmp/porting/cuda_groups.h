@@ -10,6 +10,17 @@
 
 namespace cooperative_groups {
 
+/* The threads of a half of a wave: a coalesced group has 32 threads at most, as CUDA's. */
+struct cuda_half_of_group : coalesced_group {
+    __device__ explicit cuda_half_of_group(lane_mask members) : coalesced_group(members) {}
+};
+
+static __device__ inline coalesced_group cuda_coalesced_threads()
+{
+    const unsigned first = __lane_id() / 32 * 32;
+    return cuda_half_of_group(__builtin_amdgcn_read_exec() & (lane_mask)0xffffffffu << first);
+}
+
 #define CUDA_OPERATION(name, expression)                                                           \
     template <typename T> struct name {                                                            \
         __device__ T operator()(T a, T b) const { return expression; }                             \

@@ -2,7 +2,7 @@
 
    A wave of 64 lanes counts as two warps. Functions of warps are called cuda_... here, with the
    arguments of CUDA's; masks and ballots have 32 bits and are about the warp that a thread is in. As in
-   CUDA, all lanes that a mask names must reach a call. */
+   CUDA, all lanes that a mask names must reach a call. The host is told of 32 lanes too. */
 #ifndef PORTMP_CUDA_WARPS_H
 #define PORTMP_CUDA_WARPS_H
 
@@ -125,6 +125,23 @@ CUDA_REDUCTION(and, a & b)
 CUDA_REDUCTION(or, a | b)
 CUDA_REDUCTION(xor, a ^ b)
 #undef CUDA_REDUCTION
+
+#if defined(HIP_INCLUDE_HIP_HIP_RUNTIME_H) && !defined(__HIPCC_RTC__)
+static inline hipError_t cuda_get_device_properties(hipDeviceProp_t *found, int device)
+{
+    const hipError_t status = hipGetDeviceProperties(found, device);
+    found->warpSize = cuda_warp_size;
+    return status;
+}
+
+static inline hipError_t cuda_device_get_attribute(int *found, hipDeviceAttribute_t of, int device)
+{
+    const hipError_t status = hipDeviceGetAttribute(found, of, device);
+    if (of == hipDeviceAttributeWarpSize && status == hipSuccess)
+        *found = cuda_warp_size;
+    return status;
+}
+#endif
 
 static __device__ inline void cuda_nanosleep(unsigned) { __builtin_amdgcn_s_sleep(1); }
 

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path, PurePath
@@ -20,7 +20,8 @@ from portmp import paths
 from portmp.paths import PACKAGE
 from portmp.porting import names
 from portmp.porting.sources import Node, Source, arguments, called, line_of, text_of
-from portmp.porting.traps.base import HIP, UNDEFINED, WARP, Facts, Trap
+from portmp.porting.traps import language as traps_of_language
+from portmp.porting.traps.base import HIP, UNDEFINED, WARP, Facts, Trap, at
 from portmp.porting.traps.host import is_typed
 from portmp.porting.words import INCLUDE, Word
 
@@ -32,7 +33,20 @@ STANDARD = "-std=c++17"
 """nvcc's default; that of hipcc before ROCm 6 is C++11."""
 _RUNTIME = "hip/hip_runtime.h"
 _OF_WARPS = {name: f"cuda_{name.lstrip('_')}" for name in (*WARP, "__nanosleep")}
-_ANY_CUDA = ("__global__", "__device__", "cudaMalloc", "cudaSetDevice", "<<<")
+_OF_GROUPS = {"coalesced_threads": "cuda_coalesced_threads"}
+_SIZE = re.compile(r"\bwarpSize\b")
+_ATTRIBUTE = re.compile(r"\b(cudaDevAttrWarpSize|CU_DEVICE_ATTRIBUTE_WARP_SIZE)\b")
+_ON_THE_HOST = {
+    "warpSize": ("cuda_warp_size", _SIZE),
+    "cudaGetDeviceProperties": ("cuda_get_device_properties", _SIZE),
+    "cudaGetDeviceProperties_v2": ("cuda_get_device_properties", _SIZE),
+    "cudaDeviceGetAttribute": ("cuda_device_get_attribute", _ATTRIBUTE),
+    "cuDeviceGetAttribute": ("cuda_device_get_attribute", _ATTRIBUTE),
+}
+"""What asks for the lanes of a warp, which are 32 in a text with functions of warps; and what shows
+that a program looks at them.
+"""
+_ANY_WARPS = re.compile(rf"\b({'|'.join(_OF_WARPS)})\b")
 
 
 _BY_THE_HELPER = frozenset(
@@ -48,7 +62,7 @@ _BY_NAMES = {
     "warps/reduce-sync": WARP,
     "warps/shuffle-width": WARP,
     "warps/independent-scheduling": frozenset(("__nanosleep",)),
-    "language/cuda-arch": frozenset(("__CUDACC__", "__NVCC__")),
+    "language/cuda-arch": frozenset(names.DEFINED),
     "libraries/thrust": frozenset(("cuda",)),
     "host/graphs": frozenset(("cudaGraphInstantiate",)),
     "language/assert": frozenset(("__trap", "__brkpt")),
@@ -56,7 +70,8 @@ _BY_NAMES = {
 """Entries that do not apply where one of these names was changed."""
 _COLLECTIVE = ("cooperative_groups/reduce.h", "cooperative_groups/scan.h")
 _BY_GROUPS = re.compile(
-    r"cooperative_groups/(reduce|scan)\.h$|([\w ]+::)?\s*(reduce|(in|ex)clusive_scan)\b"
+    r"cooperative_groups/(reduce|scan)\.h$"
+    r"|([\w ]+::)?\s*(reduce|(in|ex)clusive_scan|coalesced_threads)\b"
 )
 """Places of warps/cooperative-groups that GROUPS has."""
 
@@ -83,16 +98,17 @@ class Hip:
     content: bytes
     changes: tuple[Change, ...]
     helpers: tuple[Path, ...]
-    rewritten: frozenset[tuple[int, str]] = frozenset()
+    rewritten: frozenset[tuple[int, str, str]] = frozenset()
 
     def cures(self, trap: Trap) -> bool:
         """Whether a trap of the source does not bite in this text."""
         if trap.platform != HIP:
             return False
-        if (trap.line, trap.entry) in self.rewritten:
+        if (trap.line, trap.construct, trap.entry) in self.rewritten:
             return True
         if trap.entry in _BY_THE_HELPER:
-            return HELPER in self.helpers
+            of_groups = GROUPS in self.helpers and trap.entry == "warps/hard-coded-32"
+            return HELPER in self.helpers or of_groups
         if trap.entry == "warps/cooperative-groups":
             return GROUPS in self.helpers and bool(_BY_GROUPS.match(trap.construct))
         changed = {c.before for c in self.changes if c.line == trap.line and c.kind == "name"}
@@ -101,66 +117,120 @@ class Hip:
 
 
 def _helpers(facts: Facts) -> tuple[Path, ...]:
-    """Headers of portmp's that the HIP text of a source needs."""
-    found = {w.text for w in facts.words}
-    warps = bool(found & (set(_OF_WARPS) - facts.declared))
+    """Headers of portmp's that the HIP text of a source needs.
+
+    Where one file of a program counts warps of 32 lanes, all do: kernels and the host, which asks
+    the device for its warp.
+    """
+    group = [facts.source, *(other for other, _ in facts.source.beside())]
+    asked = [
+        name
+        for name, (_, mark) in _ON_THE_HOST.items()
+        if any(mark.search(one.text) for one in group)
+    ]
+    warps = _has(facts, (*_OF_WARPS, *asked)) and any(
+        _has(facts if one is facts.source else Facts(one), _OF_WARPS)
+        for one in group
+        if _ANY_WARPS.search(one.text)
+    )
     groups = any(w.kind == INCLUDE and w.text in _COLLECTIVE for w in facts.words)
-    return (HELPER,) * warps + (GROUPS,) * groups
+    return (HELPER,) * warps + (GROUPS,) * (groups or _has(facts, _OF_GROUPS))
 
 
-def file_name(name: str) -> str:
+def _has(facts: Facts, some: Collection[str]) -> bool:
+    return any(w.text in some and not facts.owns(w) for w in facts.words)
+
+
+def file_name(place: PurePath) -> PurePath:
     """What the HIP text of a file is called: .cu is known to no compiler as HIP."""
-    path = PurePath(name)
-    return f"{path.stem}.hip.cpp" if path.suffix == ".cu" else path.name
+    return place.with_name(f"{place.stem}.hip.cpp") if place.suffix == ".cu" else place
 
 
-def translated(source: Source, together: Sequence[str] = ()) -> Hip:
-    """The HIP text; *together*: names of files that are translated with it and may be included."""
+def translated(source: Source) -> Hip:
+    """The HIP text, beside those of the files that are read with it."""
     facts = Facts(source)
-    edits: list[tuple[int, int, Change]] = []
+    edits: list[_Edit] = []
     helpers = _helpers(facts)
     for word in facts.words:
-        after = _after(facts, word, HELPER in helpers, together)
-        if after and after != word.text:
-            kind = "header" if word.kind == INCLUDE else "name"
-            edits.append((word.start, word.end, Change(word.line, word.text, after, kind)))
+        edits += _header(source, word) if word.kind == INCLUDE else _name(facts, word, helpers)
     rewritten = set()
-    for call, entry, edit in _arguments(facts):
+    for node, entry, edit in (*_arguments(facts), *_of_language(facts)):
         edits.append(edit)
-        rewritten.add((line_of(call), entry))
+        rewritten.add((*at(node), entry))
     edits.sort(key=lambda edit: edit[:2])
     content, end, parts = source.content, 0, []
+    done = []
     for first, last, change in edits:
         if first < end:
             continue
         parts += [content[end:first], change.after.encode("utf-8", "surrogateescape")]
+        done.append(change)
         end = last
     text = b"".join([*parts, content[end:]])
-    changes = [change for _, _, change in edits]
     if added := _added(facts, text, helpers):
         mark = b"\xef\xbb\xbf" if text.startswith(b"\xef\xbb\xbf") else b""
         ending = "\r\n" if b"\r\n" in text else "\n"
         head = b"".join(f"#include {name}{ending}".encode() for name in added)
         text = mark + head + text[len(mark) :]
-        changes = [Change(1, "", f"#include {name}", "added") for name in added] + changes
-    return Hip(file_name(source.name), text, tuple(changes), helpers, frozenset(rewritten))
+        done = [Change(1, "", f"#include {name}", "added") for name in added] + done
+    file = file_name(source.place)
+    return Hip(str(file), text, tuple(done), helpers, frozenset(rewritten))
 
 
-def _after(facts: Facts, word: Word, warps: bool, together: Sequence[str]) -> str:
+def _header(source: Source, word: Word) -> list[_Edit]:
+    """An include's name: of another file of the group from here, in quotes; of CUDA's in HIP."""
+    first, last, name = word.start, word.end, word.text
+    if (other := source.of_group(name)) is None:
+        after = names.header(name)
+    else:
+        after = os.path.relpath(file_name(other.place), source.place.parent)
+        if source.content[first - 1 : first] == b"<" and source.content[last : last + 1] == b">":
+            first, last, name, after = first - 1, last + 1, f"<{name}>", f'"{after}"'
+        elif PurePath(name) == PurePath(after):
+            return []
+    return [(first, last, Change(word.line, name, after, "header"))] if after else []
+
+
+def _name(facts: Facts, word: Word, helpers: Sequence[Path]) -> list[_Edit]:
+    """A name's change; that of a tag together with the word before it, which HIP's may not have."""
+    after = _after(facts, word, helpers)
+    if not after or after == word.text:
+        return []
+    first, before = word.start, word.text
+    around = word.node.parent if word.node is not None else None
+    if (
+        around is not None
+        and around.type in _TAGS
+        and around.parent.type in _WITH_TAGS
+        and not word.text.endswith("_st")
+    ):
+        first = around.start_byte
+        before = facts.source.content[first : word.end].decode("utf-8", "surrogateescape")
+    return [(first, word.end, Change(word.line, before, after, "name"))]
+
+
+_TAGS = ("struct_specifier", "class_specifier", "union_specifier", "enum_specifier")
+_WITH_TAGS = (
+    *("declaration", "parameter_declaration", "optional_parameter_declaration", "type_descriptor"),
+    *("field_declaration", "function_definition", "for_range_loop", "type_definition"),
+)
+
+
+def _after(facts: Facts, word: Word, helpers: Sequence[Path]) -> str:
     name = word.text
-    if word.kind == INCLUDE:
-        if PurePath(name).name in together:
-            return str(PurePath(name).with_name(file_name(name)))
-        return names.header(name)
-    if word.kind == "field_identifier" or name in facts.declared:
+    if word.kind == "field_identifier" or facts.owns(word):
         return ""
     if name in _OF_WARPS:
         return _OF_WARPS[name]
-    if name == "warpSize" and warps:
-        return "cuda_warp_size"
+    if name in _OF_GROUPS and GROUPS in helpers:
+        return _OF_GROUPS[name]
+    if HELPER in helpers and name in _ON_THE_HOST:
+        after, mark = _ON_THE_HOST[name]
+        if any(mark.search(one.text) for one in (facts.source, *facts.source.group)):
+            return after
     if name == "cudaGraphInstantiate" and _with_flags(word):
         return "hipGraphInstantiateWithFlags"
-    if name == "cuda" and facts.source.content[: word.start].rstrip().endswith(b"thrust::"):
+    if name == "cuda" and word.scope == "thrust":
         return "hip"
     if name == "cub" and word.kind not in ("namespace_identifier", "identifier"):
         return ""
@@ -195,10 +265,13 @@ def _arguments(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
     """
     for call in facts.calls:
         name, given = called(call), arguments(call)
-        if len(given) == names.WITHOUT_DEFAULTS.get(name, 0) - 1:
+        if facts.owns(call):
+            continue
+        if missing := names.defaults(name, len(given)):
             entry = "host/graphs" if "Graph" in name else "host/default-arguments"
             end = call.end_byte
-            change = Change(int(call.end_point[0]) + 1, ")", ", 0)", "argument")
+            after = "".join(f", {one}" for one in (*missing, ""))[:-2] + ")"
+            change = Change(int(call.end_point[0]) + 1, ")", after, "argument")
             yield call, entry, (end - 1, end, change)
         for table, entry, written in _WRITTEN:
             place = table.get(name)
@@ -209,6 +282,20 @@ def _arguments(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
             if after:
                 change = Change(line_of(one), text_of(one), after, "argument")
                 yield call, entry, (one.start_byte, one.end_byte, change)
+
+
+def _of_language(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
+    """What HIP's compilers read otherwise: an index as it is, bits of another type, register."""
+    for node in traps_of_language.indices_given(facts):
+        change = Change(line_of(node), text_of(node), f"(unsigned){text_of(node)}", "argument")
+        yield node, "language/thread-index-type", (node.start_byte, node.end_byte, change)
+    for call, kind in traps_of_language.bits_of_others(facts):
+        one = arguments(call)[0]
+        change = Change(line_of(one), text_of(one), f"({kind})({text_of(one)})", "argument")
+        yield call, "arithmetic/integer-intrinsics", (one.start_byte, one.end_byte, change)
+    for node in traps_of_language.registers(facts):
+        change = Change(line_of(node), "register", "/* register */", "argument")
+        yield node, "language/reserved-words", (node.start_byte, node.end_byte, change)
 
 
 def _symbol(_: Facts, node: Node) -> str:
@@ -237,18 +324,23 @@ _WRITTEN = (
 
 def _added(facts: Facts, text: bytes, helpers: Sequence[Path]) -> list[str]:
     """Headers that nvcc includes by itself, and portmp's own."""
-    is_header = PurePath(facts.source.name).suffix in (".h", ".cuh", ".hpp", ".inl")
-    found = [f'"{helper.name}"' for helper in helpers]
-    is_cuda = any(w.text in _ANY_CUDA for w in facts.words)
+    folder = facts.source.place.parent
+    found = [f'"{os.path.relpath(helper.name, folder)}"' for helper in helpers]
     first = re.search(rb"#\s*include\s*<(hip/[^>]*)>", text)
     if (
         not helpers
-        and is_cuda
-        and not is_header
+        and facts.source.place.suffix == ".cu"
         and (first is None or first[1] != _RUNTIME.encode())
     ):
         found.append(f"<{_RUNTIME}>")  # ROCm 5's other headers want it before them
     return found
+
+
+_LIBRARY = re.compile(
+    r"'((?:hip(?!/)\w+|roc\w+|rccl|thrust|hip/hip_bf16|hip/hip_math_constants)[\w/]*\.\w+)'"
+    " file not found"
+)
+"""A library of ROCm's, or a header of its later versions, that is not installed."""
 
 
 def compiled(file: Path, folders: Sequence[Path] = ()) -> tuple[bool | None, str]:
@@ -273,6 +365,8 @@ def compiled(file: Path, folders: Sequence[Path] = ()) -> tuple[bool | None, str
     if done.returncode == 0:
         return True, ""
     said = done.stderr.decode(errors="replace")
+    if missing := _LIBRARY.search(said):
+        return None, f"{missing[1]} is not installed here"
     errors = [line for line in said.splitlines() if "error" in line]
     return False, "\n".join(errors[:8]) or said.strip()[:500] or f"status {done.returncode}"
 

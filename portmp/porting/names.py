@@ -13,246 +13,32 @@ from functools import cache
 from typing import Any
 
 from portmp.paths import PACKAGE
+from portmp.porting.tables import table
 
 FILE = PACKAGE / "porting/names.json"
 
-HEADERS = {
-    "cuda_runtime.h": "hip/hip_runtime.h",
-    "cuda_runtime_api.h": "hip/hip_runtime_api.h",
-    "cuda.h": "hip/hip_runtime.h",
-    "device_launch_parameters.h": "hip/hip_runtime.h",
-    "device_functions.h": "hip/hip_runtime.h",
-    "device_atomic_functions.h": "hip/hip_runtime.h",
-    "sm_30_intrinsics.h": "hip/hip_runtime.h",
-    "cuda_profiler_api.h": "hip/hip_runtime_api.h",
-    "driver_types.h": "hip/driver_types.h",
-    "vector_types.h": "hip/hip_vector_types.h",
-    "vector_functions.h": "hip/hip_vector_types.h",
-    "texture_types.h": "hip/texture_types.h",
-    "cuda_texture_types.h": "hip/hip_texture_types.h",
-    "surface_types.h": "hip/surface_types.h",
-    "channel_descriptor.h": "hip/channel_descriptor.h",
-    "library_types.h": "hip/library_types.h",
-    "cuda_fp16.h": "hip/hip_fp16.h",
-    "cuda_bf16.h": "hip/hip_bf16.h",
-    "cuComplex.h": "hip/hip_complex.h",
-    "cooperative_groups.h": "hip/hip_cooperative_groups.h",
-    "cooperative_groups/reduce.h": "hip/hip_cooperative_groups.h",
-    "cooperative_groups/scan.h": "hip/hip_cooperative_groups.h",
-    "math_constants.h": "hip/hip_math_constants.h",
-    "math_functions.h": "hip/math_functions.h",
-    "nvrtc.h": "hip/hiprtc.h",
-    "cublas.h": "hipblas/hipblas.h",
-    "cublas_v2.h": "hipblas/hipblas.h",
-    "cublasLt.h": "hipblaslt/hipblaslt.h",
-    "cufft.h": "hipfft/hipfft.h",
-    "cufftXt.h": "hipfft/hipfftXt.h",
-    "curand.h": "hiprand/hiprand.h",
-    "curand_kernel.h": "hiprand/hiprand_kernel.h",
-    "curand_mtgp32_host.h": "hiprand/hiprand_mtgp32_host.h",
-    "cusparse.h": "hipsparse/hipsparse.h",
-    "cusparse_v2.h": "hipsparse/hipsparse.h",
-    "cusolverDn.h": "hipsolver/hipsolver.h",
-    "cub/cub.cuh": "hipcub/hipcub.hpp",
-    "thrust/system/cuda/execution_policy.h": "thrust/system/hip/execution_policy.h",
-    "thrust/system/cuda/error.h": "thrust/system/hip/error.h",
-    "thrust/system/cuda/vector.h": "thrust/system/hip/vector.h",
-    "nccl.h": "rccl/rccl.h",
-    "nvToolsExt.h": "roctracer/roctx.h",
-    "nvtx3/nvToolsExt.h": "roctracer/roctx.h",
-    "nvtx3/nvtx3.hpp": "roctracer/roctx.h",
-}
+HEADERS: dict[str, str] = table("headers")
 """Headers that have another name in HIP; other headers of Thrust and of C++ keep theirs."""
-
-_CALLED_OTHERWISE = {
-    "cudaMallocHost": "hipHostMalloc",
-    "cudaHostAlloc": "hipHostMalloc",
-    "cudaFreeHost": "hipHostFree",
-    "cudaHostAllocDefault": "hipHostMallocDefault",
-    "cudaHostAllocPortable": "hipHostMallocPortable",
-    "cudaHostAllocMapped": "hipHostMallocMapped",
-    "cudaHostAllocWriteCombined": "hipHostMallocWriteCombined",
-    "cudaThreadSynchronize": "hipDeviceSynchronize",
-    "cudaThreadExit": "hipDeviceReset",
-    "cudaThreadSetCacheConfig": "hipDeviceSetCacheConfig",
-    "cudaThreadGetCacheConfig": "hipDeviceGetCacheConfig",
-    "cudaThreadSetLimit": "hipDeviceSetLimit",
-    "CUDART_CB": "/* CUDART_CB */",
-    "__trap": "__builtin_trap",
-    "__brkpt": "__builtin_debugtrap",
-    "__CUDACC__": "__HIPCC__",
-    "__NVCC__": "__HIPCC__",
-    "cudaDeviceProp": "hipDeviceProp_t",
-    "cudaPointerAttributes": "hipPointerAttribute_t",
-    "cudaDeviceBlockingSync": "hipDeviceScheduleBlockingSync",
-    "cudaTextureObject_t": "hipTextureObject_t",
-    "cudaStreamPerThread": "hipStreamPerThread",
-    "cuMemAlloc": "hipMalloc",
-    "cuMemFree": "hipFree",
-    "cuMemAllocManaged": "hipMallocManaged",
-    "cuMemAllocAsync": "hipMallocAsync",
-    "cuMemAllocFromPoolAsync": "hipMallocFromPoolAsync",
-    "cuMemFreeAsync": "hipFreeAsync",
-    "cuMemHostAlloc": "hipHostMalloc",
-    "cuMemFreeHost": "hipHostFree",
-    "cuMemHostRegister": "hipHostRegister",
-    "cuMemHostUnregister": "hipHostUnregister",
-    "cuMemHostGetDevicePointer": "hipHostGetDevicePointer",
-    "cuMemcpy2D": "hipMemcpyParam2D",
-    "cuMemcpy2DAsync": "hipMemcpyParam2DAsync",
-    "cuMemcpy2DUnaligned": "hipDrvMemcpy2DUnaligned",
-    "cuMemcpy3D": "hipDrvMemcpy3D",
-    "cuMemcpy3DAsync": "hipDrvMemcpy3DAsync",
-    "CUDA_MEMCPY2D": "hip_Memcpy2D",
-    "CUDA_MEMCPY3D": "HIP_MEMCPY3D",
-    "CUBLAS_GEMM_DEFAULT_TENSOR_OP": "HIPBLAS_GEMM_DEFAULT",
-    "cuDeviceGetCount": "hipGetDeviceCount",
-    "cuStreamCreate": "hipStreamCreateWithFlags",
-    "cuEventCreate": "hipEventCreateWithFlags",
-    "cuGetErrorString": "hipDrvGetErrorString",
-    "cuGetErrorName": "hipDrvGetErrorName",
-    "cuLaunchKernel": "hipModuleLaunchKernel",
-    "cuLaunchCooperativeKernel": "hipModuleLaunchCooperativeKernel",
-    "nvrtcGetPTX": "hiprtcGetCode",
-    "nvrtcGetPTXSize": "hiprtcGetCodeSize",
-    "nvrtcGetCUBIN": "hiprtcGetCode",
-    "nvrtcGetCUBINSize": "hiprtcGetCodeSize",
-    "cudaError": "hipError_t",
-    "cudaUUID_t": "hipUUID",
-    "cudaLimit": "hipLimit_t",
-    "cudaFuncCache": "hipFuncCache_t",
-    "cudaDeviceAttr": "hipDeviceAttribute_t",
-    "cudaDevAttrMaxSharedMemoryPerBlockOptin": "hipDeviceAttributeMaxSharedMemoryPerBlock",
-    "cudaDevAttrGlobalMemoryBusWidth": "hipDeviceAttributeMemoryBusWidth",
-    "CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH": "hipDeviceAttributeMemoryBusWidth",
-    "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES": "hipFuncAttributeMaxDynamicSharedMemorySize",
-    "CUmem_advise": "hipMemoryAdvise",
-    "CUdeviceptr": "hipDeviceptr_t",
-    "CUmodule": "hipModule_t",
-    "CUfunction": "hipFunction_t",
-    "CUcontext": "hipCtx_t",
-    "CUdevice": "hipDevice_t",
-    "CUstream": "hipStream_t",
-    "CUevent": "hipEvent_t",
-    "CUresult": "hipError_t",
-    "CUDA_SUCCESS": "hipSuccess",
-    "cuComplex": "hipComplex",
-    "cuFloatComplex": "hipFloatComplex",
-    "cuDoubleComplex": "hipDoubleComplex",
-    "make_cuComplex": "make_hipComplex",
-    "make_cuFloatComplex": "make_hipFloatComplex",
-    "make_cuDoubleComplex": "make_hipDoubleComplex",
-    "nvtxRangePushA": "roctxRangePushA",
-    "nvtxRangePush": "roctxRangePush",
-    "nvtxRangePop": "roctxRangePop",
-    "nvtxMark": "roctxMark",
-    "nvtxMarkA": "roctxMarkA",
-    "nvtxRangeStart": "roctxRangeStart",
-    "nvtxRangeStartA": "roctxRangeStartA",
-    "nvtxRangeEnd": "roctxRangeStop",
-    "nvtxRangeId_t": "roctx_range_id_t",
-    "cub": "hipcub",
-    "CUFFT_INVERSE": "HIPFFT_BACKWARD",
-    "cudaDataType": "hipDataType",
-    "cudaDataType_t": "hipDataType",
-}
-
-_TYPES_OF_LIBRARIES = {
-    "blas": ("Status_t", "Handle_t", "Operation_t", "FillMode_t", "DiagType_t", "SideMode_t"),
-    "fft": ("Handle", "Result", "Type", "Complex", "DoubleComplex", "Real", "DoubleReal"),
-    "rand": ("Generator_t", "Status_t", "RngType_t"),
-    "sparse": (
-        "Handle_t",
-        "Status_t",
-        "MatDescr_t",
-        "SpMatDescr_t",
-        "DnVecDescr_t",
-        "DnMatDescr_t",
-    ),
-    "solver": ("Handle_t", "Status_t", "DnHandle_t"),
-}
-_CALLED_OTHERWISE |= {
-    f"cu{library}{kind}": f"hip{library}{kind}"
-    for library, kinds in _TYPES_OF_LIBRARIES.items()
-    for kind in kinds
-}
-_CALLED_OTHERWISE |= {
-    f"CU_SHARED_MEM_CONFIG_{n}_BANK_SIZE": f"hipSharedMemBankSize{other}"
-    for n, other in (("DEFAULT", "Default"), ("FOUR_BYTE", "FourByte"), ("EIGHT_BYTE", "EightByte"))
-}
-_OCCUPANCY = (
-    *("MaxActiveBlocksPerMultiprocessor", "MaxActiveBlocksPerMultiprocessorWithFlags"),
-    *("MaxPotentialBlockSize", "MaxPotentialBlockSizeWithFlags"),
-)
-_CALLED_OTHERWISE |= {f"cuOccupancy{n}": f"hipModuleOccupancy{n}" for n in _OCCUPANCY}
-
-_COMPLEX = ("Cadd", "Csub", "Cmul", "Cdiv", "Cabs", "Creal", "Cimag", "Conj", "Cfma")
-_CALLED_OTHERWISE |= {f"cu{n}{f}": f"hip{n}{f}" for n in _COMPLEX for f in ("", "f")}
-
-_RANDOM_KERNELS = (
-    *("init", "poisson", "poisson4", "discrete", "discrete4"),
-    *(
-        f"{kind}{count}{double}"
-        for kind in ("uniform", "normal", "log_normal")
-        for count in ("", "2", "4")
-        for double in ("", "_double")
-    ),
-)
-_CALLED_OTHERWISE |= {f"curand_{n}": f"hiprand_{n}" for n in _RANDOM_KERNELS}
-_CALLED_OTHERWISE |= {
-    "curand": "hiprand",
-    "curand4": "hiprand4",
-    **{
-        f"curandState{n}": f"hiprandState{n}"
-        for n in ("", "_t", "XORWOW", "XORWOW_t", "MRG32k3a", "MRG32k3a_t", "Sobol32_t", "Mtgp32_t")
-    },
-    **{f"curandStatePhilox4_32_10{n}": f"hiprandStatePhilox4_32_10{n}" for n in ("", "_t")},
-}
-
-_NUMBERS = (
-    *("INF", "NAN", "MIN_DENORM", "NEG_ZERO", "ZERO", "ONE", "SQRT_HALF", "SQRT_TWO", "THIRD"),
-    *("PIO4", "PIO2", "3PIO4", "2_OVER_PI", "PI", "L2E", "L2T", "LG2", "LGE", "LN2", "LNT", "LNPI"),
-)
-_CALLED_OTHERWISE |= {
-    f"CUDART_{n}{kind}": f"HIP_{n}{kind}" for n in _NUMBERS for kind in ("", "_F")
-}
-_CALLED_OTHERWISE |= {
-    f"CUDART_{n}": f"HIP_{n}"
-    for n in ("MAX_NORMAL_F", "SQRT_2_OVER_PI_F", "TWOTHIRD", "SQRT_2PI", "SQRT_2OPI", "SQRT_PIO2")
-}
-
-_CALLED_OTHERWISE |= {f"make_cuda{n}": f"make_hip{n}" for n in ("Extent", "Pos", "PitchedPtr")}
+DEFINED: dict[str, str] = table("defined")
+"""What compilers and headers define, so that programs can ask for them."""
+_CALLED_OTHERWISE: dict[str, str] = table("called") | DEFINED
 
 _PREFIXES = (
-    (r"cudaDevAttr(?=[A-Z])", "hipDeviceAttribute"),
-    (r"CU_DEVICE_ATTRIBUTE(?=_)", "hipDeviceAttribute"),
-    (r"CU_JIT(?=_)", "hipJitOption"),
-    (r"cuda(?=[A-Z])", "hip"),
-    (r"CUBLAS(?=_)", "HIPBLAS"),
-    (r"cublas(?=[A-Z])", "hipblas"),
-    (r"CUFFT(?=_)", "HIPFFT"),
-    (r"cufft(?=[A-Z])", "hipfft"),
-    (r"CURAND(?=_)", "HIPRAND"),
-    (r"curand(?=[A-Z])", "hiprand"),
-    (r"CUSPARSE(?=_)", "HIPSPARSE"),
-    (r"cusparse(?=[A-Z])", "hipsparse"),
-    (r"CUSOLVER(?=_)", "HIPSOLVER"),
-    (r"cusolver(?=[A-Z])", "hipsolver"),
-    (r"NVRTC(?=_)", "HIPRTC"),
-    (r"nvrtc(?=[A-Z])", "hiprtc"),
-    (r"cu(?=[A-Z])", "hip"),
+    *((r"cudaDevAttr(?=[A-Z])", "hipDeviceAttribute"), (r"CU_JIT(?=_)", "hipJitOption")),
+    *((r"CU_DEVICE_ATTRIBUTE(?=_)", "hipDeviceAttribute"), (r"cuda(?=[A-Z])", "hip")),
+    *(
+        (rf"{cuda}{n}(?={after})", f"{hip}{n}")
+        for n in ("blas", "fft", "rand", "sparse", "solver")
+        for cuda, hip, n, after in (("CU", "HIP", n.upper(), "_"), ("cu", "hip", n, "[A-Z]"))
+    ),
+    *((r"NVRTC(?=_)", "HIPRTC"), (r"nvrtc(?=[A-Z])", "hiprtc"), (r"cu(?=[A-Z])", "hip")),
 )
 
 
-WITHOUT_DEFAULTS = {
-    "cudaStreamWaitEvent": 3,
-    "cudaMalloc3DArray": 4,
-    "cudaGraphInstantiate": 3,
-    "cudaGraphInstantiateWithFlags": 3,
-    "cudaSignalExternalSemaphoresAsync": 4,
-    "cudaWaitExternalSemaphoresAsync": 4,
-}
-"""Functions whose last argument CUDA takes for 0, and HIP (of ROCm 5.2) wants: how many it has."""
+def defaults(name: str, given: int) -> tuple[str, ...]:
+    """What must be added to a call with so many arguments."""
+    least, *values = table("defaults").get(name, (0,))
+    return tuple(values[given - least :]) if given >= least else ()
 
 
 def header(name: str) -> str:
@@ -273,7 +59,8 @@ POINTERS = {"cudaMallocPitch": 0, "cudaHostGetDevicePointer": 0, "cudaGetSymbolA
 @cache
 def _known() -> Mapping[str, Any]:
     found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return found | {"hip": _by_plain(found["hip"]), "cuda": frozenset(found["cuda"])}
+    sets = {key: frozenset(found[key]) for key in ("cuda", "later")}
+    return found | {"hip": _by_plain(found["hip"]), **sets}
 
 
 def _by_plain(some: Iterable[str]) -> dict[str, str]:
@@ -326,4 +113,12 @@ def hip_name(name: str) -> str | None:
         return hip_name(name.removesuffix("_v2"))
     known = _known()
     found = known["by_value"].get(name) or _renamed(name, known["hip"])
+    if re.match(r"cu(da)?[A-Z]|CU(DA)?_|CU[a-z]|make_cuda|nvrtc", name):
+        return found if name in known["cuda"] | known["by_value"].keys() else None
     return found or ("" if name in known["cuda"] else None)
+
+
+def later(name: str) -> str:
+    """What a name of CUDA is called in HIP, where ROCm 5.2 has not got it yet."""
+    other = hip_name(name) or ""
+    return other if other in _known()["later"] | {"hipLaunchKernelEx"} else ""

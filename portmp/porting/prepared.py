@@ -31,7 +31,7 @@ _DECLARING = _SPACES | frozenset(
 _BEFORE_PARENTHESES = frozenset(
     (
         *("__align__", "__builtin_align__", "__cluster_dims__", "__block_size__", "__maxnreg__"),
-        *("_Pragma", "__nv_pure__"),
+        *("_Pragma", "__nv_pure__", "__attribute__", "__declspec", "alignas", "_Alignas"),
     )
 )
 _ALONE = frozenset(
@@ -169,7 +169,7 @@ def text(
     Where a macro's use could not be parsed, neither could definitions beside it: so the tree of
     what is left is looked at again.
     """
-    changed = bytearray(content)
+    changed = bytearray(_ASKED.sub(lambda found: _filled(found[0], b"1"), content))
     hidden: list[Hidden] = []
     for _ in range(_PASSES):
         root = parsed(bytes(changed))
@@ -188,6 +188,7 @@ def text(
 
 
 _PASSES = 3
+_ASKED = re.compile(rb"\b__has_include\s*\([^()\n]*\)")
 
 
 def _filled(old: bytes, instead: bytes = b"") -> bytes:
@@ -241,7 +242,9 @@ def _uses(content: bytes, node: Node, of: Mapping[str, Macro]) -> Iterator[Edit]
     elif name in ("__device__", "__host__"):
         if re.search(rb"\](\s*__(device|host)__)*\s*$", content[max(0, start - 60) : start]):
             yield start, end, b"", frozenset((name,))
-    elif name in of and not (of[name].whole and _in_braces(node)):
+    elif name in of and of[name].whole and _in_braces(node):
+        yield from _statement(content, node)
+    elif name in of:
         yield from _macro_used(content, start, end, of[name])
     elif name not in of and (words := _guessed(content, start, end, name)):
         yield start, end, b"", words
@@ -263,6 +266,18 @@ def _guessed(content: bytes, start: int, end: int, name: str) -> frozenset[str]:
         return _NONE
     word = {"DEVICE": "__device__", "GLOBAL": "__global__"}[found[3]]
     return frozenset((word, "__host__") if found[2] else (word,))
+
+
+def _statement(content: bytes, node: Node) -> Iterator[Edit]:
+    """A macro of statements, used without a semicolon: its arguments stay, as a statement."""
+    last = _end(content, node.end_byte)
+    before = content[max(0, node.start_byte - 400) : node.start_byte].rstrip()[-1:]
+    if last == node.end_byte or before not in (b";", b"{", b"}", b")", b":"):
+        return
+    if re.match(rb"\s*[;,).?:=+*/<>|&-]", content[last : last + 80]) is None:
+        opened = content.index(b"(", node.end_byte)
+        yield node.start_byte, opened + 1, b"", _NONE
+        yield last - 1, last, b";", None
 
 
 def _in_braces(node: Node) -> bool:
@@ -353,7 +368,9 @@ def _other_branches(content: bytes) -> Iterator[tuple[int, int]]:
             group = left.pop()
             parts = [content[a[1] : b[0]] for a, b in pairwise(group)]
             unlike = len(parts) > 1 and not all(map(_balanced, parts))
-            if unlike or group[0][0] in inside:
+            heads = len(parts) > 1 and re.match(rb"\s*\{", content[group[-1][1] :]) is not None
+            heads = heads and _NO_CODE.sub(b"", parts[0]).rstrip()[-1:] == b")"
+            if unlike or heads or group[0][0] in inside:
                 yield group[0]
                 yield group[1][0], group[-1][1]
 

@@ -7,20 +7,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from pathlib import PurePath
 from typing import Any
 
 from portmp.porting import entries, names
 from portmp.porting.entries import Entry
 from portmp.porting.hipify import Hip
 from portmp.porting.sources import Source, line_of, text_of
-from portmp.porting.traps import arithmetic, host, kernels, lacking, opencl, warps
+from portmp.porting.traps import arithmetic, host, kernels, lacking, language, opencl, warps
 from portmp.porting.traps.base import CERTAINTIES, EFFECTS, HIP, OPENCL, POSSIBLE, Facts, Trap
 from portmp.porting.words import INCLUDE, Word
 
 FINDERS = (
     *(*warps.TRAPS, *kernels.TRAPS, *lacking.TRAPS, *opencl.TRAPS),
-    *(*arithmetic.TRAPS, *host.TRAPS),
+    *(*arithmetic.TRAPS, *host.TRAPS, *language.TRAPS),
 )
 
 _OF_CUDA = re.compile(
@@ -49,11 +48,12 @@ class Construct:
 
 @dataclass(frozen=True)
 class Report:
-    """What a file holds."""
+    """What a file holds; *sketch*: of what OpenCL C has not, by tables."""
 
     file: str
     constructs: tuple[Construct, ...]
     traps: tuple[Trap, ...]
+    sketch: tuple[Trap, ...] = ()
     remarks: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
@@ -77,8 +77,8 @@ def after(report: Report, text: Hip) -> Report:
     return replace(report, traps=tuple(traps))
 
 
-def of(source: Source, together: Sequence[str] = ()) -> Report:
-    """The report of a source; *together*: names of files that are read with it."""
+def of(source: Source) -> Report:
+    """The report of a source, beside the files that are read with it."""
     facts = Facts(source)
     traps = {
         _where_compiled(facts, trap): None
@@ -87,10 +87,13 @@ def of(source: Source, together: Sequence[str] = ()) -> Report:
         if not any(first < trap.line < last for first, last in facts.dead)
     }
     order = sorted(traps, key=lambda t: (t.line, CERTAINTIES.index(t.certainty), t.entry))
-    constructs, remarks = tuple(_constructs(facts)), tuple(_remarks(facts, together))
+    constructs, remarks = tuple(_constructs(facts)), tuple(_remarks(facts))
     if not constructs:
         remarks += ("nothing of CUDA was found in it",)
-    return Report(source.name, constructs, tuple(order), remarks)
+    told = {(t.line, t.entry) for t in order if t.platform == OPENCL}
+    found = {t: None for t in opencl.sketch(facts) if (t.line, t.entry) not in told}
+    sketch = tuple(sorted(found, key=lambda trap: trap.line))
+    return Report(source.name, constructs, tuple(order), sketch, remarks)
 
 
 def _where_compiled(facts: Facts, trap: Trap) -> Trap:
@@ -143,7 +146,7 @@ _OF_NAMES = frozenset(
 def _counts(facts: Facts, word: Word) -> bool:
     """Whether a word is a construct where it stands, and not a name of the program's own."""
     name = word.text
-    if name in _UNSAID or name in facts.declared:
+    if name in _UNSAID or facts.owns(word):
         return False
     if word.kind == INCLUDE:
         return name in by_construct() or bool(names.header(name))
@@ -200,7 +203,7 @@ def _structures(facts: Facts) -> Iterator[tuple[str, int]]:
             yield "#pragma unroll", facts.source.content.count(b"\n", 0, one.start) + 1
 
 
-def _remarks(facts: Facts, together: Sequence[str]) -> Iterator[str]:
+def _remarks(facts: Facts) -> Iterator[str]:
     own = {
         w.text
         for w in facts.words
@@ -208,13 +211,19 @@ def _remarks(facts: Facts, together: Sequence[str]) -> Iterator[str]:
         and re.search(r"\.(cuh|cu)$", w.text)
         and not w.text.startswith(("cub/", "thrust/"))
     }
-    if missing := sorted(name for name in own if PurePath(name).name not in together):
+    if missing := sorted(name for name in own if facts.source.of_group(name) is None):
         yield f"includes {', '.join(missing)}: read only where the command line names it"
+    kept: dict[str, int] = {}
+    for word in facts.words:
+        if word.kind != "field_identifier" and names.hip_name(word.text) and facts.owns(word):
+            kept.setdefault(word.text, word.line)
+    if kept:
+        some = ", ".join(f"{name} (line {line})" for name, line in kept.items())
+        yield f"names that the program declares itself, and that stay: {some}"
     if facts.source.root.has_error:
         bad = [n for n in facts.source.nodes if n.type == "ERROR" or n.is_missing]
         lines = sorted({line_of(n) for n in bad})
-        some = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
-        where = f" (line {some})" if lines else ""
+        where = f" (line {some_of(lines, 5)})" if lines else ""
         yield f"parts could not be parsed{where}; names in them are found, traps may not be"
 
 
@@ -223,31 +232,41 @@ def _remarks(facts: Facts, together: Sequence[str]) -> Iterator[str]:
 
 def text(report: Report, with_opencl: bool, with_constructs: bool = True) -> Iterator[str]:
     """Lines: traps as compilers tell them, then constructs."""
-    for trap in report.traps:
+    causes: dict[Trap, list[Trap]] = {}
+    for trap in (*report.traps, *report.sketch):
         if trap.platform == HIP or with_opencl:
-            where = "" if trap.platform == HIP else ", OpenCL"
-            where += ", right in the HIP text" if trap.cured else ""
-            yield (
-                f"{report.file}:{trap.line}: {trap.certainty}{where}: {trap.words} [{trap.entry}]"
-            )
-            yield f"    {trap.construct}"
+            causes.setdefault(replace(trap, line=0, construct=""), []).append(trap)
+    for trap, *others in causes.values():
+        where = "" if trap.platform == HIP else ", OpenCL"
+        where += ", right in the HIP text" if trap.cured else ""
+        yield f"{report.file}:{trap.line}: {trap.certainty}{where}: {trap.words} [{trap.entry}]"
+        yield f"    {trap.construct}"
+        if lines := sorted({other.line for other in others} - {trap.line}):
+            yield f"    and {'line' if len(lines) == 1 else 'lines'} {some_of(lines)}"
     for remark in report.remarks:
         yield f"{report.file}: {remark}"
     if with_constructs and report.constructs:
         yield f"{report.file}: constructs"
         for one in report.constructs:
-            where = ", ".join(map(str, one.lines[:6])) + (" ..." if len(one.lines) > 6 else "")
-            yield f"    {one.name} (line {where}) [{', '.join(one.entries) or 'a name alone'}]"
+            about = ", ".join(one.entries) or "a name alone"
+            yield f"    {one.name} (line {some_of(one.lines)}) [{about}]"
             yield f"        HIP: {one.hip}"
             if with_opencl:
                 yield f"        OpenCL: {one.opencl}"
 
 
+def some_of(lines: Sequence[int], most: int = 6) -> str:
+    """Lines, the first of them."""
+    more = f" and {len(lines) - most} more" if len(lines) > most else ""
+    return ", ".join(map(str, lines[:most])) + more
+
+
 def summary(reports: Sequence[Report], of_hip: bool = False) -> list[str]:
     """What stands between the sources, or the HIP texts that were written (*of_hip*), and AMD."""
     left = [t for r in reports for t in r.traps if not t.cured]
-    found = [t for t in left if t.certainty != POSSIBLE]
+    found = [t for t in left if t.certainty != POSSIBLE] + [t for r in reports for t in r.sketch]
     cured = sum(t.cured for r in reports for t in r.traps)
+    possible = sum(t.certainty == POSSIBLE and t.platform == HIP for t in left)
     lines = []
     for platform, title in ((HIP, "AMD, through HIP"), (OPENCL, "OpenCL, beside the host's part")):
         counts: dict[str, Counter[str]] = {}
@@ -256,6 +275,9 @@ def summary(reports: Sequence[Report], of_hip: bool = False) -> list[str]:
                 counts.setdefault(trap.effect, Counter())[trap.entry] += 1
         what = "the HIP text" if of_hip and platform == HIP else "this code"
         lines.append(f"What stands between {what} and {title}:")
+        if platform == OPENCL:
+            lines.append(f"    a sketch: looked for are {opencl.table()['sought']};")
+            lines.append(f"    not looked for are {opencl.table()['unsought']}")
         if not counts:
             lines.append("    nothing that is known here but names")
         for effect, what in EFFECTS.items():
@@ -266,9 +288,8 @@ def summary(reports: Sequence[Report], of_hip: bool = False) -> list[str]:
                 total = sum(some.values())
                 places = "place that" if total == 1 else "places that"
                 lines.append(f"    {total} {places} {_singular(what, total)}: {about}{more}")
-    possible = sum(t.certainty == POSSIBLE and t.platform == HIP for t in left)
-    if possible:
-        lines.append(f"    {possible} more to look at, which may be right as they are")
+        if platform == HIP and possible:
+            lines.append(f"    {possible} more to look at, which may be right as they are")
     if cured:
         lines.append(f"{cured} {'place is' if cured == 1 else 'places are'} right in the HIP text.")
     return lines

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from portmp.errors import BackendUnavailable, InputError
 from portmp.porting import prepared
 from portmp.porting.prepared import Hidden, Macro
+from portmp.porting.tables import table
 
 Node = Any
 """A node of tree-sitter's: type, text, children, place."""
@@ -38,11 +40,41 @@ def parsed(content: bytes) -> Node:
 
 @dataclass(frozen=True)
 class Source:
-    """A file's text and its syntax tree; *macros*: those of files that are read with it."""
+    """A file's text and its syntax tree.
+
+    *macros*: those of files that are read with it; *group*: those files, and itself; *place*: where
+    it lies below the folder that all of them have in common; *found*: what is kept of it.
+    """
 
     name: str
     content: bytes = field(repr=False)
     macros: Mapping[str, Macro] = field(default_factory=dict, repr=False)
+    group: Sequence[Source] = field(default=(), repr=False, compare=False)
+    place: PurePath = field(default_factory=PurePath)
+    found: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def included(self) -> dict[str, Source | None]:
+        """What its includes name, and which files of the group these are."""
+        names = [name.decode(*_CODED) for name in _INCLUDE.findall(self.content)]
+        return {name: self.of_group(name) for name in names}
+
+    def of_group(self, name: str) -> Source | None:
+        """The file of the group that an include names: beside it, or through a folder of -I."""
+        beside = PurePath(os.path.normpath(self.place.parent / name))
+        parts = tuple(part for part in PurePath(name).parts if part not in ("..", "."))
+        ending = [s for s in self.group if s.place.parts[-len(parts) :] == parts and s is not self]
+        return next((s for s in ending if s.place == beside), next(iter(ending), None))
+
+    def beside(self) -> Iterator[tuple[Source, bool]]:
+        """Other files of the group, and whether it includes them, by others too."""
+        left, seen = [self], {id(self)}
+        while left:
+            for one in left.pop().included.values():
+                if one is not None and id(one) not in seen:
+                    seen.add(id(one))
+                    left.append(one)
+        return ((one, id(one) in seen) for one in self.group if one is not self)
 
     @cached_property
     def _prepared(self) -> tuple[bytes, tuple[Hidden, ...]]:
@@ -192,15 +224,26 @@ def read(path: str | Path) -> Source:
         raise InputError(f"{path}: is UTF-16, which compilers do not take either: save it as UTF-8")
     if b"\0" in content:
         raise InputError(f"{path}: is no text: it holds bytes of 0")
-    return Source(str(path), content)
+    return Source(str(path), content, place=PurePath(Path(path).name))
 
 
 def together(some: Sequence[Source]) -> list[Source]:
-    """Sources that know each other's macros."""
+    """Sources that know each other's macros and names, and where they lie beside each other."""
     macros: Mapping[str, Macro] = {}
     for source in some:
         macros = prepared.macros(parsed(source.content), walk, macros)
-    return [replace(source, macros=macros) for source in some]
+    paths = [Path.cwd() / os.path.normpath(source.name) for source in some]
+    root = os.path.commonpath([path.parent for path in paths]) if paths else ""
+    group: list[Source] = []
+    for source, path in zip(some, paths, strict=True):
+        place = PurePath(path.relative_to(root))
+        one = replace(source, macros=macros, group=group, place=place, found={})
+        group.append(one)
+    return group
+
+
+_CODED = ("utf-8", "surrogateescape")
+_INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)', re.MULTILINE)
 
 
 def walk(node: Node | None) -> Iterator[Node]:
@@ -229,6 +272,11 @@ def line_of(node: Node) -> int:
 
 def called(call: Node) -> str:
     """The name of what a call calls, without namespaces and template arguments."""
+    return text_of(name_called(call))
+
+
+def name_called(call: Node) -> Node | None:
+    """The node of that name."""
     function = call.child_by_field_name("function")
     while function is not None and function.type in (
         "template_function",
@@ -241,7 +289,27 @@ def called(call: Node) -> str:
         if inner is None:
             break
         function = inner
-    return text_of(function)
+    return function
+
+
+def scope_of(node: Node) -> str | None:
+    """What a name stands in: the word before its ``::``, '' where there is none before them.
+
+    '.' for a member of an object; None for a name alone.
+    """
+    around = node.parent
+    if around is not None and around.child_by_field_name("scope") == node:
+        around = around.parent  # a::node::b
+    while around is not None and around.type in ("template_function", "template_type"):
+        node, around = around, around.parent
+    if around is None or around.type not in ("qualified_identifier", "field_expression"):
+        return None
+    if around.type == "field_expression":
+        return "." if around.child_by_field_name("field") == node else None
+    scope = around.child_by_field_name("scope")
+    if scope is not None and scope.type == "template_type":
+        scope = scope.child_by_field_name("name")
+    return None if scope == node else text_of(scope)
 
 
 def arguments(call: Node) -> list[Node]:
@@ -282,12 +350,23 @@ def number(text: str, constants: dict[str, str]) -> int | None:
         return None
 
 
+SIZES: dict[str, int] = table("sizes")
+"""Bytes of types."""
+
+
 def _plain(text: str) -> str:
     """An expression of C as Python reads it, if it is a simple one."""
     if len(text) > 200:
         raise ValueError("too long")
+    text = re.sub(r"\bsizeof\s*\(?\s*([\w ]+?)\s*(?:\)|$)", _size, text)
+    text = re.sub(r"\(\s*(?:size_t|int|unsigned|unsigned int|long)\s*\)", "", text)
     text = re.sub(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b", r"\1", " ".join(text.split()))
     return re.sub(r"\b0+([0-7]+)\b", r"0o\1", text).replace("/", "//")
+
+
+def _size(found: re.Match[str]) -> str:
+    """How many bytes a type has, as a number; as it stands where that is not known."""
+    return str(SIZES.get(" ".join(found[1].split()), found[0]))
 
 
 def _value(node: ast.expr, constants: dict[str, str], depth: int) -> int | None:

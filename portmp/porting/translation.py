@@ -12,40 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from portmp.porting.sources import Node, arguments, called, declared_name, line_of, text_of, walk
+from portmp.porting.tables import table
 from portmp.porting.traps.base import SHUFFLES, SHUFFLES_SYNC, Facts, Inside, short
 
 VALUE, WHOLE, WIDE = "value", "int", "int64"
 
 _REALS = ("float", "double")
-_INTEGERS = {
-    "int": "int32",
-    "signed int": "int32",
-    "int32_t": "int32",
-    "long": "int64",
-    "unsigned": "uint32",
-    "unsigned int": "uint32",
-    "uint32_t": "uint32",
-    "uint": "uint32",
-    "char": "int8",
-    "signed char": "int8",
-    "int8_t": "int8",
-    "unsigned char": "uint8",
-    "uint8_t": "uint8",
-    "short": "int16",
-    "int16_t": "int16",
-    "unsigned short": "uint16",
-    "uint16_t": "uint16",
-    "long long": "int64",
-    "int64_t": "int64",
-    "size_t": "int64",
-    "unsigned long long": "uint64",
-    "unsigned long long int": "uint64",
-    "uint64_t": "uint64",
-    "bool": "bool",
-    "long int": "int64",
-    "long long int": "int64",
-    "ptrdiff_t": "int64",
-}
+_INTEGERS: dict[str, str] = table("integers")
 _THREADS = {
     "threadIdx": "thread_id",
     "blockIdx": "block_id",
@@ -55,26 +28,8 @@ _THREADS = {
 _WIDENED = r"\(\s*(size_t|int|unsigned|unsigned int|(unsigned )?long long|int64_t|uint64_t)\s*\)"
 _AXES = {"x": 0, "y": 1, "z": 2}
 _OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
-_FUNCTIONS = {
-    **dict.fromkeys(("sqrt", "sqrtf", "__dsqrt_rn", "__fsqrt_rn"), "sqrt"),
-    **dict.fromkeys(("fabs", "fabsf", "abs"), "absolute"),
-    **dict.fromkeys(("fma", "fmaf", "__fma_rn", "__fmaf_rn"), "fma"),
-    **dict.fromkeys(("fmin", "fminf", "min"), "minimum"),
-    **dict.fromkeys(("fmax", "fmaxf", "max"), "maximum"),
-    **dict.fromkeys(("__fadd_rn", "__dadd_rn"), "add"),
-    **dict.fromkeys(("__fsub_rn", "__dsub_rn"), "sub"),
-    **dict.fromkeys(("__fmul_rn", "__dmul_rn"), "mul"),
-    **dict.fromkeys(("__fdiv_rn", "__ddiv_rn", "fdividef", "__fdividef"), "div"),
-}
-_ATOMICS = {
-    "atomicAdd": "add",
-    "atomicMin": "min",
-    "atomicMax": "max",
-    "atomicAnd": "and",
-    "atomicOr": "or",
-    "atomicXor": "xor",
-    "atomicExch": "exchange",
-}
+_FUNCTIONS: dict[str, str] = table("words")
+_ATOMICS: dict[str, str] = table("atomics")
 _VOTES = {
     **dict.fromkeys(("__ballot", "__ballot_sync"), "ballot"),
     **dict.fromkeys(("__any", "__any_sync"), "warp_any"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from portmp.porting.sources import Node, Source, parsed, text_of, walk
+from portmp.porting.sources import Node, Source, parsed, scope_of, text_of, walk
 
 INCLUDE = "include"
 _NAMES = frozenset(
@@ -45,7 +45,8 @@ _COMPOUND = "sized_type_specifier"
 class Word:
     """A name: where it begins (in bytes) and its line from 1; ``kind`` is the node's type.
 
-    ``node`` is its node, but nothing inside of a macro, whose body has a tree of its own.
+    ``node`` is its node, but nothing inside of a macro, whose body has a tree of its own;
+    ``scope``: what stands before ``::``, as ``scope_of`` has it.
     """
 
     text: str
@@ -53,23 +54,27 @@ class Word:
     line: int
     kind: str
     node: Node = field(default=None, compare=False, repr=False)
+    scope: str | None = None
 
     @property
     def end(self) -> int:
         """Where it ends, in bytes."""
-        return self.start + len(self.text.encode("utf-8", "surrogateescape"))
+        return self.start + len(self.text.encode(*_CODED))
 
 
 def words(source: Source) -> list[Word]:
     """All of them, in the order of the text."""
     found = list(_words(source.root, 0, 0, 0))
+    for asked in _ASKED.finditer(source.content):
+        line = source.content.count(b"\n", 0, asked.start()) + 1
+        found.append(Word(asked[1].decode(*_CODED), asked.start(1), line, INCLUDE))
     lines, before = 0, 0
     for one in source.hidden:
         lines += source.content.count(b"\n", before, one.start)
         before = one.start
-        inside = parsed(one.text.encode("utf-8", "surrogateescape"))
+        inside = parsed(one.text.encode(*_CODED))
         found += _words(inside, one.start, lines, 1)
-    return sorted(found, key=lambda word: word.start) if source.hidden else found
+    return sorted(found, key=lambda word: word.start)
 
 
 _DEEPEST = 4
@@ -86,22 +91,16 @@ def _words(root: Node, offset: int, lines: int, depth: int) -> Iterator[Word]:
                 name = text_of(path).strip('<>"')
                 yield Word(name, path.start_byte + 1 + offset, line, INCLUDE, own)
         elif node.type == "preproc_arg" and depth < _DEEPEST:
-            yield from _words(parsed(node.text), start, line - 1, depth + 1)
+            if found := _HEADER.search(text_of(node)):
+                place = start + len(text_of(node)[: found.start(1)].encode(*_CODED))
+                yield Word(found[1], place, line, INCLUDE)
+            else:
+                yield from _words(parsed(node.text), start, line - 1, depth + 1)
         elif node.type in _WORDS and (node.child_count == 0 or node.type == _COMPOUND):
-            yield Word(text_of(node), start, line, node.type, own)
+            yield Word(text_of(node), start, line, node.type, own, scope_of(node))
 
 
-def declared(source: Source) -> frozenset[str]:
-    """Names that the source defines itself: functions, macros, types."""
-    found: set[str] = {function.name for function in source.functions}
-    for node in source.nodes:
-        if node.type in _DEFINING:
-            name: Any = node.child_by_field_name("name")
-            if name is not None:
-                found.add(text_of(name))
-    return frozenset(found)
-
-
-_DEFINING = frozenset(
-    ("preproc_def", "preproc_function_def", "struct_specifier", "class_specifier", "enum_specifier")
-)
+_CODED = ("utf-8", "surrogateescape")
+_HEADER = re.compile(r"^\s*[<\"]([\w./+-]+\.(?:h|hpp|cuh|inl)|cuda/\w+)[>\"]")
+"""What a macro for a header holds."""
+_ASKED = re.compile(rb"\b__has_include\s*\(\s*[<\"]([^>\"\n]+)")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -61,26 +62,50 @@ def _with_enumerators(modules: list[Any]) -> dict[str, Any]:
     return found
 
 
+def _declared_in(folder: Path) -> frozenset[str]:
+    """Words of C headers, without those of comments; nothing where there are none."""
+    paths = (path for path in sorted(folder.rglob("*.h*")) if not _OF_OTHERS & {*path.parts})
+    texts = (path.read_text(errors="replace") for path in paths)
+    plain = (re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL) for text in texts)
+    return frozenset(word for text in plain for word in re.findall(r"\w+", text))
+
+
+_OF_OTHERS = frozenset(("hip_prof_str.h", "nvidia_detail", "nvcc_detail"))
+"""Headers that name functions which are not there on AMD."""
+NVCC = "/usr/local/cuda/bin/nvcc"
+_CUDA = re.compile(r"(cuda|cu|CU|nvrtc)[A-Z_]\w*|CU[a-z]\w+|make_cuda\w+")
+
+
 def made() -> dict[str, Any]:
-    """The content of names.json, from the bindings that are installed."""
+    """The content of names.json, from the bindings and the headers that are installed.
+
+    What is stored stays: names that an older version had, and those of headers that are not here.
+    """
     hip, cuda = bound_names("hip"), bound_names("cuda")
+    stored = json.loads(names.FILE.read_text())
     wanted = re.compile(r"(hip|HIP)[A-Za-z_]")
     known = names._by_plain(n for n in hip if wanted.match(n) and not n.endswith("_st"))
     errors = {v: n for n, v in hip.items() if n.startswith("hipError") and isinstance(v, int)}
-    by_value, missing = {}, []
+    by_value, of_cuda = {}, set(stored["cuda"])
     for name, value in cuda.items():
-        if not re.match(r"(cuda|cu|CU|nvrtc)[A-Z_]", name) or name in names._CALLED_OTHERWISE:
+        if not _CUDA.fullmatch(name) or name in names._CALLED_OTHERWISE:
             continue
-        if names._renamed(name, known):
-            continue
-        if name.startswith(("cudaError", "CUDA_ERROR_")) and errors.get(value) in known:
+        is_error = name.startswith(("cudaError", "CUDA_ERROR_"))
+        if not names._renamed(name, known) and is_error and errors.get(value) in known:
             by_value[name] = errors[value]
         else:
-            missing.append(name)
+            of_cuda.add(name)
+    toolkits = {Path(nvcc).resolve().parents[1] for nvcc in (shutil.which("nvcc"), NVCC) if nvcc}
+    for name in {name for one in toolkits for name in _declared_in(one / "include")}:
+        if _CUDA.fullmatch(name) and names._renamed(name, known):
+            of_cuda.add(name)
+    runtime = {n for n in known.values() if re.match(r"hip(?!blas|fft|rand|sparse|solver)[A-Z]", n)}
+    of_rocm_5 = _declared_in(Path("/usr/include/hip"))
     return {
         "hip": sorted(set(known.values())),
-        "cuda": sorted(missing),
+        "cuda": sorted(of_cuda - set(by_value)),
         "by_value": dict(sorted(by_value.items())),
+        "later": sorted(runtime - of_rocm_5) if of_rocm_5 else stored.get("later", []),
     }
 
 

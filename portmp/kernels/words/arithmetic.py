@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property, partial
+from math import isfinite
 
 from portmp import formats
 from portmp.codegen.writer import Writer
@@ -78,6 +80,12 @@ class Arithmetic:
     def limbs(self, value: object) -> list[str]:
         """The limbs of a constant, rounded correctly, as text."""
         known = CONSTANTS.get(value) if isinstance(value, str) else None
+        near = isinstance(value, float) and isfinite(value) and Fraction(repr(value)) != value
+        if near and self.form.limbs > 1 and len(repr(value)) < 12:
+            raise ArgumentError(
+                f'number: {value!r} is a float, a number near {value!r}: number("{value!r}") is '
+                f"the decimal, number(Fraction({value!r})) what the float is"
+            )
         limbs = convert.to_limbs(known or value, self.form, "number")
         if limbs[0].shape != ():
             raise ArgumentError(f"number: one number is needed, {value!r:.60} given")

@@ -19,13 +19,6 @@ from portmp.porting.traps.base import (
 )
 
 _ROUNDED = frozenset(f"__{t}{o}_rn" for t in "df" for o in ("add", "sub", "mul"))
-_PACKED = re.compile(r"__dp[24]a(_lo|_hi)?|__v[a-z]+[24]|__vib?(add)?(max|min)3?_[su](16x2|32)\w*")
-_DIRECTED = re.compile(r"__[df](add|sub|mul|div|sqrt|rcp)_r[zud]|__fmaf?_r[zud]|__fmaf_r[zud]")
-_CONVERTED = re.compile(r"__(double|u?int|u?ll)2float_r[zud]|__u?ll2double_r[zud]")
-_FAST = frozenset(
-    ("__expf", "__sinf", "__cosf", "__logf", "__log2f", "__log10f", "__exp10f", "__tanf")
-)
-_FAST |= {"__sincosf", "__powf", "__fdividef"}
 
 
 def error_free(facts: Facts) -> Iterator[Trap]:
@@ -105,36 +98,6 @@ def _is_summand(call: Node) -> bool:
     )
 
 
-def functions(facts: Facts) -> Iterator[Trap]:
-    """Functions with another meaning, another accuracy, or none."""
-    for inside in facts.functions:
-        for call in inside.calls:
-            name = called(call)
-            if name in facts.declared:
-                continue
-            if _DIRECTED.fullmatch(name):
-                words = f"HIP has no {name} by default"
-                yield Trap("arithmetic/directed-rounding", *at(call), "compile", CERTAIN, words)
-            elif _CONVERTED.fullmatch(name):
-                words = f"{name} rounds to nearest in ROCm 5.2"
-                yield Trap("arithmetic/directed-conversions", *at(call), "bits", LIKELY, words)
-            elif name == "__frsqrt_rn":
-                words = "correctly rounded on NVIDIA, the bare estimate on AMD"
-                yield Trap("arithmetic/frsqrt-rn", *at(call), "bits", CERTAIN, words)
-            elif name == "__fsqrt_rn":
-                words = "not correctly rounded on AMD"
-                yield Trap("arithmetic/sqrtf", *at(call), "bits", CERTAIN, words)
-            elif name in _FAST:
-                words = f"{name} has another error on AMD"
-                yield Trap("mathematics/fast-intrinsics", *at(call), "bits", CERTAIN, words)
-            elif _PACKED.fullmatch(name):
-                words = f"HIP has no {name}"
-                yield Trap("arithmetic/video-instructions", *at(call), "compile", CERTAIN, words)
-            elif name in ("clock", "clock64"):
-                words = "another clock than NVIDIA's, with a cost of its own"
-                yield Trap("arithmetic/clock", *at(call), "results", LIKELY, words)
-
-
 def shifts(facts: Facts) -> Iterator[Trap]:
     """Shifts of 32 bits by 32 and more."""
     for inside in facts.functions:
@@ -190,4 +153,4 @@ def divisions(facts: Facts) -> Iterator[Trap]:
             )
 
 
-TRAPS = (error_free, products, rounded, functions, shifts, random_numbers, blocks_of_cub, divisions)
+TRAPS = (error_free, products, rounded, shifts, random_numbers, blocks_of_cub, divisions)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from portmp.porting.scopes import Own, own
 from portmp.porting.sources import (
     Function,
     Node,
@@ -16,10 +17,13 @@ from portmp.porting.sources import (
     called,
     declared_name,
     line_of,
+    name_called,
+    number,
+    scope_of,
     text_of,
     walk,
 )
-from portmp.porting.words import Word, declared, words
+from portmp.porting.words import Word, words
 
 CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
 CERTAINTIES = (CERTAIN, LIKELY, POSSIBLE)
@@ -50,6 +54,25 @@ BARRIERS = frozenset(
 
 
 _TEMPLATE = "template_declaration"
+_BUILTIN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+_BRANCHES_OF = ("consequence", "alternative")
+_QUALIFYING = re.compile(
+    r"\b(const|volatile|static|extern|constexpr|register|struct|__\w+__|__restrict)\b"
+)
+_NUMBER = re.compile(r"(unsigned |signed )?(char|short|int|long|long long)|u?int\d+_t|float|double")
+
+
+def _of_literal(text: str) -> str:
+    """The type of a number as it is written."""
+    ending = re.search(r"[uUlLfF]*$", text)
+    plain = ending[0].lower() if ending and not text.lower().startswith("0x") else ""
+    plain = re.sub(r"[^ul]", "", plain) if "." not in text and "e" not in text.lower() else plain
+    if "." in text or (re.search("[eE]", text) and not text.lower().startswith("0x")):
+        return "float" if plain == "f" else "double"
+    size = {0: "int", 1: "long", 2: "long long"}[min(plain.count("l"), 2)]
+    return f"unsigned {size}" if "u" in plain else size
+
+
 _SCOPES = frozenset(
     ("translation_unit", "namespace_definition", "declaration_list", "linkage_specification")
 )
@@ -86,9 +109,19 @@ class Facts:
         return words(self.source)
 
     @cached_property
-    def declared(self) -> frozenset[str]:
-        """Names that it defines."""
-        return declared(self.source)
+    def own(self) -> Own:
+        """Names that it declares."""
+        return own(self.source)
+
+    def owns(self, what: Word | Node) -> bool:
+        """Whether a word, or the name that a call calls, is the program's own."""
+        if isinstance(what, Word):
+            is_type = what.kind == "type_identifier" and what.scope is None
+            if is_type and what.text not in self.own.types:
+                return False  # a variable of that name is no type
+            return self.own.has(what.text, what.start, what.scope)
+        name = name_called(what)
+        return name is not None and self.own.has(text_of(name), name.start_byte, scope_of(name))
 
     @cached_property
     def functions(self) -> list[Inside]:
@@ -153,6 +186,119 @@ class Facts:
             elif one.type in _SCOPES or one.type.startswith("preproc_"):
                 left.extend(reversed(one.named_children))
         return _types(found)
+
+    def number(self, node: Node | None) -> int | None:
+        """A number that an expression is, by names too: of constants, of variables set once."""
+        return number(text_of(node), self._numbers) if node is not None else None
+
+    @cached_property
+    def _numbers(self) -> dict[str, str]:
+        found: dict[str, set[str]] = {}
+        for node in self.source.nodes:
+            if node.type == "init_declarator":
+                name, value = declared_name(node), node.child_by_field_name("value")
+            elif node.type in ("assignment_expression", "update_expression"):
+                left = node.child_by_field_name("left") or node.child_by_field_name("argument")
+                name, value = text_of(left), node.child_by_field_name("right")
+                if text_of(node.child_by_field_name("operator")) != "=":
+                    value = None
+            else:
+                continue
+            if name:
+                found.setdefault(name, set()).add(text_of(value))
+        once = {name: one for name, some in found.items() if len(some) == 1 for one in some}
+        return once | self.source.constants
+
+    @cached_property
+    def _around(self) -> dict[int, dict[str, str]]:
+        """Types of the variables of each function that was asked for."""
+        return {}
+
+    @cached_property
+    def _aliases(self) -> dict[str, str]:
+        """Other names of types."""
+        found = {}
+        for node in self.source.nodes:
+            if node.type in ("type_definition", "alias_declaration"):
+                name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
+                if name is not None and name.type == "type_identifier":
+                    found[text_of(name)] = text_of(node.child_by_field_name("type"))
+        return found
+
+    def plain(self, kind: str) -> str:
+        """A type without words that say where it is and whether it changes; without other names."""
+        for _ in range(4):
+            kind = " ".join(_QUALIFYING.sub(" ", kind).replace("std::", "").split())
+            name = kind.rstrip("* ")
+            if name not in self._aliases:
+                break
+            kind = self._aliases[name] + kind[len(name) :]
+        return kind
+
+    def is_parameter(self, kind: str, node: Node) -> bool:
+        """Whether a type is a parameter of the template around a node."""
+        one = node.parent
+        while one is not None:
+            if one.type == _TEMPLATE:
+                given = one.child_by_field_name("parameters")
+                if any(text_of(n) == kind for n in walk(given)):
+                    return True
+            one = one.parent
+        return False
+
+    def kind(self, node: Node | None) -> str:
+        """The type of an expression where it is easily told, else nothing; 'index': threadIdx."""
+        if node is None:
+            return ""
+        if node.type == "identifier":
+            return self._of_variable(node)
+        if node.type == "number_literal":
+            return _of_literal(text_of(node))
+        if node.type in ("cast_expression", "compound_literal_expression"):
+            return self.plain(text_of(node.child_by_field_name("type")))
+        if node.type == "call_expression":
+            return self._of_call(node)
+        if node.type in ("parenthesized_expression", "unary_expression", "update_expression"):
+            inner = node.child_by_field_name("argument") or next(iter(node.named_children), None)
+            return self.kind(inner)
+        if node.type in ("subscript_expression", "pointer_expression"):
+            found = self.kind(node.child_by_field_name("argument"))
+            if node.type == "pointer_expression" and text_of(node)[:1] == "&":
+                return found and f"{found}*"
+            return found[:-1].strip() if found.endswith("*") else ""
+        if node.type == "field_expression":
+            of = text_of(node.child_by_field_name("argument"))
+            return "unsigned" if of in _BUILTIN else ""
+        if node.type in ("binary_expression", "conditional_expression"):
+            left, right = ("left", "right") if node.type[0] == "b" else _BRANCHES_OF
+            some = [self.kind(node.child_by_field_name(key)) for key in (left, right)]
+            if text_of(node.child_by_field_name("operator")) in ("<<", ">>"):
+                return some[0]
+            return some[0] if some[0] == some[1] else max(some, key=len) if all(some) else ""
+        return ""
+
+    def _of_variable(self, node: Node) -> str:
+        name, one = text_of(node), node.parent
+        if name in _BUILTIN:
+            return "index"
+        while one is not None:
+            if one.type in ("function_definition", "lambda_expression"):
+                if one.id not in self._around:
+                    self._around[one.id] = _types(walk(one))
+                if name in self._around[one.id]:
+                    return self.plain(self._around[one.id][name])
+            one = one.parent
+        return self.plain(self.types.get(name, ""))
+
+    def _of_call(self, call: Node) -> str:
+        name = called(call)
+        if made := re.fullmatch(r"make_(\w+)", name):
+            return made[1]
+        if name in ("static_cast", "reinterpret_cast"):
+            function = text_of(call.child_by_field_name("function"))
+            return self.plain(function.partition("<")[2].rstrip("> "))
+        is_type = name in ("dim3", "uint3") or _NUMBER.fullmatch(self.plain(name))
+        return self.plain(name) if is_type else ""
 
     @cached_property
     def dead(self) -> list[tuple[int, int]]:
@@ -311,6 +457,11 @@ class Inside:
     def names_called(self) -> frozenset[str]:
         """What they call."""
         return frozenset(map(called, self.calls))
+
+    @cached_property
+    def type_names(self) -> frozenset[str]:
+        """Types that it names."""
+        return frozenset(text_of(n) for n in self.nodes if n.type == "type_identifier")
 
     @cached_property
     def text(self) -> str:

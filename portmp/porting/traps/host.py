@@ -7,50 +7,38 @@ from collections.abc import Iterator
 
 from portmp.porting import names
 from portmp.porting.sources import Node, arguments, called, text_of, walk
+from portmp.porting.tables import table
 from portmp.porting.traps.base import CERTAIN, LIKELY, POSSIBLE, Facts, Trap, at, short
 from portmp.porting.words import INCLUDE
 
 _SYMBOLS = re.compile(r"cuda(Memcpy(To|From)Symbol(Async)?|GetSymbol(Address|Size))")
-_OWN_ENTRY = (
-    (r"cuda\w*(Texture|Tex)\w*|cudaBind\w+|cudaUnbind\w+", "memory/texture-reference"),
-    (r"cudaGraph\w+", "host/graphs"),
-    (
-        r"cudaLaunch(Attribute\w*|KernelEx\w*|Config_t)|cuTensorMap\w+|CUtensorMap\w*"
-        r"|CU_TENSOR_MAP\w*|PFN_cuTensorMap\w*",
-        "launch/clusters",
-    ),
-    (r"cudaError\w+", "host/errors"),
-    (r"cudaThread\w+", "host/removed-functions"),
-    (r"cudaStream\w+", "host/default-stream"),
-    (r"cudaProfiler\w+|nvtx\w+", "debugging/profiling"),
-    (r"cuda(Device|Thread)?Limit\w*|cuda\w+Limit", "host/limits"),
-    (r"CUDA(RT)?_VERSION", "language/cuda-arch"),
-    (r"cudaMem(Location\w*|Prefetch\w*|Advise\w*)", "host/managed"),
-    (r"cu[A-Z]\w+|CU\w+", "host/driver-api"),
-    (r".*", "host/names"),
-)
 
 
 def missing_names(facts: Facts) -> Iterator[Trap]:
     """Names of CUDA's interfaces without a counterpart."""
     seen: set[tuple[str, int]] = set()
     for word in facts.words:
-        if word.kind in (INCLUDE, "field_identifier") or word.text in facts.declared:
+        if word.kind in (INCLUDE, "field_identifier") or facts.owns(word):
             continue
-        if (word.text, word.line) in seen or names.hip_name(word.text) != "":
+        other = names.later(word.text)
+        if (word.text, word.line) in seen or (names.hip_name(word.text) != "" and not other):
             continue
         if re.match(r"\s*#\s*(el)?if", facts.source.lines[word.line - 1]):
             continue  # a name that the preprocessor takes for 0: kernels.guards tells of those
         seen.add((word.text, word.line))
-        entry = next(e for p, e in _OWN_ENTRY if re.fullmatch(p, word.text))
-        words = f"HIP has no {word.text}"
-        yield Trap(entry, word.line, word.text, "compile", CERTAIN, words)
+        entry = next(e for p, e in table("entries").items() if re.fullmatch(p, word.text))
+        sure, words = CERTAIN, f"HIP has no {word.text}"
+        if other:
+            sure, words = LIKELY, f"{other} is not there in ROCm 5.2"
+        yield Trap(entry, word.line, word.text, "compile", sure, words)
 
 
 def changed_arguments(facts: Facts) -> Iterator[Trap]:
     """Calls whose arguments HIP wants otherwise, beyond a name."""
     for call in facts.calls:
         name, given = called(call), arguments(call)
+        if facts.owns(call):
+            continue
         if _SYMBOLS.fullmatch(name) and given:
             place = 1 if name.startswith("cudaGetSymbol") else 0
             place = 1 if "FromSymbol" in name else place
@@ -69,8 +57,10 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
         elif name in ("cudaMemPrefetchAsync", "cudaMemAdvise") and _location(facts, given):
             words = "HIP takes a device's number, as CUDA before version 13 did"
             yield Trap("host/managed", *at(call), "compile", CERTAIN, words)
-        elif len(given) == names.WITHOUT_DEFAULTS.get(name, 0) - 1:
-            words = f"HIP wants the last argument of {name}; portmp port --hip writes 0"
+        elif missing := names.defaults(name, len(given)):
+            last = "argument" if len(missing) == 1 else "arguments"
+            words = f"HIP wants the last {last} of {name}; portmp port --hip writes "
+            words += ", ".join(missing)
             yield Trap("host/default-arguments", *at(call), "compile", CERTAIN, words)
         elif name == "cudaMallocManaged":
             words = "pages move only with XNACK (MI200 and later, HSA_XNACK=1), else over the bus"
@@ -116,30 +106,7 @@ def policies(facts: Facts) -> Iterator[Trap]:
             yield Trap("libraries/thrust", *at(node), "compile", CERTAIN, words)
 
 
-_LIMITS = frozenset(("cudaDeviceSetLimit", "cudaThreadSetLimit"))
-
-
-def limits(facts: Facts) -> Iterator[Trap]:
-    """Limits of the device: of its heap, its stacks, its printf."""
-    for call in facts.calls:
-        if (name := called(call)) in _LIMITS and name not in facts.declared:
-            words = "hipDeviceSetLimit is not there in ROCm 5.2, and knows three of CUDA's limits"
-            yield Trap("host/limits", *at(call), "compile", LIKELY, words)
-
-
-MEMBERS = frozenset(
-    (
-        *("asyncEngineCount", "deviceOverlap", "globalL1CacheSupported", "localL1CacheSupported"),
-        *("hostNativeAtomicSupported", "hostRegisterSupported", "maxBlocksPerMultiProcessor"),
-        *("persistingL2CacheMaxSize", "regsPerMultiprocessor", "sharedMemPerBlockOptin"),
-        *("reservedSharedMemPerBlock", "sharedMemPerMultiprocessor", "streamPrioritiesSupported"),
-        *("singleToDoublePrecisionPerfRatio", "surfaceAlignment", "unifiedAddressing"),
-        *("unifiedFunctionPointers", "uuid", "luid", "computePreemptionSupported"),
-        *("memoryPoolsSupported", "maxTexture1DLayered", "maxTexture2DLayered"),
-        *("maxTexture2DGather", "maxTextureCubemap", "maxSurface1D", "maxSurface2D"),
-        *("maxSurface3D", "accessPolicyMaxWindowSize", "canUseHostPointerForRegisteredMem"),
-    )
-)
+MEMBERS = frozenset(table("members")["names"].split())
 """Members of cudaDeviceProp that hipDeviceProp_t of ROCm 5.2 has not."""
 
 
@@ -177,19 +144,12 @@ def synchronous(facts: Facts) -> Iterator[Trap]:
     """Macros and helpers of CUDA's samples."""
     for call in facts.calls:
         name = called(call)
-        if name in ("checkCudaErrors", "getLastCudaError") and name not in facts.declared:
+        if name in ("checkCudaErrors", "getLastCudaError") and not facts.owns(call):
             words = f"{name} is of CUDA's samples (helper_cuda.h)"
             yield Trap("debugging/error-checks", *at(call), "compile", LIKELY, words)
 
 
 TRAPS = (
-    missing_names,
-    changed_arguments,
-    pointers,
-    limits,
-    members,
-    attributes,
-    policies,
-    versions,
-    synchronous,
+    *(missing_names, changed_arguments, pointers, members, attributes, policies, versions),
+    *(synchronous,),
 )

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from portmp.porting import names
-from portmp.porting.sources import Node, called, line_of, number, text_of, walk
+from portmp.porting.sources import SIZES, Node, arguments, called, line_of, number, text_of, walk
+from portmp.porting.tables import table
 from portmp.porting.traps.base import (
     BARRIERS,
     CERTAIN,
@@ -22,32 +23,6 @@ from portmp.porting.traps.base import (
     short,
 )
 
-_SIZES = {
-    "char": 1,
-    "bool": 1,
-    "unsigned char": 1,
-    "short": 2,
-    "half": 2,
-    "__half": 2,
-    "int": 4,
-    "unsigned": 4,
-    "unsigned int": 4,
-    "float": 4,
-    "uint32_t": 4,
-    "int32_t": 4,
-    "double": 8,
-    "long long": 8,
-    "unsigned long long": 8,
-    "float2": 8,
-    "int2": 8,
-    "size_t": 8,
-    "uint64_t": 8,
-    "int64_t": 8,
-    "float4": 16,
-    "int4": 16,
-    "double2": 16,
-    "float3": 12,
-}
 _MOST_SHARED = 65536
 _VECTOR = re.compile(r"\b(?:float|double|int|uint|long|short|char)[234]\b")
 
@@ -68,11 +43,9 @@ def assembly(facts: Facts) -> Iterator[Trap]:
                 entry = "synchronisation/named-barrier"
             words = "PTX is NVIDIA's: AMD's compilers refuse it"
             yield Trap(entry, *at(node), "compile", CERTAIN, words)
-    named = frozenset(("__barrier_sync", "__barrier_sync_count"))
-    for inside in facts.functions:
-        for call, name, _ in inside.of_calls(named):
-            words = f"HIP has no {name}"
-            yield Trap("synchronisation/named-barrier", *at(call), "compile", CERTAIN, words)
+
+
+_DEFINED = re.compile(rf"\b({table('guards')['names']})\b")
 
 
 def guards(facts: Facts) -> Iterator[Trap]:
@@ -82,10 +55,8 @@ def guards(facts: Facts) -> Iterator[Trap]:
             continue
         condition = node.child_by_field_name("condition") or node.child_by_field_name("name")
         text = " ".join(text_of(condition).split())
-        found = re.search(
-            r"\b(__CUDA_ARCH__|__CUDACC(_VER_\w+)?__|__NVCC__|CUDA(RT)?_VERSION)\b", text
-        )
-        if not found or "__HIP" in text:
+        found = _DEFINED.search(text)
+        if not found or "__HIP" in text or facts.own.has(found[0], node.start_byte, None):
             continue
         arch = found[0] == "__CUDA_ARCH__"
         words = f"{found[0]} is not defined on AMD: the other branch is compiled, without a message"
@@ -104,9 +75,6 @@ def guards(facts: Facts) -> Iterator[Trap]:
 def allocations(facts: Facts) -> Iterator[Trap]:
     """malloc and new in kernels."""
     for inside in facts.functions:
-        for call, name, _ in inside.of_calls(frozenset(("malloc",))):
-            words = f"{name} of a kernel is a trap instruction in ROCm 5.2, unless it is enabled"
-            yield Trap("language/device-malloc", *at(call), "results", LIKELY, words)
         for node in inside.nodes:
             if node.type == "new_expression" and node.child_by_field_name("placement") is None:
                 words = "new of a kernel is a trap instruction in ROCm 5.2, unless it is enabled"
@@ -127,20 +95,6 @@ def nested_launches(facts: Facts) -> Iterator[Trap]:
                     CERTAIN,
                     words,
                 )
-
-
-def indices(facts: Facts) -> Iterator[Trap]:
-    """threadIdx taken for a uint3."""
-    for inside in facts.functions:
-        for node in inside.nodes:
-            if node.type != "init_declarator":
-                continue
-            value = node.child_by_field_name("value")
-            if text_of(value) in ("threadIdx", "blockIdx") and node.parent is not None:
-                kind = text_of(node.parent.child_by_field_name("type"))
-                if kind in ("uint3", "const uint3"):
-                    words = f"{text_of(value)} is no uint3 in HIP before ROCm 6"
-                    yield Trap("language/thread-index-type", *at(node), "compile", CERTAIN, words)
 
 
 def operators(facts: Facts) -> Iterator[Trap]:
@@ -192,10 +146,7 @@ def bounds(facts: Facts) -> Iterator[Trap]:
 def shared_memory(facts: Facts) -> Iterator[Trap]:
     """More block memory than a compute unit has; declarations where OpenCL wants none."""
     for inside in facts.functions:
-        total, where = 0, None
-        for declaration in {n.id: n for n in inside.shared.values()}.values():
-            total += _bytes(inside, declaration)
-            where = declaration
+        total, where = _static(inside)
         if where is not None and total > _MOST_SHARED:
             words = f"{total} bytes of block memory; AMD's GPUs have {_MOST_SHARED}"
             yield Trap("memory/shared-limit", *at(where), "compile", CERTAIN, words)
@@ -205,9 +156,43 @@ def shared_memory(facts: Facts) -> Iterator[Trap]:
             yield Trap("memory/shared-static", *at(node), "compile", CERTAIN, words, OPENCL)
 
 
+def launched_memory(facts: Facts) -> Iterator[Trap]:
+    """More block memory than a compute unit has that a launch asks for, or is to be allowed."""
+    static = {inside.name: _static(inside)[0] for inside in facts.functions}
+    for node in facts.source.nodes:
+        asked, kernel = None, ""
+        if node.type == "kernel_call_syntax" and len(node.named_children) > 2:
+            asked, kernel = node.named_children[2], called(node.parent)
+        elif node.type == "call_expression" and called(node) in _LAUNCHES:
+            place, given = _LAUNCHES[called(node)], arguments(node)
+            other = "FuncSetAttribute" in called(node) and "DYNAMIC" not in text_of(node).upper()
+            asked = given[place] if place < len(given) and not other else None
+        total = (facts.number(asked) or 0) + static.get(kernel, 0) if asked is not None else 0
+        if total > _MOST_SHARED and not (node.type == "call_expression" and facts.owns(node)):
+            words = f"{total} bytes of block memory; AMD's GPUs have {_MOST_SHARED}"
+            yield Trap("memory/shared-limit", *at(node), "support", CERTAIN, words)
+
+
+def _static(inside: Inside) -> tuple[int, Node | None]:
+    """How many bytes of block memory a function declares, and the last declaration."""
+    some = list({n.id: n for n in inside.shared.values()}.values())
+    return sum(_bytes(inside, one) for one in some), some[-1] if some else None
+
+
+_LAUNCHES = {
+    "cudaFuncSetAttribute": 2,
+    "cuFuncSetAttribute": 2,
+    "cudaLaunchKernel": 4,
+    "cudaLaunchCooperativeKernel": 4,
+    "cuLaunchKernel": 7,
+    "cuLaunchCooperativeKernel": 7,
+}
+"""Where functions take the bytes of block memory."""
+
+
 def _bytes(inside: Inside, declaration: Node) -> int:
     kind = text_of(declaration.child_by_field_name("type"))
-    size = _SIZES.get(kind, 0)
+    size = SIZES.get(inside.facts.plain(kind), 0)
     total = 0
     for one in declaration.children_by_field_name("declarator"):
         count, node = 1, one
@@ -241,21 +226,6 @@ _TEXTURES = frozenset(
         "tex1Dfetch",
     )
 )
-
-_PIPELINES = frozenset(("__pipeline_memcpy_async", "__pipeline_commit", "__pipeline_wait_prior"))
-_CACHES = frozenset(("__ldcs", "__ldcg", "__ldca", "__ldlu", "__ldcv"))
-_CACHES |= {"__stcs", "__stcg", "__stwb", "__stwt"}
-
-
-def copies(facts: Facts) -> Iterator[Trap]:
-    """Asynchronous copies, and hints for caches."""
-    for inside in facts.functions:
-        for call, name, _ in inside.of_calls(_PIPELINES):
-            words = f"HIP has no {name}"
-            yield Trap("memory/async-copy", *at(call), "compile", CERTAIN, words)
-        for call, name, _ in inside.of_calls(_CACHES):
-            words = f"{name} is not there in ROCm 5, and does not take every type later"
-            yield Trap("memory/read-only", *at(call), "compile", LIKELY, words)
 
 
 def barriers(facts: Facts) -> Iterator[Trap]:
@@ -316,9 +286,11 @@ def atomics(facts: Facts) -> Iterator[Trap]:
             given = call.child_by_field_name("arguments")
             first = given.named_children[0] if given and given.named_children else None
             kind = _kind(inside, first)
-            if name == "atomicAdd" and kind == "double":
+            if name == "atomicAdd" and kind in ("double", "float"):
                 words = "a loop of compare-and-swap unless -munsafe-fp-atomics is given"
-                yield Trap("atomics/double-add", *at(call), "speed", CERTAIN, words)
+                words += " (gfx90a, ROCm 5.2)" if kind == "float" else ""
+                if kind == "double" or not inside.has(first, frozenset(inside.shared)):
+                    yield Trap(f"atomics/{kind}-add", *at(call), "speed", CERTAIN, words)
             elif name == "atomicAdd" and kind in ("__half2", "half2", "__half", "half"):
                 words = f"HIP has no atomicAdd of {kind} in ROCm 5"
                 yield Trap("atomics/short-types", *at(call), "compile", CERTAIN, words)
@@ -344,36 +316,6 @@ def _kind(inside: Inside, node: Node | None) -> str:
     ).strip()
 
 
-def libcu(facts: Facts) -> Iterator[Trap]:
-    """Headers that HIP has not."""
-    known = {
-        r"cuda/pipeline|cuda_pipeline\.h|cuda_pipeline_primitives\.h": (
-            "memory/async-copy",
-            "HIP has no such header",
-        ),
-        r"cuda/ptx": ("language/inline-asm", "PTX is NVIDIA's, also as functions"),
-        r"cuda/.*": ("synchronisation/cuda-atomic", "libcu++ is not a part of ROCm"),
-        r"mma\.h": ("arithmetic/tensor-cores", "rocWMMA has another header and namespace"),
-        r"helper_(cuda|functions|string|timer|image)\.h|exception\.h": (
-            "debugging/error-checks",
-            "a header of CUDA's samples",
-        ),
-        r"helper_math\.h|cutil_math\.h": (
-            "language/vector-operators",
-            "a header of CUDA's samples, whose operators HIP has already",
-        ),
-        r"cudnn.*\.h": ("libraries/nccl", "MIOpen has other functions"),
-    }
-    for node in facts.source.nodes:
-        if node.type != "preproc_include":
-            continue
-        name = text_of(node.child_by_field_name("path")).strip('<>"')
-        for pattern, (entry, words) in known.items():
-            if re.fullmatch(pattern, name):
-                yield Trap(entry, line_of(node), name, "compile", CERTAIN, words)
-                break
-
-
 def matrices(facts: Facts) -> Iterator[Trap]:
     """Tensor cores."""
     for node in facts.source.nodes:
@@ -382,36 +324,7 @@ def matrices(facts: Facts) -> Iterator[Trap]:
             yield Trap("arithmetic/tensor-cores", *at(node), "compile", CERTAIN, words)
 
 
-def volatile_locks(facts: Facts) -> Iterator[Trap]:
-    """Grid-wide waiting by flags."""
-    for inside in facts.functions:
-        for node in inside.nodes:
-            if node.type != "while_statement":
-                continue
-            condition = node.child_by_field_name("condition")
-            name = next((text_of(n) for n in walk(condition) if n.type == "identifier"), "")
-            body = node.child_by_field_name("body")
-            empty = body is not None and not body.named_children
-            if empty and "volatile" in inside.types.get(name, "") and "*" in inside.types[name]:
-                words = "blocks wait for others, which need not run at the same time"
-                yield Trap("host/cooperative-launch", *at(condition), "hang", POSSIBLE, words)
-
-
 TRAPS = (
-    assembly,
-    guards,
-    allocations,
-    nested_launches,
-    indices,
-    operators,
-    literals,
-    bounds,
-    shared_memory,
-    textures,
-    copies,
-    barriers,
-    atomics,
-    libcu,
-    matrices,
-    volatile_locks,
+    *(assembly, guards, allocations, nested_launches, operators, literals, bounds, shared_memory),
+    *(launched_memory, textures, barriers, atomics, matrices),
 )

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
+from functools import cache
+from typing import Any
 
-from portmp.porting.sources import Node, declared_name, line_of, text_of, walk
+from portmp.paths import PACKAGE
+from portmp.porting.sources import Node, arguments, called, declared_name, line_of, text_of, walk
 from portmp.porting.traps.base import CERTAIN, LIKELY, OPENCL, Facts, Inside, Trap, at
+from portmp.porting.words import INCLUDE
 
 _RESERVED = ("local", "global", "kernel", "constant", "private")
 _TRIPLE = re.compile(r"\b(?:float|double|int|uint|long|short|char)3\b")
@@ -83,3 +88,105 @@ def variables(facts: Facts) -> Iterator[Trap]:
 
 
 TRAPS = (parameters, templates, names, lengths, variables)
+
+
+# --- the sketch: by tables ------------------------------------------------------------------------
+
+
+@cache
+def table() -> dict[str, Any]:
+    """What is looked for, and in words what is and what is not."""
+    held = tomllib.loads((PACKAGE / "porting/opencl.toml").read_text(encoding="utf-8"))
+    for kind in ("word", "header", "node"):
+        for row in held[kind]:
+            for key in {"pattern", "type", "text"} & row.keys():
+                row[key] = re.compile(row[key])
+    return held
+
+
+def sketch(facts: Facts) -> Iterator[Trap]:
+    """What OpenCL C has not in code for the device, as far as tables and a few rules tell."""
+    for word in facts.words:
+        if word.kind == INCLUDE:
+            rows, words = table()["header"], "OpenCL C has no headers of CUDA's or of C++: {}"
+        elif facts.on_device(word.start) and not facts.owns(word):
+            rows, words = table()["word"], ""
+        else:
+            continue
+        row = next((r for r in rows if r["pattern"].fullmatch(word.text)), None)
+        if row and (word.kind != "field_identifier"):
+            says = row.get("words", words).format(word.text)
+            yield Trap(row["entry"], word.line, word.text, "compile", CERTAIN, says, OPENCL)
+    for inside in facts.functions:
+        for node in inside.nodes:
+            for row in table()["node"]:
+                if row["type"].fullmatch(node.type) and (
+                    "text" not in row or row["text"].fullmatch(text_of(node))
+                ):
+                    yield _told(row["entry"], node, row["words"])
+        yield from _of_function(facts, inside)
+    yield from _of_types(facts)
+
+
+def _told(entry: str, node: Node, words: str, effect: str = "compile") -> Trap:
+    return Trap(entry, *at(node), effect, CERTAIN, words, OPENCL)
+
+
+_BUILT_IN = re.compile(
+    "clamp|mix|step|smoothstep|sign|degrees|radians|dot|cross|distance|length|normalize|select|any"
+    "|all|mad|rotate|popcount|clz|abs_diff|hadd|mul_hi|mul24|upsample|bitselect|shuffle|barrier"
+    "|fract|min|max|abs|pown|powr|rootn|nan|as_\\w+|convert_\\w+|vload\\w+|vstore\\w+|prefetch|native_\\w+"
+)
+
+
+def _of_function(facts: Facts, inside: Inside) -> Iterator[Trap]:
+    """Names that are OpenCL's, pointers without their memory, recursion, atomics of other types."""
+    name, node = inside.name, inside.node
+    if _BUILT_IN.fullmatch(name):
+        words = f"{name} is a function of OpenCL C's own"
+        yield _told("language/reserved-words", node, words)
+    if sum(other.name == name for other in facts.functions) > 1:
+        yield _told("language/templates", node, f"OpenCL C has one function of a name: {name}")
+    if name in inside.names_called and "__global__" not in inside.function.qualifiers:
+        yield _told("host/limits", node, f"OpenCL C has no recursion: {name}")
+    for parameter in inside.function.parameters:
+        declarator = parameter.child_by_field_name("declarator")
+        kinds = [n.type for n in walk(declarator)]
+        if "function_declarator" in kinds:
+            yield _told("language/function-pointers", parameter, "OpenCL C has no such pointers")
+        elif kinds.count("pointer_declarator") > 1 and inside.function.is_kernel:
+            words = "a kernel of OpenCL C takes no pointers to pointers"
+            yield _told("language/kernel-arguments", parameter, words)
+        elif kinds[:1] == ["pointer_declarator"] and not inside.function.is_kernel:
+            words = f"a pointer names its memory in OpenCL C, one function for each: {name}"
+            yield _told("language/address-spaces", parameter, words)
+    for call in inside.calls:
+        if re.fullmatch(r"atomic\w+", called(call)) and not facts.owns(call):
+            kind = facts.kind(next(iter(arguments(call)), None)).rstrip("*")
+            if re.fullmatch("float|double", kind):
+                words = f"atomics of {kind} are a loop of compare-and-swap in OpenCL C 1.2"
+                yield _told(f"atomics/{kind}-add", call, words)
+            elif re.search("long long|64", kind):
+                words = "atomics of 64 bits are an extension of OpenCL C, with other names"
+                yield _told("atomics/signed-64", call, words)
+
+
+def _of_types(facts: Facts) -> Iterator[Trap]:
+    """Structures with functions, access and bases; those named without struct; constant memory."""
+    on_device = {n for f in facts.functions for n in f.type_names}
+    for node in facts.source.nodes:
+        if node.type in ("struct_specifier", "class_specifier"):
+            name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+            kinds = {n.type for n in walk(body)}
+            if body is None or text_of(name) not in on_device:
+                continue
+            if node.type[0] == "c" or kinds & {"access_specifier", "function_definition"}:
+                words = f"OpenCL C has no classes and no functions of structures: {text_of(name)}"
+            elif node.parent is not None and node.parent.type == "type_definition":
+                continue
+            else:
+                words = f"{text_of(name)} is written struct {text_of(name)} in C"
+            yield _told("language/templates", node, words)
+        elif node.type == "declaration" and any(n.type == "__constant__" for n in node.children):
+            words = "constant memory is an argument of kernels in OpenCL C, or has its values in it"
+            yield _told("memory/constant", node, words)

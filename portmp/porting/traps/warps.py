@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from portmp.porting.sources import Node, called, line_of, number, text_of, walk, without_comments
+from portmp.porting.sources import (
+    Node,
+    arguments,
+    called,
+    line_of,
+    number,
+    text_of,
+    walk,
+    without_comments,
+)
 from portmp.porting.traps.base import (
     BALLOTS,
     BARRIERS,
@@ -49,18 +58,18 @@ def masks(facts: Facts) -> Iterator[Trap]:
 def in_macros(facts: Facts) -> Iterator[Trap]:
     """The same and others of their kind in macros' texts, which have no tree of their own."""
     for word in facts.words:
-        if word.node is None and word.text in _OF_MACROS and word.text not in facts.declared:
+        if word.node is None and word.text in _OF_MACROS and not facts.owns(word):
             entry, words = _OF_MACROS[word.text]
             words = f"{words.format(word.text)} (in a macro's text)"
             yield Trap(entry, word.line, word.text, "compile", CERTAIN, words)
 
 
 _MASKED = "{} is not there before ROCm 6.2, which wants a mask of 64 bits"
-_OF_MACROS: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(SHUFFLES_SYNC | VOTES_SYNC, ("warps/mask-32-bits", _MASKED)),
-    "__ballot_sync": ("warps/mask-32-bits", _MASKED),
-    **dict.fromkeys(MATCHES, ("warps/match-any", "{} is not there before ROCm 6.2")),
-    **dict.fromkeys(REDUCTIONS, ("warps/reduce-sync", "{} is not there before ROCm 7")),
+_OF_MACROS = dict.fromkeys(SHUFFLES_SYNC | VOTES_SYNC, ("warps/mask-32-bits", _MASKED))
+_OF_MACROS |= {"__ballot_sync": ("warps/mask-32-bits", _MASKED)}
+_OF_MACROS |= dict.fromkeys(MATCHES, ("warps/match-any", "{} is not there before ROCm 6.2"))
+_OF_MACROS |= dict.fromkeys(REDUCTIONS, ("warps/reduce-sync", "{} is not there before ROCm 7"))
+_OF_MACROS |= {
     "__syncwarp": ("warps/syncwarp", "{} is not there before ROCm 7"),
     "__activemask": ("warps/activemask", "{} is not there before ROCm 6.2, and has 64 bits then"),
 }
@@ -91,9 +100,6 @@ def votes(facts: Facts) -> Iterator[Trap]:
             if of_ballot:
                 words = f"{name} looks at 32 of the 64 bits that a ballot or a match has"
                 yield Trap("warps/popc-of-ballot", *at(call), "results", CERTAIN, words)
-        for call, _, _ in inside.of_calls(frozenset(("__activemask",))):
-            words = "__activemask is not there before ROCm 6.2, and has 64 bits then"
-            yield Trap("warps/activemask", *at(call), "compile", CERTAIN, words)
 
 
 def _wide(kind: str) -> bool:
@@ -301,20 +307,6 @@ def size_as_constant(facts: Facts) -> Iterator[Trap]:
                 yield Trap("warps/warp-size-constant", *at(node), "compile", CERTAIN, words)
 
 
-def missing(facts: Facts) -> Iterator[Trap]:
-    """Functions of warps that HIP has not."""
-    for inside in facts.functions:
-        for call, name, _ in inside.of_calls(frozenset(("__syncwarp",))):
-            words = f"{name} is not there before ROCm 7"
-            yield Trap("warps/syncwarp", *at(call), "compile", CERTAIN, words)
-        for call, name, _ in inside.of_calls(MATCHES):
-            words = f"{name} has no instruction on AMD, and is not there before ROCm 6.2"
-            yield Trap("warps/match-any", *at(call), "compile", CERTAIN, words)
-        for call, name, _ in inside.of_calls(REDUCTIONS):
-            words = f"HIP has no {name} before ROCm 7"
-            yield Trap("warps/reduce-sync", *at(call), "compile", CERTAIN, words)
-
-
 def implicit(facts: Facts) -> Iterator[Trap]:
     """Steps of a warp with nothing between them: by volatile, or by nothing at all."""
     for inside in facts.functions:
@@ -384,28 +376,64 @@ def _barrier_beside(node: Node) -> bool:
 
 
 def spinning(facts: Facts) -> Iterator[Trap]:
-    """Lanes that wait for each other."""
+    """Lanes, warps and blocks that wait for each other."""
     for inside in facts.functions:
         for node in inside.nodes:
-            if node.type not in ("while_statement", "do_statement"):
-                continue
             condition = node.child_by_field_name("condition")
-            body = node.child_by_field_name("body")
-            waits = [c for c in walk(condition) if c.type == "call_expression"]
-            if any(called(c) in ("atomicCAS", "atomicExch") for c in waits) and not _does(body):
+            if node.type not in _LOOPS or condition is None:
+                continue
+            read = _waited_for(inside, node)
+            if read is None:
+                continue
+            entry, sure = "warps/independent-scheduling", LIKELY
+            if any(called(c) in _TAKEN for c in walk(condition) if c.type == "call_expression"):
                 words = "a lane that holds the lock waits for lanes of its own wave: no end on AMD"
-                yield Trap("warps/independent-scheduling", *at(condition), "hang", LIKELY, words)
-        for call, name, _ in inside.of_calls(frozenset(("__nanosleep",))):
-            words = f"HIP has no {name} (__builtin_amdgcn_s_sleep is AMD's)"
-            yield Trap("warps/independent-scheduling", *at(call), "compile", CERTAIN, words)
+            elif inside.has(read, frozenset(inside.shared)) or re.search("[wW]arp", text_of(read)):
+                words = (
+                    "a warp waits for another's word: on a wave of 64 two warps are in step, and "
+                    "the one that waits keeps the other from its work"
+                )
+            else:
+                entry, sure = "host/cooperative-launch", POSSIBLE
+                words = "blocks wait for others, which need not run at the same time"
+            yield Trap(entry, *at(condition), "hang", sure, words)
 
 
-def _does(body: Node | None) -> bool:
-    """Whether a loop's body does something beside waiting."""
-    return body is not None and any(
-        n.type in ("assignment_expression", "update_expression", "break_statement")
-        for n in walk(body)
-    )
+_LOOPS = ("while_statement", "do_statement", "for_statement")
+_TAKEN = ("atomicCAS", "atomicExch")
+_READS = re.compile(r"atomic(Add|Or|CAS|Exch|Max|Min|And)\w*|__ldc[gv]|load\w*|ld_\w+")
+_PAUSES = re.compile(rf"__threadfence\w*|__nanosleep|__syncwarp|__builtin_\w+|{_READS.pattern}")
+_WORKING = ("update_expression", "break_statement", "return_statement")
+
+
+def _waited_for(inside: Inside, loop: Node) -> Node | None:
+    """What a loop that does nothing else reads from memory until it changes; None without any."""
+    condition, body = loop.child_by_field_name("condition"), loop.child_by_field_name("body")
+    read, set_here = [condition], set[str]()
+    for node in walk(body):
+        if node.type == "assignment_expression":
+            left = node.child_by_field_name("left")
+            if left is None or left.type != "identifier":
+                return None
+            set_here.add(text_of(left))
+            read.append(node.child_by_field_name("right"))
+        elif node.type in _WORKING or (
+            node.type == "call_expression" and not _PAUSES.fullmatch(called(node))
+        ):
+            return None
+    if any(n.type == "update_expression" for n in walk(loop.child_by_field_name("update"))):
+        return None
+    if len(read) > 1 and not inside.has(condition, set_here):
+        return None
+    for one in (n for part in read for n in walk(part)):
+        if one.type in ("subscript_expression", "pointer_expression"):
+            array = next((text_of(n) for n in walk(one) if n.type == "identifier"), "")
+            kind = inside.types.get(array, "") or inside.facts.types.get(array, "")
+            if "volatile" in kind or "volatile" in text_of(one) or array in inside.shared:
+                return one
+        elif one.type == "call_expression" and _READS.fullmatch(called(one)):
+            return one
+    return None
 
 
 def half_empty(facts: Facts) -> Iterator[Trap]:
@@ -446,53 +474,61 @@ def _threads(facts: Facts, node: Node) -> int | None:
     return product
 
 
+_GROUPS = frozenset(
+    (
+        *("thread_group", "thread_block", "grid_group", "multi_grid_group", "coalesced_group"),
+        *("thread_block_tile", "tiled_group", "this_thread_block", "this_grid", "this_multi_grid"),
+        *("tiled_partition", "sync", "thread_rank", "group_size", "is_valid"),
+    )
+)
+"""What ROCm 5.2 has in the namespace; groups of 64 lanes at most beside it."""
+_KNOWN = _GROUPS | {"plus", "less", "greater", "bit_and", "bit_or", "bit_xor", "this_cluster"}
+"""And what is told of elsewhere."""
+_COPIES = ("wait", "wait_prior", "memcpy_async")
+
+
 def groups(facts: Facts) -> Iterator[Trap]:
     """What HIP's cooperative groups lack."""
-    lacking = (
-        "reduce",
-        "inclusive_scan",
-        "exclusive_scan",
-        "labeled_partition",
-        "binary_partition",
-        "invoke_one",
-        "invoke_one_broadcast",
-        "this_thread",
-    )
-    has_groups = "cooperative_groups" in facts.source.text
-    for call in facts.calls if has_groups else []:
-        name = called(call)
-        whole = text_of(call.child_by_field_name("function"))
-        if name in lacking and "::" in whole and "std" not in whole:
+    name_of_all = "cooperative_groups"
+    if name_of_all not in facts.source.text:
+        return
+    aliases = facts.own.aliases | {name_of_all}
+    for word in facts.words:
+        name = word.text
+        if word.node is None or facts.owns(word):
+            continue
+        if name == "coalesced_threads":
+            words = "a coalesced group has up to 64 threads on a wave of 64, not a warp's 32"
+            what = short(_whole_call(word.node))
+            yield Trap("warps/cooperative-groups", word.line, what, "results", LIKELY, words)
+        elif word.scope in aliases and name not in _KNOWN:
+            entry = "memory/async-copy" if name in _COPIES else "warps/cooperative-groups"
             words = f"HIP's cooperative groups have no {name}"
-            yield Trap("warps/cooperative-groups", *at(call), "compile", CERTAIN, words)
-        elif name in ("wait", "wait_prior") and re.match(r"(cg|cooperative_groups)\s*::", whole):
-            words = f"HIP's cooperative groups have no {name}"
-            yield Trap("memory/async-copy", *at(call), "compile", CERTAIN, words)
-        elif name == "memcpy_async" and re.match(r"(cg|cooperative_groups)\s*::", whole):
-            words = "HIP's cooperative groups have no memcpy_async"
-            yield Trap("memory/async-copy", *at(call), "compile", CERTAIN, words)
-    for node in facts.source.nodes:
-        if node.type == "preproc_include" and re.search(
-            r"cooperative_groups/\w+\.h", text_of(node)
-        ):
-            name = text_of(node.child_by_field_name("path")).strip('<>"')
-            words = f"HIP has no {name}"
-            yield Trap("warps/cooperative-groups", line_of(node), name, "compile", CERTAIN, words)
+            yield Trap(entry, *at(_whole_call(word.node)), "compile", CERTAIN, words)
+
+
+def _whole_call(node: Node) -> Node:
+    """The call of a name, or the name with what stands before it."""
+    while node.parent is not None and node.parent.type in (
+        *("qualified_identifier", "template_function", "call_expression", "template_type"),
+    ):
+        if node.type == "call_expression":
+            break
+        node = node.parent
+    return node
 
 
 _GROUP = r"thread_block_tile\s*<[^;{}]*?>|thread_block|grid_group|thread_group|coalesced_group"
-_DECLARED = re.compile(
-    rf"\b(?:{_GROUP})\s*&?\s*(\w+)|\bauto\s*&?\s*(\w+)\s*=\s*[\w:]*"
-    r"\b(?:tiled_partition|this_thread_block|this_grid|coalesced_threads)\b"
-)
+_MADE = r"\b(?:tiled_partition|this_thread_block|this_grid|coalesced_threads)\b"
+_DECLARED = re.compile(rf"\b(?:{_GROUP})\s*&?\s*(\w+)|\bauto\s*&?\s*(\w+)\s*=\s*[\w:]*{_MADE}")
+_TILED = re.compile(r"\bauto\s*&?\s*(\w+)\s*=\s*[\w:]*\btiled_partition\s*<")
 _MEMBERS = frozenset(
     (
-        *("num_threads", "meta_group_rank", "meta_group_size", "any", "all", "ballot"),
-        *("match_any", "match_all", "group_dim", "dim_threads", "barrier_arrive", "barrier_wait"),
-        *("num_blocks", "block_rank", "dim_blocks", "block_index"),
+        *("size", "thread_rank", "group_index", "thread_index", "sync", "is_valid", "cg_type"),
+        *("shfl", "shfl_up", "shfl_down", "shfl_xor", "num_grids", "grid_rank"),
     )
 )
-"""Members of groups that ROCm 5.2 has not."""
+"""Members of groups that ROCm 5.2 has."""
 
 
 def members(facts: Facts) -> Iterator[Trap]:
@@ -500,31 +536,24 @@ def members(facts: Facts) -> Iterator[Trap]:
     if "cooperative_groups" not in facts.source.text:
         return
     found = {name for pair in _DECLARED.findall(facts.source.text) for name in pair if name}
+    tiles = frozenset(_TILED.findall(facts.source.text))
     for call in facts.calls:
         function = call.child_by_field_name("function")
+        if called(call) == "tiled_partition" and (given := arguments(call)):
+            of = given[0]
+            if text_of(of) in tiles or (of.type == "call_expression" and "<" in text_of(of)):
+                words = "HIP's tiles are made of blocks alone in ROCm 5.2, not of other tiles"
+                yield Trap("warps/group-members", *at(call), "compile", LIKELY, words)
         if function is None or function.type != "field_expression":
             continue
-        name = text_of(function.child_by_field_name("field"))
-        if name in _MEMBERS and text_of(function.child_by_field_name("argument")) in found:
+        name, of = called(call), text_of(function.child_by_field_name("argument"))
+        temporary = re.match(rf"[\w:\s]*{_MADE}", of) is not None
+        if name not in _MEMBERS and (of in found or temporary):
             words = f"groups have no {name} in ROCm 5.2"
             yield Trap("warps/group-members", *at(call), "compile", LIKELY, words)
 
 
 TRAPS = (
-    masks,
-    in_macros,
-    constants,
-    last_lanes,
-    tags,
-    votes,
-    shuffles,
-    hard_coded,
-    lane_masks,
-    size_as_constant,
-    missing,
-    implicit,
-    spinning,
-    half_empty,
-    groups,
-    members,
+    *(masks, in_macros, constants, last_lanes, tags, votes, shuffles, hard_coded, lane_masks),
+    *(size_as_constant, implicit, spinning, half_empty, groups, members),
 )

@@ -15,7 +15,7 @@ __global__ void dot(const float *a, const float *b, float *sum, int n)
         part += a[i] * b[i];
     part = cg::reduce(tile, part, cg::plus<float>()); // expect: warps/cooperative-groups
     if (tile.thread_rank() == 0)
-        atomicAdd(sum, part);
+        atomicAdd(sum, part); // expect: atomics/float-add
     block.sync();
 }
 

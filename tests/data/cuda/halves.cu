@@ -9,7 +9,7 @@ __global__ void scalar_product(const half2 *a, const half2 *b, float *out, size_
     for (size_t i = threadIdx.x; i < n; i += blockDim.x) v = __hfma2(a[i], b[i], v);
     float f = __low2float(v) + __high2float(v);
     for (int d = 16; d; d /= 2) f += __shfl_down_sync(0xffffffff, f, d); // expect: warps/mask-32-bits
-    if (threadIdx.x % 32 == 0) atomicAdd(out, f); // expect: warps/hard-coded-32
+    if (threadIdx.x % 32 == 0) atomicAdd(out, f); // expect: warps/hard-coded-32, atomics/float-add
 }
 __global__ void relu(__nv_bfloat16 *x, const __half *y, __half2 *acc, int n)
 {

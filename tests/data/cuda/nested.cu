@@ -41,7 +41,7 @@ __global__ void lists(int *out)
     List *head = nullptr;
     for (int i = 0; i < 3; ++i) {
         auto *one = (List *)malloc(sizeof(List)); // expect: language/device-malloc
-        if (!one) { printf("no memory in thread %d\n", threadIdx.x); return; }
+        if (!one) { printf("no memory in thread %d\n", threadIdx.x); return; } // expect: language/thread-index-type
         *one = {i, head};
         head = one;
     }

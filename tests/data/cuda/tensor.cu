@@ -41,7 +41,7 @@ int main()
     half *a, *b; float *c;
     cudaMalloc(&a, 1 << 20); cudaMalloc(&b, 1 << 20); cudaMalloc(&c, 1 << 20);
     product<<<dim3(4, 4), dim3(128, 4)>>>(a, b, c, 256, 256, 256);
-    cudaFuncSetAttribute(staged, cudaFuncAttributeMaxDynamicSharedMemorySize, 98304); // expect: launch/shared-opt-in
+    cudaFuncSetAttribute(staged, cudaFuncAttributeMaxDynamicSharedMemorySize, 98304); // expect: launch/shared-opt-in, memory/shared-limit
     staged<<<64, 256, 256 * sizeof(float)>>>(c, c, 16384);
     printf("%d\n", cudaDeviceSynchronize() == cudaSuccess);
 }

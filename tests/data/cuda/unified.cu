@@ -41,6 +41,6 @@ int main()
     cudaMemGetInfo(&free_bytes, &all);
     cudaPointerAttributes about;
     cudaPointerGetAttributes(&about, x);
-    printf("%zu %d %d\n", free_bytes, about.type == cudaMemoryTypeManaged, about.device); // expect: host/pointer-attributes
+    printf("%zu %d %d\n", free_bytes, about.type == cudaMemoryTypeManaged, about.device); // expect: host/pointer-attributes, host/names
     cudaFree(x);
 }

@@ -1,0 +1,19 @@
+"""Tables of what CUDA's names, types and headers are elsewhere: tables.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from typing import Any
+
+from portmp.paths import PACKAGE
+
+
+@cache
+def _all() -> dict[str, dict[str, Any]]:
+    return tomllib.loads((PACKAGE / "porting/tables.toml").read_text(encoding="utf-8"))
+
+
+def table(name: str) -> dict[str, Any]:
+    """One of them."""
+    return _all()[name]

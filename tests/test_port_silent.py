@@ -1,0 +1,355 @@
+"""``portmp port``: nothing is lost without a word: names by scopes, what is written, "
+"what is told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import test_port
+import tiers
+
+from portmp import cli
+from portmp.porting import hipify, report, sources
+from portmp.porting.sources import Source
+from portmp.porting.traps.base import HIP, OPENCL, POSSIBLE
+
+RUNTIME = "#include <hip/hip_runtime.h>\n"
+
+WRITTEN = {
+    "tags": (
+        "struct cudaDeviceProp p; enum cudaMemcpyKind k(const struct cudaPos *a, cudaPos b);",
+        "hipDeviceProp_t p; hipMemcpyKind k(const hipPos *a, hipPos b);",
+    ),
+    "handles that are told of ahead": (
+        "struct CUevent_st; typedef struct CUevent_st *cudaEvent_t; typedef CUmod_st *CUmodule;",
+        "struct ihipEvent_t; typedef struct ihipEvent_t *hipEvent_t; typedef "
+        "ihipModule_t *hipModule_t;",
+    ),
+    "a method, a member and CUDA's own": (
+        "struct pool { cudaArray *cudaArray; void cudaFree(); void f() { cudaFree(); "
+        "::cudaFree(0); } };"
+        "\nvoid pool::cudaFree() { cudaArray = 0; }\nvoid g(pool &p) { p.cudaFree(); "
+        "cudaFree(0); }",
+        "struct pool { hipArray *cudaArray; void cudaFree(); void f() { cudaFree(); "
+        "::hipFree(0); } };"
+        "\nvoid pool::cudaFree() { cudaArray = 0; }\nvoid g(pool &p) { p.cudaFree(); hipFree(0); }",
+    ),
+    "a class that rests on another": (
+        "struct a { int cudaMalloc(); };\nstruct b : a { int f() { return cudaMalloc(); } };",
+        "struct a { int cudaMalloc(); };\nstruct b : a { int f() { return cudaMalloc(); } };",
+    ),
+    "namespaces": (
+        "namespace n { int cudaSetDevice(int); int f() { return cudaSetDevice(1); } }\n"
+        "int g() { return n::cudaSetDevice(1) + cudaSetDevice(1) + away::cudaFree(2); }\n"
+        "int h() { using namespace n; return cudaSetDevice(1); }\n"
+        "int i() { using n::cudaSetDevice; return cudaSetDevice(1); }",
+        "namespace n { int cudaSetDevice(int); int f() { return cudaSetDevice(1); } }\n"
+        "int g() { return n::cudaSetDevice(1) + hipSetDevice(1) + away::cudaFree(2); }\n"
+        "int h() { using namespace n; return cudaSetDevice(1); }\n"
+        "int i() { using n::cudaSetDevice; return cudaSetDevice(1); }",
+    ),
+    "variables and parameters": (
+        "void f(int cudaFree) { int cudaMemset = cudaFree; cudaMemset++; }\n"
+        "void g(void *p) { cudaFree(p); { int cudaMemset = 1; } cudaMemset(p, 0, 1); }\n"
+        "void h() { for (int cudaFree = 0; cudaFree < 2; ) cudaFree++; cudaFree(0); }",
+        "void f(int cudaFree) { int cudaMemset = cudaFree; cudaMemset++; }\n"
+        "void g(void *p) { hipFree(p); { int cudaMemset = 1; } hipMemset(p, 0, 1); }\n"
+        "void h() { for (int cudaFree = 0; cudaFree < 2; ) cudaFree++; hipFree(0); }",
+    ),
+    "enumerators": (
+        "enum class mine { cudaSuccess }; int f() { return (int)mine::cudaSuccess + "
+        "cudaSuccess; }\n"
+        "int g() { return cudaError::cudaErrorUnknown; }",
+        "enum class mine { cudaSuccess }; int f() { return (int)mine::cudaSuccess + hipSuccess; }\n"
+        "int g() { return hipError_t::hipErrorUnknown; }",
+    ),
+    "functions and macros of the file": (
+        "static int cudaFree(int x) { return x; }\n#define cudaMalloc(p) p\nint f() { return "
+        "cudaFree(1) + cudaMalloc(2) + cudaMemset(0, 0, 0); }",
+        "static int cudaFree(int x) { return x; }\n#define cudaMalloc(p) p\nint f() { return "
+        "cudaFree(1) + cudaMalloc(2) + hipMemset(0, 0, 0); }",
+    ),
+    "functions of CUDA's that are declared again": (
+        'extern "C" cudaError_t cudaFree(void *);\nint f() { return cudaFree(0); }',
+        'extern "C" hipError_t hipFree(void *);\nint f() { return hipFree(0); }',
+    ),
+    "what stands in for CUDA": (
+        "#ifdef WITH\n#include <cuda_runtime.h>\n#else\ntypedef int cudaStream_t;\n"
+        "#define cudaSuccess 0\n#endif\ncudaStream_t s = cudaSuccess;",
+        "#ifdef WITH\n#include <hip/hip_runtime.h>\n#else\ntypedef int hipStream_t;\n"
+        "#define hipSuccess 0\n#endif\nhipStream_t s = hipSuccess;",
+    ),
+    "names that are none of CUDA's": (
+        "void cudaInit(); cudaArray *cuArray; int cudaModuleLoad(int); void f() { cudaInit(); }",
+        "void cudaInit(); hipArray *cuArray; int cudaModuleLoad(int); void f() { cudaInit(); }",
+    ),
+    "headers by macros and in questions": (
+        "#define HALF <cuda_fp16.h>\n#include HALF\n#if __has_include(<curand.h>)\n#endif",
+        "#define HALF <hip/hip_fp16.h>\n#include HALF\n#if "
+        "__has_include(<hiprand/hiprand.h>)\n#endif",
+    ),
+    "guards of CUDA's headers": (
+        "#if defined(__CUDA_RUNTIME_API_H__) && !defined __CUDACC__\n#endif",
+        "#if defined(HIP_INCLUDE_HIP_HIP_RUNTIME_API_H) && !defined __HIPCC__\n#endif",
+    ),
+    "indices as they are": (
+        '__device__ void f(int n) { printf("%d", blockIdx.y); auto i = threadIdx.x; n = max(n, '
+        "blockDim.x) + threadIdx.y; int j = gridDim.z; }",
+        '__device__ void f(int n) { printf("%d", (unsigned)blockIdx.y); auto i = '
+        "(unsigned)threadIdx.x;"
+        " n = max(n, (unsigned)blockDim.x) + threadIdx.y; int j = gridDim.z; }",
+    ),
+    "bits of other types": (
+        "typedef uint64_t word;\n__device__ int f(int a, long b, word *c, unsigned d) {\n"
+        "  return __ffs(a) + __ffsll(b) + __ffsll(c[1]) + __ffs(d) + __ffs(b); }",
+        "typedef uint64_t word;\n__device__ int f(int a, long b, word *c, unsigned d) {\n"
+        "  return __ffs(a) + __ffsll((unsigned long long)(b)) + __ffsll((unsigned long "
+        "long)(c[1])) "
+        "+ __ffs(d) + __ffs((int)(b)); }",
+    ),
+    "a word that is gone": (
+        "int f() { register int i = 1; return i; }",
+        "int f() { /* register */ int i = 1; return i; }",
+    ),
+    "defaults": (
+        "void f() { cudaMemcpyToSymbolAsync(a, b, 4); cudaMemcpyFromSymbolAsync(b, a, 4, 0);\n"
+        "  cudaLaunchCooperativeKernel(k, 1, 2, 0); cudaMemcpyToSymbolAsync(a, b, 4, 0, c); }",
+        "void f() { hipMemcpyToSymbolAsync(HIP_SYMBOL(a), b, 4, 0, hipMemcpyHostToDevice); "
+        "hipMemcpyFromSymbolAsync(b, HIP_SYMBOL(a), 4, 0, hipMemcpyDeviceToHost);\n"
+        "  hipLaunchCooperativeKernel(k, 1, 2, 0, 0, 0); "
+        "hipMemcpyToSymbolAsync(HIP_SYMBOL(a), b, 4, 0, c); }",
+    ),
+    "a file that names nothing of CUDA's": ("int f() { return abs(1); }",) * 2,
+}
+"""Sources and their HIP texts, but for the include at the start."""
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_written(name: str) -> None:
+    """Names of CUDA's alone are changed, and what HIP's compilers read otherwise."""
+    text, wanted = WRITTEN[name]
+    made = hipify.translated(Source("a.cu", text.encode(), place=Path("a.cu"))).content.decode()
+    assert made.removeprefix(RUNTIME) == wanted
+    assert made.startswith(RUNTIME) or "hip/hip_runtime.h" in wanted
+
+
+TOLD = {
+    "a later name": (
+        "int f(const char **s) { return cuGetErrorName(CUDA_SUCCESS, s); }",
+        {(1, "host/driver-api")},
+    ),
+    "pasted names": (
+        "#define A(f) cuda##f##Async\n#define B(x) \\\n  x##_sync\n#define C(x) my##x",
+        {(1, "host/names"), (3, "host/names")},
+    ),
+    "sizes of one type from another": (
+        "void f(uint3 u, dim3 d) {\n  dim3 a = u;\n  dim3 b(make_uint3(1, 1, 1));\n  d = dim3(2);\n"
+        "  uint3 c = d;\n  k<<<make_uint3(1, 1, 1), d>>>();\n  uint3 e = blockIdx; }",
+        {(line, "language/thread-index-type") for line in (2, 3, 5, 6, 7)},
+    ),
+    "groups": (
+        "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
+        "__global__ void k(float2 *x, double *y) {\n  auto t = cg::tiled_partition<16>("
+        "cg::this_thread_block());\n  x[0] = t.shfl(x[1], 0);\n  y[0] = t.shfl_up(y[1], 1);\n"
+        "  y[1] = cg::this_grid().block_rank();\n  __shared__ cg::block_tile_memory<4> m;\n"
+        "  auto s = cg::tiled_partition<4>(t);\n  y[2] = cg::coalesced_threads().size(); }",
+        {
+            *((5, "warps/group-members"), (7, "warps/group-members")),
+            *((8, "warps/cooperative-groups"), (9, "warps/group-members")),
+        },
+    ),
+    "block memory of launches": (
+        "#define KIB 1024\n__global__ void k() { __shared__ float s[8192]; }\nvoid f() {\n"
+        "  const size_t bytes = 80 * KIB;\n  k<<<1, 64, bytes>>>();\n"
+        "  k<<<1, 64, 10000 * sizeof(float)>>>();\n  k<<<1, 64, 32 * KIB>>>();\n"
+        "  cudaFuncSetAttribute((void *)k, cudaFuncAttributeMaxDynamicSharedMemorySize, 70000);\n"
+        "  cudaLaunchKernel((void *)k, 1, 2, 0, 65537, 0); }",
+        {(line, "memory/shared-limit") for line in (5, 6, 8, 9)},
+    ),
+    "floats that are added": (
+        "__device__ float total;\n__global__ void k(float *a) {\n  __shared__ float s;\n"
+        "  atomicAdd(&s, 1.f);\n  atomicAdd(a, 1.f);\n  atomicAdd(&total, 1.f); }",
+        {(5, "atomics/float-add"), (6, "atomics/float-add")},
+    ),
+    "warps that wait": (
+        "__global__ void k(volatile int *f, int n) {\n  __shared__ volatile int s[4];\n"
+        "  while (s[n] == 0);\n  int v, warp = n;\n  do { v = f[warp]; } while (v == 0);\n"
+        "  while (f[blockIdx.x] == 0) __threadfence();\n  while (s[n] > 2) n++; }",
+        {(3, "warps/independent-scheduling"), (5, "warps/independent-scheduling")},
+    ),
+    "guards": (
+        "#ifdef __TEXTURE_TYPES_H__\n#endif\n#ifndef MY_CUDA_RUNTIME_H\n#define MY_CUDA_RUNTIME_H\n"
+        "#endif\n#if CUBLAS_VER_MAJOR > 10\n#endif",
+        {(1, "language/cuda-arch"), (6, "language/cuda-arch")},
+    ),
+}
+"""What is told with certainty, or is likely, of the HIP text."""
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_told(name: str) -> None:
+    """What cannot be translated is told where it stands, and nothing else is."""
+    text, wanted = TOLD[name]
+    source = Source("a.cu", text.encode(), place=Path("a.cu"))
+    found = report.after(report.of(source), hipify.translated(source)).traps
+    left = [t for t in found if t.platform == HIP and t.certainty != POSSIBLE and not t.cured]
+    told = {(t.line, t.entry) for t in left}
+    assert told == wanted
+
+
+PARSED = (
+    "int a[4] __attribute__((aligned(64)));\nstruct alignas(16) s { int x; };",
+    "#define EACH(m) for (int i = 0; i < 2; i++) { m; }\nint f(int c) { EACH(c++) return c; }",
+    "int f(int *p, int c) {\n#if A\n  while (p[c] > 1)\n#else\n  for (; p[c] > "
+    "2;)\n#endif\n  { c++; }"
+    "\n  return c; }",
+    "#define TRY(x) do { if (x) return 1; } while (0);\nint f() { if (1) "
+    "TRY(cudaFree(0)) TRY(2); return 0; }",
+)
+
+
+@pytest.mark.parametrize("text", PARSED)
+def test_parsed(text: str) -> None:
+    """Attributes, heads of loops in branches, macros of statements without a semicolon."""
+    assert not Source("a.cu", text.encode()).root.has_error
+
+
+SKETCH = {
+    'asm("trap;");': "language/inline-asm",
+    "x[0] = __shfl_sync(~0u, x[0], 1);": "warps/mask-32-bits",
+    "auto t = cooperative_groups::this_thread_block();": "warps/cooperative-groups",
+    "cub::WarpReduce<int> r;": "libraries/cub",
+    "x[0] = tex2D<int>(t, 0, 1);": "memory/texture-object",
+    "float *f; atomicAdd(f, 1.f);": "atomics/float-add",
+    "unsigned long long *u; atomicMax(u, 1);": "atomics/signed-64",
+    "char4 c = *(char4 *)x;": "language/address-spaces",
+    "thing t; t.f();": "language/templates",
+    "long long l = 1LL;": "language/long",
+    "float y = sqrtf(2.f) + __expf(1.f);": "language/float-functions",
+    "int *p = new int[3];": "language/device-malloc",
+    "int4 v = make_int4(1, 2, 3, 4);": "language/vector-operators",
+    "extern __shared__ int s[];": "memory/shared-dynamic",
+    "int n = mix(x);": "language/address-spaces",
+    "half h = __float2half(1.f);": "language/half",
+    "auto l = [=] { return 1; };": "language/templates",
+    "k<<<1, 2>>>(x, 0);": "language/launch-in-kernel",
+}
+"""Statements in a kernel, and the entries about them for OpenCL."""
+
+
+def test_opencl_is_a_sketch(tmp_path: Path, capsys: Any) -> None:
+    """Each kind is counted, a kernel that is plain C is not; what is looked for is said."""
+    head = "struct thing { int a; __device__ void f() {} };\n"
+    head += "__device__ int mix(int *p) { return *p; }\n"
+    for statement, entry in SKETCH.items():
+        text = f"{head}__global__ void k(int *x, int t) {{\n{statement} }}\n"
+        found = report.of(Source("a.cu", text.encode()))
+        lines = {
+            t.line
+            for t in (*found.sketch, *found.traps)
+            if t.platform == OPENCL and t.entry == entry
+        }
+        assert lines & {1, 2, 4}, statement
+    plain = tmp_path / "plain.cu"
+    plain.write_text(
+        "__global__ void k(float *x, int n) { __shared__ float s[64]; int i = threadIdx.x;\n"
+        "  s[i] = x[i] * 2 + n; __syncthreads(); if (i < n) x[i] = s[i ^ 1]; atomicAdd(&n, 1); }\n"
+    )
+    assert cli.main(["port", str(plain)]) == 0
+    out = capsys.readouterr().out
+    assert re.search(
+        r"OpenCL, .*:\n    a sketch: .*\n    not looked for are .*\n    nothing that", out
+    )
+
+
+def test_one_line_a_cause(tmp_path: Path, capsys: Any) -> None:
+    """Places of one cause are one line; half-empty waves and slow places are no errors."""
+    many = tmp_path / "many.cu"
+    many.write_text("int main() {\n" + "  checkCudaErrors(cudaFree(0));\n" * 99 + "}\n")
+    assert cli.main(["port", "--traps", str(many)]) == 1
+    out = capsys.readouterr().out
+    assert out.count("of CUDA's samples") == 1 and "and lines 3, 4, 5, 6, 7, 8 and 92 more" in out
+    assert "99 places that do not compile" in out
+    many.write_text("__global__ void k() {}\nint main() { k<<<1, 32>>>(); }\n")
+    assert cli.main(["port", str(many)]) == 0
+    assert "slower" in capsys.readouterr().out
+
+
+def test_what_is_kept_is_told(tmp_path: Path, capsys: Any) -> None:
+    """A name that the program declares stays, and the report says so."""
+    kept = tmp_path / "kept.cu"
+    kept.write_text("static int cudaFree(int x) { return x; }\nint f() { return cudaFree(1); }\n")
+    assert cli.main(["port", str(kept)]) == 0
+    out = capsys.readouterr().out
+    assert "names that the program declares itself, and that stay: cudaFree (line 1)" in out
+
+
+def group(**texts: str) -> list[Source]:
+    """Files that are read together; __ is a dot in their names, and lies in a folder "
+    "after ``in_``."""
+    names = {name: name.replace("__", ".").replace("in_", "in/") for name in texts}
+    return sources.together([Source(names[n], text.encode()) for n, text in texts.items()])
+
+
+def test_files_that_are_read_together() -> None:
+    """Members of a header's class, its own functions, warps of 32 for all, where includes lead."""
+    made = [
+        hipify.translated(one).content.decode()
+        for one in group(
+            in_a__h="struct s { int cudaFree(); void g(); };\nstatic int "
+            "cudaSetDevice(char c) { return c; }",
+            b__cu="#include <a.h>\nvoid s::g() { cudaFree(); cudaSetDevice('c'); "
+            "cudaMalloc(0, 0); }",
+            c__cu="void f(cudaDeviceProp *p, int *w) { cudaGetDeviceProperties(p, 0); *w "
+            "= p->warpSize;\n"
+            "cudaDeviceGetAttribute(w, cudaDevAttrWarpSize, 0); cudaSetDevice(0); }",
+            in_d__cu="__device__ int f(int x) { return __any_sync(~0u, x); }",
+        )
+    ]
+    assert made[1] == (
+        f"{RUNTIME}#include \"in/a.h\"\nvoid s::g() {{ cudaFree(); cudaSetDevice('c'); "
+        f"hipMalloc(0, 0); }}"
+    )
+    assert made[2] == (
+        '#include "cuda_warps.h"\n'
+        "void f(hipDeviceProp_t *p, int *w) { cuda_get_device_properties(p, 0); *w = p->warpSize;\n"
+        "cuda_device_get_attribute(w, hipDeviceAttributeWarpSize, 0); hipSetDevice(0); }"
+    )
+    assert made[3].startswith('#include "../cuda_warps.h"\n')
+
+
+def test_what_hipcc_says(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that hipcc refuses: the status and the summary say so; parts of others are left."""
+    tiers.check("hipcc")
+    monkeypatch.chdir(tmp_path)
+    Path("part.cu").write_text("__global__ void k(int *x) { x[0] = SIZE; }\n")
+    Path("main.cu").write_text('#define SIZE 4\n#include "part.cu"\nint f() { return unknown; }\n')
+    command = ["port", "--hip", "-o", "out", "main.cu", "part.cu"]
+    assert cli.main(command) == 1
+    out = capsys.readouterr().out
+    assert "hipcc refuses 1 of 1 HIP texts: out/main.hip.cpp" in out
+    assert "it is compiled with main.cu, which includes it" in out
+    assert cli.main([*command, "--fail", "never"]) == 0
+
+
+def test_coalesced_groups_of_32(tmp_path: Path) -> None:
+    """On a wave of 64 a coalesced group is of one warp of 32, and the host's warp has 32 lanes."""
+    tiers.check("hipcc")
+    tiers.check("hiprtc")
+    source = (
+        b"#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
+        b"__global__ void k(const int *x, int *y) {\n  if (x[threadIdx.x] > 40) {\n"
+        b"    auto g = cg::coalesced_threads();\n"
+        b"    y[threadIdx.x] = g.size() * 64 + g.thread_rank(); } }\n"
+    )
+    made = hipify.translated(Source("k.cu", source, place=Path("k.cu")))
+    test_port.written(made, tmp_path)
+    x, y = (np.arange(64) * 37 % 61).astype(np.int32), np.zeros(64, np.int32)
+    test_port.ran_by_hipcc(tmp_path, made.file, "k", [x, y], [0, 1], (1, 64))
+    taken = (x > 40).reshape(2, 32)
+    ranks = taken.cumsum(axis=1) - 1 + taken.sum(axis=1, keepdims=True) * 64
+    assert y.tolist() == np.where(taken, ranks, 0).ravel().tolist()
