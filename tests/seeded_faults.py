@@ -256,8 +256,8 @@ FAULTS = (
     Fault(
         "gemm: a barrier dropped",
         "templates/blas/gemm.mako",
-        "${kept(tiles)}\n        ${p.barrier}\n% if apart:",
-        "${kept(tiles)}\n% if apart:",
+        "${kept(tiles)}\n        ${p.barrier}\n    }",
+        "${kept(tiles)}\n    }",
         "test_schedules.py",
         "test_gemm and dd",
     ),
@@ -288,8 +288,8 @@ FAULTS = (
     Fault(
         "packed gemm: slabs not renormalised",
         "templates/blas/gemm_panels.mako",
-        "if (end - k0 == ${period}$",
-        "if (end - k0 == ${period} + 1$",
+        "if (end - k0 == ${period}) {",
+        "if (end - k0 == ${period} + 1) {",
         "test_blas.py",
         "slabs_of_batches and dd",
     ),

@@ -45,6 +45,9 @@ from portmp.runtime import program
 from portmp.runtime.planes import upload
 from portmp.verify import cases, command
 
+OPTIMISED = True
+"""Devices are opened anew: the process that probes them finds them as they usually are."""
+
 ROOT = Path(__file__).resolve().parents[1]
 NO_DRIVER = "import sys\nfor name in ('pyopencl', 'cuda', 'hip'): sys.modules[name] = None\n"
 """Let the packages of every driver be missing."""

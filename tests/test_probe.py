@@ -27,6 +27,9 @@ from portmp.errors import DeviceError
 from portmp.routines import compilation_units
 from portmp.runtime import program
 
+OPTIMISED = True
+"""Devices are opened anew: the process that probes them finds them as they usually are."""
+
 
 @pytest.fixture
 def fresh() -> Device:

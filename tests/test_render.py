@@ -172,7 +172,6 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                     *compilation_units.find(name, "exp"),
                     *compilation_units.find(name, "random_uniform"),
                     *compilation_units.find(name, "random_normal"),
-                    *compilation_units.find(name, "gemm_norms"),
                 ]
             if on == "opencl" and name in ("dd", "d+s", "ts"):
                 access = ("value", "contiguous", "contiguous")

@@ -223,5 +223,6 @@ def integers(values: Sequence[Any], argument: str, count: int | None = None) -> 
     except TypeError:
         found = None
     if found is None or count not in (None, len(found)):
-        raise ArgumentError(f"{argument}: {count or ''} integers are needed, {values!r} given")
+        many = f"{count} " if count and count > 1 else ""
+        raise ArgumentError(f"{argument}: {many}integers are needed, {values!r} given")
     return found

@@ -42,6 +42,12 @@ class Exact(Fraction):
         quotient = Context(prec=SHOWN).divide(Decimal(self.numerator), Decimal(self.denominator))
         return f"{quotient:f}" if quotient and -7 < quotient.adjusted() < SHOWN else str(quotient)
 
+    def __mpq__(self) -> Any:
+        """For gmpy2, which knows Fractions by their type alone."""
+        import gmpy2
+
+        return gmpy2.mpq(self.numerator, self.denominator)
+
     def __round__(self, ndigits: Any = None) -> Any:
         return _exact(super().__round__(ndigits))
 

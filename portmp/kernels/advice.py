@@ -24,14 +24,14 @@ _WORDS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 def refuse_unread(
     name: str, text: str, values: Mapping[str, object], extents: Iterable[Any]
 ) -> None:
-    """ArgumentError for a value that neither the template nor a kernel's extents have."""
+    """ArgumentError for a value that neither has, and whose name is nearly an option's."""
     if "<%include" in text or "<%namespace" in text or "<%inherit" in text:
         return  # other files may
     codes = [one.__code__ for one in extents if hasattr(one, "__code__")]
     named = " ".join([text, *map(str, extents), *(n for one in codes for n in one.co_varnames)])
     for value in values:
-        if not re.search(rf"\b{re.escape(value)}\b", named):
-            near = suggestion(value, list(OPTIONS))
+        near = suggestion(value, list(OPTIONS))
+        if near and not re.search(rf"\b{re.escape(value)}\b", named):
             raise ArgumentError(
                 f"{name}: {value}: the template does not use it, and it is none of "
                 f"{', '.join(OPTIONS)}{near}"

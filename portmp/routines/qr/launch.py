@@ -227,7 +227,10 @@ def _factor(method: Method, negligible: float, a: Planes) -> Factored:
 
     steps = _OnDevice(a, method, negligible)
     kept = steps.kept(a)
-    _repeat((factor, negligible), method, (a, *kept), kept.v, by_kernels)
+    if small_shape(a.format, a.device, *a.shape[1:]):
+        by_kernels(a, *kept)  # one launch
+    else:
+        _repeat((factor, negligible), method, (a, *kept), kept.v, by_kernels)
     return Factored(steps.all_reflectors(kept), [])
 
 
