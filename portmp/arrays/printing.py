@@ -172,7 +172,8 @@ def formatted(x: Any, spec: str) -> str:
     if kind == "n":
         known = locale.localeconv()
         point, by, groups = known["decimal_point"], known["thousands_sep"], known["grouping"]
-    whole, rest = re.fullmatch(r"([0-9]*)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    rest = text.lstrip("0123456789")
+    whole = text[: len(text) - len(rest)]
     rest = rest.replace(".", point)
     fill, side = fill or ("0" if zeros else " "), side or ("=" if zeros else ">")
     room = int(width or 0) - len(sign + rest)

@@ -117,7 +117,7 @@ def of_vectors(x: Array, ord: Order, axis: int) -> Array:
         0: lambda: array((x != 0).sum(axis), x.format, x.queue),
     }
     if isinstance(ord, (int, float)) and ord not in kinds and math.isfinite(ord):
-        return _of_powers(abs(x), ord, axis)  # type: ignore[no-any-return]
+        kinds[ord] = lambda: _of_powers(abs(x), ord, axis)
     found: Array = _one(kinds, ord, "vectors", VECTOR)()
     return found
 
