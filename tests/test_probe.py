@@ -222,10 +222,14 @@ def test_no_text_has_longer_vectors_than_the_device(fresh: Device, name: str, bi
         assert longest == bits
 
 
-def test_a_verdict_on_an_interpreter_goes_with_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_verdict_on_an_interpreter_goes_with_its_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is kept from one process to the next, until a line changes, and for one device."""
     device = tiers.interpreted("emulated:gfx90a")
     key = probe._key(device)
+    monkeypatch.setenv("PORTMP_CACHE_DIR", str(tmp_path))
+    probe._remember(key, Verdict(device.traits))
     with monkeypatch.context() as patch:
         patch.setattr(program, "code", lambda: "other")
         assert probe._key(device) != key
