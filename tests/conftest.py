@@ -21,12 +21,13 @@ import times
 
 from portmp import discovery
 from portmp.backends import pool
-from portmp.backends.base import Device
+from portmp.backends.base import Device, Kernel
 from portmp.backends.energy import JOULES, Meter
 from portmp.backends.opencl import drivers
 from portmp.backends.opencl.runtime import ClDevice
 from portmp.bench import energy
 from portmp.discovery import finding
+from portmp.emulator.machine import Machine
 from portmp.errors import PortmpError
 from portmp.files import pictures
 from portmp.runtime import program
@@ -195,6 +196,24 @@ def _compilers() -> list[tuple[ClDevice, tuple[str, ...]]]:
     """
     cpus = [one for one, _ in discovery.opened() if one.properties.kind == "cpu"]
     return [(one, one.compiler.build_options) for one in cpus if isinstance(one, ClDevice)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def fast_interpreters() -> Iterator[None]:
+    """What interprets AMD's code runs for long: it is compiled with optimisation in any module."""
+    compiled = Machine._interpreter
+
+    def optimised(machine: Machine, lanes: int) -> Kernel:
+        usual = next((options for device, options in _compilers() if device is machine.host), None)
+        if usual is None:
+            return compiled(machine, lanes)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(machine.host.compiler, "build_options", usual)
+            return compiled(machine, lanes)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Machine, "_interpreter", optimised)
+        yield
 
 
 def as_asked(*, optimised: bool) -> None:
