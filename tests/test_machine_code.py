@@ -1,8 +1,9 @@
 """Kernels of every format in machine code: no contraction, no lost fma, no spills.
 
-One module a format and an architecture, compiled without a GPU. Usually one architecture
-a compiler and one format; the slow tier has all formats on that architecture, and on every other
-one a format of either word: compilers have one generator of code for all of their architectures.
+Compiled without a GPU. Usually the kernels whose instructions are counted, for one architecture
+a compiler and one format; the slow tier has all kernels of all formats in one module for that
+architecture, and for every other one those of a format of either word: compilers have one
+generator of code for all of their architectures.
 
 Instructions are counted by class (add, mul, fma of the word type) and compared with the
 cost of the networks. What compilers do with additions and products, and what is therefore
@@ -24,15 +25,15 @@ Division and square root are sequences of the vendors with fma in them: not coun
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Mapping
 
 import pytest
-from slow import mostly_slow
+from slow import slow
 from tiers import available, check
 
 from portmp import formats, networks
 from portmp.codegen import kernel_spec
+from portmp.codegen.kernel_spec import KernelSpec
 from portmp.compilers.amd_code import classify as classify_amd
 from portmp.compilers.base import Compiler, KernelReport
 from portmp.compilers.clang import ClangCompiler
@@ -81,16 +82,17 @@ TARGETS = [(tier, arch) for tier in COMPILERS for arch in architectures(tier)]
 MODULES = [(*t, name) for t in TARGETS for name in (formats.NAMES if t in FAST else ELSEWHERE)]
 
 
-@cache
-def source(name: str, on: str) -> str:
-    """All kernels of a format in one module."""
-    return kernel_spec.rendered(compilation_units.kernels(name).values(), on).text
+def counted_kernels(form: Format) -> dict[str, KernelSpec]:
+    """The kernels of a format whose instructions are counted."""
+    names = [f"elementwise_{'less' if op == 'compare' else op}" for op in ARITY]
+    names += [f"gemm{accumulator.suffix}_slabs" for accumulator in form.accumulators.values()]
+    return {name: compilation_units.kernels(form.name)[name] for name in names}
 
 
-def machine_code(tier: str, arch: str, name: str) -> bytes:
-    """The binary of a format's module."""
+def machine_code(tier: str, arch: str, kernels: Mapping[str, KernelSpec]) -> bytes:
+    """The binary of one module of kernels."""
     on = "cuda" if tier == "nvrtc" else "rocm"
-    return COMPILERS[tier].compile(source(name, on), arch)
+    return COMPILERS[tier].compile(kernel_spec.rendered(kernels.values(), on).text, arch)
 
 
 def with_calls(net: Network) -> Iterator[Network]:
@@ -173,29 +175,35 @@ def check_resources(form: Format, reports: dict[str, KernelReport]) -> None:
         assert report.registers is not None and 0 < report.registers <= 128, report
 
 
-@pytest.mark.parametrize(
-    ("tier", "arch", "name"),
-    mostly_slow(
-        MODULES,
-        [(*target, name) for target, name in FAST.items()],
-        "a module of all kernels takes half a minute",
-    ),
-)
-def test_machine_code(tier: str, arch: str, name: str) -> None:
+def check_module(tier: str, arch: str, form: Format, kernels: Mapping[str, KernelSpec]) -> None:
     """Every kernel compiles; the arithmetic in the binary is what the networks say."""
     check(tier)
     if tier == "nvrtc":
         check("nvdisasm")
-    form, compiler = formats.get(name), COMPILERS[tier]
-    binary = machine_code(tier, arch, name)
+    compiler = COMPILERS[tier]
+    binary = machine_code(tier, arch, kernels)
     reports = {report.name: report for report in compiler.report(binary, arch)}
-    assert set(compilation_units.kernels(name)) <= set(reports)
+    assert set(kernels) <= set(reports)
     listing = compiler.disassemble(binary)
     for op in COUNTED:
         check_operator(op, form, tier, listing[f"elementwise_{op}"])
     for accumulator in form.accumulators.values():
         check_product(form, tier, accumulator, listing[f"gemm{accumulator.suffix}_slabs"])
     check_resources(form, reports)
+
+
+@pytest.mark.parametrize(("tier", "arch"), FAST)
+def test_counted_kernels(tier: str, arch: str) -> None:
+    """Arithmetic and products of one format, for one architecture a compiler."""
+    form = formats.get(FAST[tier, arch])
+    check_module(tier, arch, form, counted_kernels(form))
+
+
+@slow("a module of all kernels takes half a minute")
+@pytest.mark.parametrize(("tier", "arch", "name"), MODULES)
+def test_all_kernels(tier: str, arch: str, name: str) -> None:
+    """A module of each format, for one architecture a compiler; of two formats for the others."""
+    check_module(tier, arch, formats.get(name), compilation_units.kernels(name))
 
 
 @pytest.mark.parametrize(("tier", "arch"), [t for t in FAST if t[0] != "clang"])
