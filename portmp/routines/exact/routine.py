@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import methodcaller
-from types import ModuleType
-from typing import ClassVar
 
 import numpy as np
 
@@ -26,8 +24,6 @@ class Exact(Routine):
     """Sums and products that are rounded once."""
 
     name = "exact"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Products, the same with an addend and times alpha, sums, and how far results are off."""

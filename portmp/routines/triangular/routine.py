@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
@@ -21,8 +20,6 @@ class Triangular(Routine):
     """x of a x = b, and a b, for triangular a; triangles of a a^T."""
 
     name = "triangular"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
     stored = False
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
