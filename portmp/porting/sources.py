@@ -185,16 +185,6 @@ class Function:
         return self.is_kernel or "__device__" in self.qualifiers
 
     @cached_property
-    def calls(self) -> list[Node]:
-        """Calls in it."""
-        return [node for node in walk(self.node) if node.type == "call_expression"]
-
-    @cached_property
-    def names_called(self) -> frozenset[str]:
-        """What these calls call."""
-        return frozenset(map(called, self.calls))
-
-    @cached_property
     def parameters(self) -> list[Node]:
         """Declarations of its parameters."""
         for node in walk(self.node.child_by_field_name("declarator")):
