@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path, PurePath
@@ -243,6 +243,17 @@ def walk(node: Node | None) -> Iterator[Node]:
         one = left.pop()
         yield one
         left.extend(reversed(one.children))
+
+
+def of_type(nodes: Iterable[Node], *types: str) -> Iterator[Node]:
+    """Those of these types."""
+    return (node for node in nodes if node.type in types)
+
+
+def sides(node: Node) -> tuple[Node | None, str, Node | None]:
+    """What stands on the left of an operator, the operator, and what stands on its right."""
+    sign = text_of(node.child_by_field_name("operator"))
+    return node.child_by_field_name("left"), sign, node.child_by_field_name("right")
 
 
 def text_of(node: Node | None) -> str:

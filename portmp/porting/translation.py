@@ -11,7 +11,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from portmp.porting.sources import Node, arguments, called, declared_name, line_of, text_of, walk
+from portmp.porting.sources import (
+    Node,
+    arguments,
+    called,
+    declared_name,
+    line_of,
+    sides,
+    text_of,
+    walk,
+)
 from portmp.porting.tables import table
 from portmp.porting.traps.base import SHUFFLES, SHUFFLES_SYNC, Facts, Inside, short
 
@@ -434,8 +443,7 @@ class Writer:
         raise CannotSay("an expression of this kind")
 
     def _assignment(self, node: Node) -> str:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        sign = text_of(node.child_by_field_name("operator"))
+        left, sign, right = sides(node)
         if left is None or right is None:
             raise CannotSay("an assignment")
         place = self._element(left)
@@ -581,8 +589,7 @@ class Writer:
         raise CannotSay(f"{sign} of a number")
 
     def _of_binary_expression(self, node: Node) -> Text:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        sign = text_of(node.child_by_field_name("operator"))
+        left, sign, right = sides(node)
         if left is None or right is None:
             raise CannotSay("an expression of this kind")
         a, b = self.expression(left), self.expression(right)
