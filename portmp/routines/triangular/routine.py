@@ -61,7 +61,8 @@ class Triangular(Routine):
                         options,
                     )
         a, b = inputs.ordinary(form, (9, 9), "trmm a"), inputs.ordinary(form, (9, 2), "trmm b")
-        yield Case("trmm", "ordinary-9x2", form, (a, b), "linalg.trmm", _times, {"lower": True})
+        times = partial(reference.times, lower=True)
+        yield Case("trmm", "ordinary-9x2", form, (a, b), "linalg.trmm", times, {"lower": True})
         a, c = inputs.ordinary(form, (6, 11), "syrk a"), inputs.ordinary(form, (6, 6), "syrk c")
         more = {"alpha": ALPHA, "beta": BETA, "c": c, "lower": True}
         yield Case("syrk", "ordinary-6x11", form, (a,), "linalg.syrk", partial(_syrk, c=c), more)
@@ -73,10 +74,6 @@ def dominant(form: Format, n: int, seed: str) -> Host:
     for i, plane in enumerate(planes):
         plane[range(n), range(n)] = 0 if i else 64
     return planes
-
-
-def _times(form: Format, a: Host, b: Host) -> Host:
-    return reference.times(form, a, b, lower=True)
 
 
 def _syrk(form: Format, a: Host, c: Any) -> Host:
