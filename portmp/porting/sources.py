@@ -151,7 +151,8 @@ class Function:
     def qualifiers(self) -> frozenset[str]:
         """Words such as __global__ before its body, in macros too."""
         body = self.node.child_by_field_name("body")
-        hidden = prepared.qualifiers(self.source.hidden, self._begin, self._end_of_head(body))
+        end = int(self.node.end_byte if body is None else body.start_byte)
+        hidden = prepared.qualifiers(self.source.hidden, self._begin, end)
         head = [c for c in self.node.children if body is None or c.start_byte < body.start_byte]
         words = {n.type for child in head for n in walk(child) if n.type.startswith("__")}
         words |= {text_of(n) for c in head for n in walk(c) if text_of(n) in _QUALIFIERS}
@@ -170,9 +171,6 @@ class Function:
         around = self.node.parent
         at_top = around is None or around.parent is None  # whose tree begins at the first word
         return 0 if at_top else int(around.start_byte)
-
-    def _end_of_head(self, body: Node | None) -> int:
-        return int(self.node.end_byte if body is None else body.start_byte)
 
     @property
     def is_kernel(self) -> bool:
