@@ -142,8 +142,8 @@ FAULTS = (
     Fault(
         "div3: the residual's sign",
         EXPANSIONS,
-        "s, g6 = two_sum(s, -p02)\n",
-        "s, g6 = two_sum(s, p02)\n",
+        "x[2] -e01 -p02 -e10",
+        "x[2] -e01 p02 -e10",
         RECORDED,
         "recorded_results",
     ),
@@ -182,8 +182,8 @@ FAULTS = (
     Fault(
         "finish2: renormalisation dropped",
         EXPANSIONS,
-        '+ wires("AD b c; QS a b")',
-        '+ wires("AD b c")',
+        '+ "AD b c; QS a b"',
+        '+ "AD b c"',
         RECORDED,
         "recorded_dot_products",
     ),

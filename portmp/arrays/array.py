@@ -48,7 +48,8 @@ class Array(Methods[Planes], holds=Planes):
 
     def __new__(cls, planes: Planes) -> Self:
         """An array; of shape () a Scalar."""
-        return cast("Self", object.__new__(Scalar if cls is Array and _is_of_one(planes) else cls))
+        of_one = cls is Array and getattr(planes, "shape", None) == ()
+        return cast("Self", object.__new__(Scalar if of_one else cls))
 
     # --- facts ----------------------------------------------------------------------------
 
@@ -191,10 +192,6 @@ class Array(Methods[Planes], holds=Planes):
     def _apply(self, op: str, *others: Any) -> Array:
         operands = [self.planes, *(self._operand(o) for o in others)]
         return Array(routine.apply(op, operands))
-
-
-def _is_of_one(planes: Planes) -> bool:
-    return getattr(planes, "shape", None) == ()
 
 
 class Scalar(Array, holds=Planes, axes=(False,)):

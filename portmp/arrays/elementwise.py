@@ -61,15 +61,11 @@ def common_dtype(operation: str, operands: Sequence[Any]) -> Dtype:
     views = [o.planes for o in operands if isinstance(o, Viewed)]
     kind = dtypes.of_view(views[0])
     for view in views[1:]:
-        kind = _met(operation, kind, view)
+        kind = dtypes.promoted(kind, dtypes.of_view(view), operation)
     for operand in operands:
         if not isinstance(operand, Viewed):
             kind = dtypes.with_number(kind, _checked(operation, operand, kind))
     return kind
-
-
-def _met(operation: str, kind: Dtype, view: View[Any]) -> Dtype:
-    return dtypes.promoted(kind, dtypes.of_view(view), operation)
 
 
 def _checked(operation: str, operand: Any, kind: Dtype) -> Any:

@@ -362,7 +362,8 @@ def repeat(x: AnyArray, repeats: int | AnyArray, /, axis: int | None = None) -> 
     running("add", counts.view_as((1, n)), ends)
     total = int(ends.view((1,), (1,), n - 1).read_span()[0]) if n else 0
     every = plain.counted(0, 1, total, "int64", x.queue)
-    return take(x, wrapped(_places(ends, every)), axis=along)
+    places = order.searchsorted(ends.view_as((ends.size,)), every, right=True)
+    return take(x, wrapped(places), axis=along)
 
 
 def _counts(repeats: Any, n: int, x: AnyArray) -> Numbers:
@@ -380,22 +381,14 @@ def _counts(repeats: Any, n: int, x: AnyArray) -> Numbers:
     found = elementwise.as_dtype(given, dtypes.INTEGER)
     found = moves.dense(found)
     assert isinstance(found, Numbers)
-    ends = [int(x.read_span()[0]) for x in _ends(found.view_as((1, n)))] if n else [0, 0]
-    if ends[0] < 0:
+    row = found.view_as((1, n))
+    ends = (reduction.over_rows(kind, row, "int64") for kind in ("min", "max"))
+    least, most = (int(x.read_span()[0]) for x in ends) if n else (0, 0)
+    if least < 0:
         raise ArgumentError("repeat: repeats: a negative number given")
-    if ends[1] * n >= 2**63:
-        raise ArgumentError(f"repeat: repeats: {ends[1]} given, which is too many")
+    if most * n >= 2**63:
+        raise ArgumentError(f"repeat: repeats: {most} given, which is too many")
     return found
-
-
-def _ends(row: Numbers) -> list[Numbers]:
-    """The least and the greatest number."""
-    return [reduction.over_rows(kind, row, "int64") for kind in ("min", "max")]
-
-
-def _places(ends: Numbers, every: Numbers) -> Numbers:
-    """Of which element each of the result's is a copy."""
-    return order.searchsorted(ends.view_as((ends.size,)), every, right=True)
 
 
 # --- chosen elements ------------------------------------------------------------------------------

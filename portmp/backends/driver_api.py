@@ -44,16 +44,16 @@ from portmp.errors import (
     PortmpError,
 )
 
-SCALARS: dict[type, str] = {
-    int: "q",
-    np.int32: "i4x",
-    np.int64: "q",
-    np.uint32: "I4x",
-    np.uint64: "Q",
-    np.float32: "f4x",
-    np.float64: "d",
+SCALARS: dict[type, tuple[str, int]] = {
+    int: ("q", 8),
+    np.int32: ("i", 4),
+    np.int64: ("q", 8),
+    np.uint32: ("I", 4),
+    np.uint64: ("Q", 8),
+    np.float32: ("f", 4),
+    np.float64: ("d", 8),
 }
-"""Types of kernel arguments that pass by value, and how struct packs them in eight bytes."""
+"""Types of kernel arguments that pass by value: their code in memory, and their bytes."""
 
 
 @dataclass(frozen=True)
@@ -103,17 +103,6 @@ class Names:
     extra: int | None
     lists: bool
 
-
-_WORDS: dict[type, tuple[str, int]] = {
-    int: ("q", 8),
-    np.int32: ("i", 4),
-    np.int64: ("q", 8),
-    np.uint32: ("I", 4),
-    np.uint64: ("Q", 8),
-    np.float32: ("f", 4),
-    np.float64: ("d", 8),
-}
-"""The same types: what memoryview calls them, and their bytes."""
 
 STAGED, STAGED_HALF = 1 << 12, 1 << 15
 """Up to so many bytes are copied through pinned memory; bytes of each half for what is sent."""
@@ -379,7 +368,11 @@ class GpuBuffer(Part):
         return GpuBuffer(self.device, self.pointer + offset, nbytes, self.block)
 
 
-_CODES: dict[type, str] = {**SCALARS, GpuBuffer: "Q"}
+_CODES: dict[type, str] = {
+    GpuBuffer: "Q",
+    **{kind: code + "4x" * (size == 4) for kind, (code, size) in SCALARS.items()},
+}
+"""How struct packs arguments in eight bytes."""
 
 
 class GpuKernel(Kernel):
@@ -587,9 +580,8 @@ class GpuQueue(PooledQueue):
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
     ) -> Callable[[], None]:
         """What launches it; the driver copies the packed arguments before it returns."""
-        packed, launch = self._packed(kernel, grid, block, args)
-        packed.pack()
-        return launch
+        how, args = self._how(kernel, grid, block, args)
+        return partial(self._send, how, _Arguments(len(args)).filled(args, self.device))
 
     def _relauncher(
         self,
@@ -601,19 +593,17 @@ class GpuQueue(PooledQueue):
     ) -> Callable[[Sequence[Argument]], None]:
         held = [0 if i in places and isinstance(a, Buffer) else a for i, a in enumerate(args)]
         how, fixed = self._how(kernel, grid, block, held)
-        packed = _Packed(fixed, self.device)
-        packed.pack()
-        current, launch = self._driver.launcher(*how, self.stream, packed.memory.address)
-        words: Any = memoryview(packed.memory.words).cast("B")
+        filled = _Arguments(len(fixed)).filled(fixed, self.device)
+        current, launch = self._driver.launcher(*how, self.stream, filled.address)
+        words: Any = memoryview(filled.words).cast("B")
         lock = threading.Lock()
         pointers, numbers = words.cast("Q"), []
-        first, memory = packed.memory.first // 8, []
+        first, memory = filled.first // 8, []
         for place, index in places.items():
-            kind = type(args[place])
             if isinstance(args[place], Buffer):
                 memory.append((first + place, index))
             else:
-                code, size = _WORDS[kind]
+                code, size = SCALARS[type(args[place])]
                 numbers.append((words.cast(code), (first + place) * 8 // size, index))
 
         def run(given: Sequence[Any]) -> None:
@@ -636,14 +626,6 @@ class GpuQueue(PooledQueue):
         self._check(kernel, grid, block)
         how, args = self._how(kernel, grid, block, args)
         self._send(how, _scratch.filled(args, self.device))
-
-    def _packed(
-        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
-    ) -> tuple[_Packed, Callable[[], None]]:
-        """Memory for arguments, and what launches a kernel with what lies there."""
-        how, args = self._how(kernel, grid, block, args)
-        packed = _Packed(args, self.device)
-        return packed, partial(self._send, how, packed.memory)
 
     def _how(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
@@ -710,24 +692,15 @@ class _Arguments:
         start = self.address + self.first
         struct.pack_into(f"<{count}Q", self.words, 0, *range(start, start + 8 * count, 8))
 
-
-class _Packed:
-    """A kernel's arguments in memory of their own, of which some may change."""
-
-    def __init__(self, args: Sequence[Argument], device: Device) -> None:
-        self.args = args
-        self.device = device
-        self.values = _values(args, device)
-        self.memory = _Arguments(len(args))
+    def filled(self, args: Sequence[Argument], device: Device) -> _Arguments:
+        """With these arguments; ArgumentError where one is none, or of another device."""
         layout = _layout(tuple(map(type, args)))
-        self._pack = partial(layout.pack_into, self.memory.words, self.memory.first)
-
-    def pack(self) -> None:
-        """Put the values there; ArgumentError where one is no argument, or of another device."""
+        values = [a.pointer if type(a) is GpuBuffer and a.device is device else a for a in args]
         try:
-            self._pack(*self.values)
+            layout.pack_into(self.words, self.first, *values)
         except struct.error:
-            raise ArgumentError(_wrong(self.args, self.device)) from None
+            raise ArgumentError(_wrong(args, device)) from None
+        return self
 
 
 class _Scratch(threading.local):
@@ -737,25 +710,15 @@ class _Scratch(threading.local):
         self._kept: dict[int, _Arguments] = {}
 
     def filled(self, args: Sequence[Argument], device: Device) -> _Arguments:
-        """Memory with these arguments, until the next ones; errors as of ``_Packed.pack``."""
+        """Memory with these arguments, until the next ones."""
         count = len(args)
         memory = self._kept.get(count)
         if memory is None:
             memory = self._kept[count] = _Arguments(count)
-        layout = _layout(tuple(map(type, args)))
-        try:
-            layout.pack_into(memory.words, memory.first, *_values(args, device))
-        except struct.error:
-            raise ArgumentError(_wrong(args, device)) from None
-        return memory
+        return memory.filled(args, device)
 
 
 _scratch = _Scratch()
-
-
-def _values(args: Sequence[Argument], device: Device) -> list[Any]:
-    """What stands for arguments: addresses of buffers, and numbers."""
-    return [a.pointer if type(a) is GpuBuffer and a.device is device else a for a in args]
 
 
 @cache

@@ -163,7 +163,7 @@ class Hip:
         """Copy between memory here and the host's."""
         if not self._reaches(pointer, nbytes, stream):
             return _BAD_VALUE
-        way(pointer, _host(address, nbytes))
+        way(pointer, np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address)))
         return _OK
 
     def hipMemcpyHtoDAsync(
@@ -295,8 +295,3 @@ class Hip:
             self._message = str(error)
             return (hipError_t.hipErrorIllegalAddress,)
         return _OK
-
-
-def _host(address: int, nbytes: int) -> np.ndarray[Any, Any]:
-    """The host's memory as an array."""
-    return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -65,7 +64,7 @@ def _table(file: Path, data: bytes, form: Format, header: bool) -> list[Plane]:
         for column, field in enumerate(fields, 1):
             place = f"{file}, line {number}, column {column}"
             limbs.append(convert.round_to_limbs(parsed_field(field, place, form), form))
-    return _stacked(limbs, (len(rows), width), form)
+    return convert.to_planes(limbs, (len(rows), width), form)
 
 
 def _without_header(file: Path, rows: list[Row]) -> list[Row]:
@@ -129,14 +128,6 @@ def _is_integral(field: str, value: Number) -> bool:
 def _holds(value: Number, form: Format) -> bool:
     limbs = convert.round_to_limbs(value, form)
     return bool(np.isfinite(limbs[0])) and convert.to_fraction(limbs) == value
-
-
-def _stacked(
-    limbs: Sequence[tuple[float, ...]], shape: tuple[int, ...], form: Format
-) -> list[Plane]:
-    """Planes from the limbs of each value."""
-    columns = zip(*limbs, strict=True) if limbs else iter([()] * form.limbs)
-    return [np.array(words, dtype=form.dtype(i)).reshape(shape) for i, words in enumerate(columns)]
 
 
 def decimal_strings(file: Path, planes: list[Plane], form: Format) -> Plane:

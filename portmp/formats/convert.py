@@ -245,12 +245,13 @@ def _from_items(
             _item_limbs(item, fmt, f"{argument}{list(place)}" if place else argument)
             for place, item in zip(np.ndindex(shape), items, strict=True)
         ]
-    return _to_planes(rows, shape, fmt)
+    return to_planes(rows, shape, fmt)
 
 
-def _to_planes(
+def to_planes(
     rows: Sequence[tuple[float, ...]], shape: tuple[int, ...], fmt: Format
 ) -> list[Array]:
+    """Limb planes of this shape from the limbs of each value."""
     columns = zip(*rows, strict=True) if rows else [()] * fmt.limbs
     return [np.array(c, dtype=fmt.dtype(i)).reshape(shape) for i, c in enumerate(columns)]
 

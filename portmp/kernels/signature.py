@@ -220,8 +220,8 @@ def parsed(text: str) -> Declaration:
             "'axpy(a: value, x: in [n], y: inout [n])'"
         )
     name, inside = head.groups()
-    parts = [part for part in _split(inside) if part.strip()]
-    found = tuple(_parameter(name, part) for part in parts)
+    parts = re.split(r",(?![^\[]*\])", inside)  # at commas outside of brackets
+    found = tuple(_parameter(name, part) for part in parts if part.strip())
     sizes = {n for p in found for size in p.shape or () for n in size.names}
     if taken := [one for one in KEYWORDS if one in sizes | {p.name for p in found}]:
         raise ArgumentError(
@@ -233,11 +233,6 @@ def parsed(text: str) -> Declaration:
             raise ArgumentError(f"{name}: {parameter.name!r} stands for two things")
         seen.add(parameter.name)
     return Declaration(name, found)
-
-
-def _split(text: str) -> list[str]:
-    """The parts between commas that stand outside brackets."""
-    return re.split(r",(?![^\[]*\])", text)
 
 
 def _parameter(kernel: str, text: str) -> Operand:

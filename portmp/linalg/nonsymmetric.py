@@ -47,7 +47,8 @@ def eigvals(a: Array) -> Complex:
     reduced = _reduced(matrix, "eigvals", False)
     values, unfinished = iterate(reduced.h, None)
     _refuse(unfinished, matrix, reduced, "eigvals")
-    return _values(values, reduced.exponents, matrix)
+    found = _scaled(Array(values), reduced.exponents, matrix)
+    return Complex(*(found[:, :, i].copy().reshape(matrix.shape[:-1]) for i in range(2)))
 
 
 def eig(a: Array) -> NoReturn:
@@ -205,12 +206,6 @@ def _refuse(unfinished: Unfinished | None, a: Array, reduced: _Reduced, name: st
             f"{name}: not converged{where}: {unfinished.left} of {a.shape[-1]} eigenvalues are "
             f"left, an element below the diagonal of {size:.2e} does not become small"
         )
-
-
-def _values(values: Planes, exponents: np.ndarray[Any, Any], a: Array) -> Complex:
-    found = _scaled(Array(values), exponents, a)
-    parts = (found[:, :, i].copy().reshape(a.shape[:-1]) for i in range(2))
-    return Complex(*parts)
 
 
 def companion(c: Array) -> Array:

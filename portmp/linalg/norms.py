@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -182,7 +181,9 @@ def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
         none: Array = (x * x).sum(axes)
         return none
     largest = abs(x).max(axes, keepdims=True).to_limbs()[0].astype(np.float64)
-    exponents = np.vectorize(partial(_exponent, x.format.word), otypes=[float])(largest)
+    word = x.format.word
+    scale = np.vectorize(lambda n: definition.norm_exponent(word, n) or 0, otypes=[float])
+    exponents = scale(largest)
     scaled = x * array(np.ldexp(1.0, -exponents.astype(int)), x.format, x.queue)
     squares = scaled * scaled
     for axis in sorted(axes, reverse=True):
@@ -190,10 +191,6 @@ def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
     powers = array(np.ldexp(1.0, exponents.astype(int)), x.format, x.queue)
     found: Array = sqrt(squares) * powers.reshape(squares.shape)
     return found
-
-
-def _exponent(word: str, largest: float) -> int:
-    return definition.norm_exponent(word, largest) or 0
 
 
 def cond(x: Array, p: Order = None, *, method: By = "direct") -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import operator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -82,14 +83,7 @@ class csr_array:
         """The same pattern with other elements."""
         made = object.__new__(csr_array)._set(data, self._columns, self._starts, self.shape)
         if data.queue is self.data.queue:
-            made.rows = routine.Rows(
-                self.shape,
-                made.data.planes,
-                self.rows.columns,
-                self.rows.starts,
-                self.rows.chunks,
-                self.rows.first,
-            )
+            made.rows = replace(self.rows, values=made.data.planes)
         return made
 
     @cached_property

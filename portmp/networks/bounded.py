@@ -98,7 +98,7 @@ def factors(how: Sum, n: int, word: str) -> list[tuple[float, ...]]:
 
 def _split(name: str) -> tuple[list[str], list[str]]:
     """A network's lines without its end, and the words that it returns."""
-    lines = NETWORKS[name].listing.strip().splitlines()
+    lines = [line for line in NETWORKS[name].listing.splitlines() if line]
     return lines[:-1], lines[-1].removeprefix("return ").split(", ")
 
 

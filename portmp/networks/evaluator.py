@@ -42,7 +42,7 @@ def gates(dtype: npt.DTypeLike) -> Mapping[str, Callable[..., Any]]:
         "scale": scale,
         "select": np.where,
         "finite": np.isfinite,
-        "nonzero": _nonzero,
+        "nonzero": lambda x: x != 0,
         "isnan": np.isnan,
         "less": operator.lt,
         "negative": np.signbit,
@@ -86,10 +86,6 @@ def run(name: str, dtype: npt.DTypeLike, *arguments: Any) -> Any:
             for (_, kind), argument in zip(net.inputs, arguments, strict=True)
         ]
         return networks.evaluate(net, gates(dtype), *converted)
-
-
-def _nonzero(x: Array) -> Array:
-    return x != 0  # type: ignore[no-any-return]
 
 
 # --- bits -------------------------------------------------------------------------------

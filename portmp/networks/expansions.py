@@ -36,6 +36,17 @@ def _unpack(**values: int) -> str:
     return "".join(f"{v}{i} = {v}[{i}]\n" for v, n in values.items() for i in range(n))
 
 
+def _products(*pairs: str) -> str:
+    """Products of limbs with their errors: p01 and e01 of x[0] and y[1] for ``01``."""
+    return "".join(f"p{ij}, e{ij} = two_prod(x[{ij[0]}], y[{ij[1]}])\n" for ij in pairs)
+
+
+def _added(error: str, words: str) -> str:
+    """Add words to s one after another, the first one's error in h1, the next one's in h2 ..."""
+    each = enumerate(words.split(), start=1)
+    return "".join(f"s, {error}{n} = two_sum(s, {word})\n" for n, word in each)
+
+
 def _scaled_quotient(n: int) -> str:
     """x / y by ``quotient{n}`` of x from 2 up to 4 and y from 1 up to 2, scaled back."""
     x, y = (", ".join(f"{v}[{i}] * {by}" for i in range(n)) for v, by in (("x", "s"), ("y", "t")))
@@ -175,13 +186,6 @@ return t, c
     bound="15u^2 + 56u^3 (proved), 9u^2 (measured)",
 )
 define(
-    "div2",
-    "x:2 y:2 -> 2",
-    _scaled_quotient(2),
-    source="DWDivDW2, Joldes, Muller and Popescu, algorithm 17, on scaled operands",
-    bound="15u^2 + 56u^3 (proved), 9u^2 (measured)",
-)
-define(
     "refined_root2",
     "x:2 g:word -> 2",
     """
@@ -192,13 +196,6 @@ s, l = fast_two_sum(g, l)
 return s, l
 """,
     source="SQRTDWtoDW, Lefevre, Louvet, Muller, Picot and Rideau, TOMS 2023",
-    bound="25/8 u^2 (proved)",
-)
-define(
-    "sqrt2",
-    "x:2 -> 2",
-    _scaled_root(2),
-    source="SQRTDWtoDW, Lefevre, Louvet, Muller, Picot and Rideau, TOMS 2023, on a scaled operand",
     bound="25/8 u^2 (proved)",
 )
 define(
@@ -287,10 +284,8 @@ c = x[2] + f
 define(
     "mul3",
     "x:3 y:3 -> 3",
-    """
-p00, e00 = two_prod(x[0], y[0])
-p01, e01 = two_prod(x[0], y[1])
-p10, e10 = two_prod(x[1], y[0])
+    _products("00", "01", "10")
+    + """
 p02 = x[0] * y[2]
 p20 = x[2] * y[0]
 c = p02 + p20
@@ -334,30 +329,15 @@ def _two_digits(limbs: int) -> str:
 q0 = x[0] * v
 {_multiples(0, limbs)}
 s = x[0] - p00
-s, f1 = two_sum(s, x[1])
-s, f2 = two_sum(s, -e00)
-s, f3 = two_sum(s, -p01)
+{_added("f", "x[1] -e00 -p01")}
 q1 = s * v
 {_multiples(1, limbs - 1)}
 s = s - p10
-s, g1 = two_sum(s, f1)
-s, g2 = two_sum(s, f2)
-s, g3 = two_sum(s, f3)
-s, g4 = two_sum(s, x[2])
-s, g5 = two_sum(s, -e01)
-s, g6 = two_sum(s, -p02)
-s, g7 = two_sum(s, -e10)
-s, g8 = two_sum(s, -p11)
+{_added("g", "f1 f2 f3 x[2] -e01 -p02 -e10 -p11")}
 """
 
 
-_TAIL3 = """
-c, d = two_sum(c, d)
-q1, c = two_sum(q1, c)
-q0, q1 = fast_two_sum(q0, q1)
-q1, c = fast_two_sum(q1, c)
-c = c + d
-"""
+_TAIL3 = wires("TS c d; TS q1 c; QS q0 q1; QS q1 c; AD c d")
 define(
     "quotient3",
     "x:3 y:3 -> 3",
@@ -374,13 +354,6 @@ d = fma(l, v, d)
     + wires("QS q1 c; QS q0 q1; QS q1 c")
     + "return q0, q1, c",
     source="long division: two digits, and the rest by a reciprocal of two limbs",
-    bound="1.01u^3 (proved)",
-)
-define(
-    "div3",
-    "x:3 y:3 -> 3",
-    _scaled_quotient(3),
-    source="quotient3 of scaled operands",
     bound="1.01u^3 (proved)",
 )
 define(
@@ -402,7 +375,7 @@ return v0, v1, c
     source="two-limb reciprocal square root, one residual step",
     bound="51u^3 (proved, seed within 1.05u), 8.8u^3 (measured)",
 )
-_ROOT = """
+_ROOT = f"""
 t = g0 + g0
 h = 1 / t
 s = fma(-g0, g0, x[0])
@@ -411,10 +384,7 @@ g1 = s * h
 p, e = two_prod(t, g1)
 q, b = two_prod(g1, g1)
 s = s - p
-s, k1 = two_sum(s, f1)
-s, k2 = two_sum(s, x[2])
-s, k3 = two_sum(s, -e)
-s, k4 = two_sum(s, -q)
+{_added("k", "f1 x[2] -e -q")}
 r = fma(-t, h, 1)
 o = g1 + g1
 r = fma(-o, h, r)
@@ -435,13 +405,6 @@ d = fma(l, h, d)
     + wires("QS g1 c; QS a g1; QS g1 c")
     + "return a, g1, c",
     source="two digits, and the rest by a reciprocal of two limbs",
-    bound="1.01u^3 (proved), 1u^3 (measured)",
-)
-define(
-    "sqrt3",
-    "x:3 -> 3",
-    _scaled_root(3),
-    source="refined_root3 of a scaled operand",
     bound="1.01u^3 (proved), 1u^3 (measured)",
 )
 
@@ -478,13 +441,8 @@ d = x[3] + g
 define(
     "mul4",
     "x:4 y:4 -> 4",
-    """
-p00, e00 = two_prod(x[0], y[0])
-p01, e01 = two_prod(x[0], y[1])
-p10, e10 = two_prod(x[1], y[0])
-p02, e02 = two_prod(x[0], y[2])
-p11, e11 = two_prod(x[1], y[1])
-p20, e20 = two_prod(x[2], y[0])
+    _products("00", "01", "10", "02", "11", "20")
+    + """
 p03 = x[0] * y[3]
 p12 = x[1] * y[2]
 p21 = x[2] * y[1]
@@ -522,45 +480,19 @@ g1, k = two_sum(g[1], c[0])
 k, d = two_sum(k, c[1])
 g0 = g[0]
 """ + wires("""QS g0 g1; QS g1 k; QS k d; QS g0 g1; QS g1 k; QS k d; QS g1 k; QS k d""")
-_ORDERED4 = """
-c, d = two_sum(c, d)
-q2, c = two_sum(q2, c)
-q1, q2 = two_sum(q1, q2)
-q0, q1 = fast_two_sum(q0, q1)
-c, d = two_sum(c, d)
-q2, c = two_sum(q2, c)
-q1, q2 = two_sum(q1, q2)
-q0, q1 = fast_two_sum(q0, q1)
-q1, q2 = fast_two_sum(q1, q2)
-q2, c = fast_two_sum(q2, c)
-c = c + d
-q1, q2 = fast_two_sum(q1, q2)
-q2, c = two_sum(q2, c)
-""" + wires("QS q1 q2; QS q0 q1; QS q1 q2; QS q2 c")
+_ORDERED4 = wires("""TS c d; TS q2 c; TS q1 q2; QS q0 q1; TS c d; TS q2 c; TS q1 q2; QS q0 q1;
+                     QS q1 q2; QS q2 c; AD c d; QS q1 q2; TS q2 c; QS q1 q2; QS q0 q1; QS q1 q2;
+                     QS q2 c""")
 define(
     "quotient4",
     "x:4 y:4 -> 4",
     _two_digits(4)
-    + """
+    + f"""
 q2 = s * v
-p20, e20 = two_prod(q2, y[0])
-p21, e21 = two_prod(q2, y[1])
+{_multiples(2, 2)}
 s = s - p20
-s, h1 = two_sum(s, g1)
-s, h2 = two_sum(s, g2)
-s, h3 = two_sum(s, g3)
-s, h4 = two_sum(s, g4)
-s, h5 = two_sum(s, g5)
-s, h6 = two_sum(s, g6)
-s, h7 = two_sum(s, g7)
-s, h8 = two_sum(s, g8)
-s, h9 = two_sum(s, x[3])
-s, i1 = two_sum(s, -e02)
-s, i2 = two_sum(s, -p03)
-s, i3 = two_sum(s, -e11)
-s, i4 = two_sum(s, -p12)
-s, i5 = two_sum(s, -e20)
-s, i6 = two_sum(s, -p21)
+{_added("h", "g1 g2 g3 g4 g5 g6 g7 g8 x[3]")}
+{_added("i", "-e02 -p03 -e11 -p12 -e20 -p21")}
 l = ((h1 + h2) + (h3 + h4)) + ((h5 + h6) + (h7 + h8))
 l = l + (((h9 + i1) + (i2 + i3)) + ((i4 + i5) + i6))
 l = ((l - e03) - e12) - e21
@@ -573,13 +505,6 @@ d = fma(l, v, d)
     + _ORDERED4
     + "return q0, q1, q2, c",
     source="long division: three digits, and the rest by a reciprocal of two limbs",
-    bound="1.02u^4 (proved)",
-)
-define(
-    "div4",
-    "x:4 y:4 -> 4",
-    _scaled_quotient(4),
-    source="quotient4 of scaled operands",
     bound="1.02u^4 (proved)",
 )
 define(
@@ -602,19 +527,12 @@ define(
     "refined_root4",
     "x:4 g0:word -> 4",
     _ROOT
-    + """
+    + f"""
 g2 = s * h
 p2, e2 = two_prod(t, g2)
 p3, b3 = two_prod(o, g2)
 s = s - p2
-s, l1 = two_sum(s, k1)
-s, l2 = two_sum(s, k2)
-s, l3 = two_sum(s, k3)
-s, l4 = two_sum(s, k4)
-s, l5 = two_sum(s, x[3])
-s, l6 = two_sum(s, -b)
-s, l7 = two_sum(s, -e2)
-s, l8 = two_sum(s, -p3)
+{_added("l", "k1 k2 k3 k4 x[3] -b -e2 -p3")}
 l = (((l1 + l2) + (l3 + l4)) + ((l5 + l6) + (l7 + l8))) - b3
 l = fma(-g2, g2, l)
 c, d = two_prod(s, h)
@@ -627,13 +545,22 @@ d = fma(l, h, d)
     source="three digits, and the rest by a reciprocal of two limbs",
     bound="1.01u^4 (proved), 0.8u^4 (measured)",
 )
-define(
-    "sqrt4",
-    "x:4 -> 4",
-    _scaled_root(4),
-    source="refined_root4 of a scaled operand",
-    bound="1.01u^4 (proved), 0.8u^4 (measured)",
-)
+
+# --- quotients and roots of scaled operands -------------------------------------------
+
+for _n in (2, 3, 4):
+    for _name, _inner, _signature, _listing, _of in (
+        ("div", "quotient", "x:{n} y:{n} -> {n}", _scaled_quotient, "scaled operands"),
+        ("sqrt", "refined_root", "x:{n} -> {n}", _scaled_root, "a scaled operand"),
+    ):
+        _network = NETWORKS[f"{_inner}{_n}"]
+        define(
+            f"{_name}{_n}",
+            _signature.format(n=_n),
+            _listing(_n),
+            source=f"{_network.source}, on {_of}" if _n == 2 else f"{_network.name} of {_of}",
+            bound=_network.bound,
+        )
 
 # --- multiply-accumulate, normalised once (NUMERICS: F2P, F4c, F5c) -------------------
 
@@ -653,49 +580,26 @@ return a, b, c
     source="F2P: three running words, 18 instructions",
     bound="1.001u^2 sum|S_i| + 9.001u^2 T (proved)",
 )
-define(
-    "renormalise2",
-    "s:+3 -> +3",
-    """
-a = s[0]
-b = s[1]
-c = s[2]
-"""
-    + wires("TS b c; TS a b; TS b c")
-    + "return a, b, c",
-    source="one sweep of two_sum up and down",
-    bound="exact",
-)
-define(
-    "finish2",
-    "s:+3 -> 2",
-    """
-a = s[0]
-b = s[1]
-c = s[2]
-"""
-    + 2 * wires("TS b c; TS a b")
-    + wires("AD b c; QS a b")
-    + "return a, b",
-    source="two sweeps of two_sum",
-    bound="u^2|result| (proved)",
-)
-define(
-    "accumulate3",
-    "s:+4 x:3 y:3 -> +4",
-    """
-p00, e00 = two_prod(x[0], y[0])
-p01, e01 = two_prod(x[0], y[1])
-p10, e10 = two_prod(x[1], y[0])
-d = fma(x[1], y[1], e01 + e10)
-r = x[0] * y[2]
-r = fma(x[2], y[0], r)
+_PRODUCTS3 = _products("00", "01", "10")
+_PARTIAL3 = """
 p01, f1 = two_sum(p01, p10)
 m, f2 = two_sum(e00, p01)
-v = (r + d) + (f1 + f2)
+"""
+_ADDED3 = """
 a, t = two_sum(s[0], p00)
 b, t1 = two_sum(s[1], m)
 b, t2 = two_sum(b, t)
+"""
+define(
+    "accumulate3",
+    "s:+4 x:3 y:3 -> +4",
+    f"""{_PRODUCTS3}
+d = fma(x[1], y[1], e01 + e10)
+r = x[0] * y[2]
+r = fma(x[2], y[0], r)
+{_PARTIAL3}
+v = (r + d) + (f1 + f2)
+{_ADDED3}
 c, w1 = two_sum(s[2], v)
 c, w2 = two_sum(c, t1)
 c, w3 = two_sum(c, t2)
@@ -705,47 +609,8 @@ return a, b, c, d
     source="four running words, 64 instructions",
     bound="24u^3 T (proved), 9u^3 T (measured)",
 )
-define(
-    "renormalise3",
-    "s:+4 -> +4",
-    """
-a = s[0]
-b = s[1]
-c = s[2]
-d = s[3]
-"""
-    + wires("TS c d; TS b c; TS a b; TS b c; TS c d")
-    + "return a, b, c, d",
-    source="one sweep of two_sum up and down",
-    bound="exact",
-)
-define(
-    "finish3",
-    "s:+4 -> 3",
-    """
-a = s[0]
-b = s[1]
-c = s[2]
-d = s[3]
-"""
-    + 3 * wires("TS c d; TS b c; TS a b")
-    + wires("AD c d; QS b c; QS a b; QS b c")
-    + "return a, b, c",
-    source="three sweeps of two_sum",
-    bound="u^3|result| (proved)",
-)
-define(
-    "accumulate4",
-    "s:+5 x:4 y:4 -> +5",
-    """
-p00, e00 = two_prod(x[0], y[0])
-p01, e01 = two_prod(x[0], y[1])
-p10, e10 = two_prod(x[1], y[0])
-p02, e02 = two_prod(x[0], y[2])
-p20, e20 = two_prod(x[2], y[0])
-p11, e11 = two_prod(x[1], y[1])
-d = (e02 + e20) + e11
-r = x[0] * y[3]
+_PRODUCTS4 = _products("00", "01", "10", "02", "20", "11")
+_PARTIAL4 = """
 r = fma(x[3], y[0], r)
 r = fma(x[1], y[2], r)
 r = fma(x[2], y[1], r)
@@ -757,13 +622,24 @@ n, g2 = two_sum(e01, e10)
 h, g3 = two_sum(f1, f2)
 n, g4 = two_sum(n, h)
 m2, g5 = two_sum(m2, n)
-m3 = (r + d) + (((g0 + g1) + (g2 + g3)) + (g4 + g5))
+"""
+_ADDED4 = """
 a, t = two_sum(s[0], p00)
 b, a1 = two_sum(s[1], m1)
 b, b1 = two_sum(b, t)
 c, c1 = two_sum(s[2], m2)
 c, c2 = two_sum(c, a1)
 c, c3 = two_sum(c, b1)
+"""
+define(
+    "accumulate4",
+    "s:+5 x:4 y:4 -> +5",
+    f"""{_PRODUCTS4}
+d = (e02 + e20) + e11
+r = x[0] * y[3]
+{_PARTIAL4}
+m3 = (r + d) + (((g0 + g1) + (g2 + g3)) + (g4 + g5))
+{_ADDED4}
 d, d0 = two_sum(s[3], m3)
 d, d1 = two_sum(d, c1)
 d, d2 = two_sum(d, c2)
@@ -773,37 +649,6 @@ return a, b, c, d, e
 """,
     source="five running words, 137 instructions",
     bound="83u^4 T (proved), 17.5u^4 T (measured)",
-)
-define(
-    "renormalise4",
-    "s:+5 -> +5",
-    """
-a = s[0]
-b = s[1]
-c = s[2]
-d = s[3]
-e = s[4]
-"""
-    + wires("TS d e; TS c d; TS b c; TS a b; TS b c; TS c d; TS d e")
-    + "return a, b, c, d, e",
-    source="one sweep of two_sum up and down",
-    bound="exact",
-)
-define(
-    "finish4",
-    "s:+5 -> 4",
-    """
-a = s[0]
-b = s[1]
-c = s[2]
-d = s[3]
-e = s[4]
-"""
-    + 4 * wires("TS d e; TS c d; TS b c; TS a b")
-    + wires("AD d e; QS c d; QS b c; QS c d; QS a b; QS b c; QS c d; QS b c; QS c d")
-    + "return a, b, c, d",
-    source="four sweeps of two_sum",
-    bound="2u^4|result| (proved)",
 )
 
 # --- the same, faster: no word below the last limb, settled every few steps (F2/K, F3/K) ----
@@ -845,19 +690,13 @@ return a, b
 define(
     "accumulate3_fast",
     "s:+3 x:3 y:3 -> +3",
-    """
-p00, e00 = two_prod(x[0], y[0])
-p01, e01 = two_prod(x[0], y[1])
-p10, e10 = two_prod(x[1], y[0])
+    f"""{_PRODUCTS3}
 r = fma(x[1], y[1], e01 + e10)
 r = fma(x[0], y[2], r)
 r = fma(x[2], y[0], r)
-p01, f1 = two_sum(p01, p10)
-m, f2 = two_sum(e00, p01)
+{_PARTIAL3}
 v = r + (f1 + f2)
-a, t = two_sum(s[0], p00)
-b, t1 = two_sum(s[1], m)
-b, t2 = two_sum(b, t)
+{_ADDED3}
 c = s[2] + (v + (t1 + t2))
 return a, b, c
 """,
@@ -865,96 +704,77 @@ return a, b, c
     bound="71u^3 sum|S_i| + 212u^3 T (proved), 41.6u^3 T (measured)",
 )
 define(
-    "renormalise3_fast",
-    "s:+3 -> +3",
-    """
-a = s[0]
-b = s[1]
-c = s[2]
-"""
-    + wires("TS a b; TS b c")
-    + "return a, b, c",
-    source="F3/K's settling",
-    bound="exact",
-)
-define(
-    "finish3_fast",
-    "s:+3 -> 3",
-    """
-a = s[0]
-b = s[1]
-c = s[2]
-"""
-    + wires("TS b c; TS a b; TS b c; TS a b; QS b c; QS a b; QS b c")
-    + "return a, b, c",
-    source="F3/K's end",
-    bound="exact",
-)
-define(
     "accumulate4_fast",
     "s:+4 x:4 y:4 -> +4",
-    """
-p00, e00 = two_prod(x[0], y[0])
-p01, e01 = two_prod(x[0], y[1])
-p10, e10 = two_prod(x[1], y[0])
-p02, e02 = two_prod(x[0], y[2])
-p20, e20 = two_prod(x[2], y[0])
-p11, e11 = two_prod(x[1], y[1])
+    f"""{_PRODUCTS4}
 r = (e02 + e20) + e11
 r = fma(x[0], y[3], r)
-r = fma(x[3], y[0], r)
-r = fma(x[1], y[2], r)
-r = fma(x[2], y[1], r)
-m1, f1 = two_sum(p01, p10)
-m1, f2 = two_sum(m1, e00)
-m2, g0 = two_sum(p02, p20)
-m2, g1 = two_sum(m2, p11)
-n, g2 = two_sum(e01, e10)
-h, g3 = two_sum(f1, f2)
-n, g4 = two_sum(n, h)
-m2, g5 = two_sum(m2, n)
+{_PARTIAL4}
 m3 = r + (((g0 + g1) + (g2 + g3)) + (g4 + g5))
-a, t = two_sum(s[0], p00)
-b, a1 = two_sum(s[1], m1)
-b, b1 = two_sum(b, t)
-c, c1 = two_sum(s[2], m2)
-c, c2 = two_sum(c, a1)
-c, c3 = two_sum(c, b1)
+{_ADDED4}
 d = s[3] + ((m3 + c1) + (c2 + c3))
 return a, b, c, d
 """,
     source="F4/K: four running words, 112 instructions",
     bound="383u^4 sum|S_i| + 1517u^4 T (proved)",
 )
-define(
-    "renormalise4_fast",
-    "s:+4 -> +4",
-    """
-a = s[0]
-b = s[1]
-c = s[2]
-d = s[3]
-"""
-    + wires("TS a b; TS b c; TS c d")
-    + "return a, b, c, d",
-    source="F4/K's settling",
-    bound="exact",
-)
-define(
-    "finish4_fast",
-    "s:+4 -> 4",
-    """
-a = s[0]
-b = s[1]
-c = s[2]
-d = s[3]
-"""
-    + 3 * wires("TS c d; TS b c; TS a b")
-    + wires("QS b c; QS c d; QS b c; QS a b; QS b c; QS c d")
-    + "return a, b, c, d",
-    source="F4/K's end: three sweeps",
-    bound="exact",
-)
+
+# --- the words of a sum settled, and the value they stand for ------------------------
+
+_SWEEP = "one sweep of two_sum up and down"
+for _name, _signature, _gates, _source, _bound in (
+    ("renormalise2", "s:+3 -> +3", "TS b c; TS a b; TS b c", _SWEEP, "exact"),
+    ("renormalise3", "s:+4 -> +4", "TS c d; TS b c; TS a b; TS b c; TS c d", _SWEEP, "exact"),
+    (
+        "renormalise4",
+        "s:+5 -> +5",
+        "TS d e; TS c d; TS b c; TS a b; TS b c; TS c d; TS d e",
+        _SWEEP,
+        "exact",
+    ),
+    ("renormalise3_fast", "s:+3 -> +3", "TS a b; TS b c", "F3/K's settling", "exact"),
+    ("renormalise4_fast", "s:+4 -> +4", "TS a b; TS b c; TS c d", "F4/K's settling", "exact"),
+    (
+        "finish2",
+        "s:+3 -> 2",
+        2 * "TS b c; TS a b; " + "AD b c; QS a b",
+        "two sweeps of two_sum",
+        "u^2|result| (proved)",
+    ),
+    (
+        "finish3",
+        "s:+4 -> 3",
+        3 * "TS c d; TS b c; TS a b; " + "AD c d; QS b c; QS a b; QS b c",
+        "three sweeps of two_sum",
+        "u^3|result| (proved)",
+    ),
+    (
+        "finish4",
+        "s:+5 -> 4",
+        4 * "TS d e; TS c d; TS b c; TS a b; "
+        + "AD d e; QS c d; QS b c; QS c d; QS a b; QS b c; QS c d; QS b c; QS c d",
+        "four sweeps of two_sum",
+        "2u^4|result| (proved)",
+    ),
+    (
+        "finish3_fast",
+        "s:+3 -> 3",
+        "TS b c; TS a b; TS b c; TS a b; QS b c; QS a b; QS b c",
+        "F3/K's end",
+        "exact",
+    ),
+    (
+        "finish4_fast",
+        "s:+4 -> 4",
+        3 * "TS c d; TS b c; TS a b; " + "QS b c; QS c d; QS b c; QS a b; QS b c; QS c d",
+        "F4/K's end: three sweeps",
+        "exact",
+    ),
+):
+    _words, _kept = "abcde"[: int(_signature[3])], "abcde"[: int(_signature[-1])]
+    _named = "".join(f"{word} = s[{i}]\n" for i, word in enumerate(_words))
+    _ended = f"return {', '.join(_kept)}"
+    define(_name, _signature, _named + wires(_gates) + _ended, source=_source, bound=_bound)
 
 for _network in papers.NETWORKS:
     NETWORKS[_network.name] = _network

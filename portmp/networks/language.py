@@ -41,27 +41,6 @@ from typing import Any
 
 from portmp.errors import FormatError, suggestion
 
-GATE_RESULTS = {
-    "two_sum": 2,
-    "fast_two_sum": 2,
-    "two_prod": 2,
-    "fma": 1,
-    "sqrt": 1,
-    "fabs": 1,
-    "scale": 1,
-    "select": 1,
-    "finite": 1,
-    "nonzero": 1,
-    "isnan": 1,
-    "less": 1,
-    "negative": 1,
-    "both": 1,
-    "either": 1,
-    "opposite": 1,
-    "exponent": 1,
-    "power_of_two": 1,
-    "copysign": 1,
-}
 FLAGS = ("finite", "nonzero", "isnan", "less", "negative", "both", "either", "opposite")
 """Gates whose result is a flag for ``select``."""
 GATE_COST = {
@@ -85,6 +64,8 @@ GATE_COST = {
     "power_of_two": {"bits": 1, "add": 1},
     "copysign": {"bits": 3},
 }
+"""Gates, and the instructions of each by class."""
+GATE_RESULTS = dict.fromkeys(GATE_COST, 1) | {"two_sum": 2, "fast_two_sum": 2, "two_prod": 2}
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add",
     ast.Sub: "sub",

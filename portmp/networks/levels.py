@@ -129,6 +129,13 @@ class Listing:
         if rest:
             levels[last].append(rest)
 
+    def products(self, count: int, *pairs: tuple[Sequence[str], Sequence[str]]) -> list[str]:
+        """The sum of products x y as *count* limbs."""
+        levels: list[list[str]] = [[] for _ in range(count)]
+        for x, y in pairs:
+            self.product(x, y, levels)
+        return self.settle(self.cascade(levels), count)
+
 
 def limbs(name: str, count: int) -> list[str]:
     """The words of a value: x[0], x[1] ..."""
@@ -161,36 +168,16 @@ def paired(*groups: Sequence[str]) -> list[list[str]]:
     return [[group[i] for group in groups if i < len(group)] for i in range(count)]
 
 
-_LEVELS = "sums by levels"
-
-
-def _sum(n: int) -> str:
+def _sum(n: int, y: Sequence[str]) -> str:
     out = Listing()
-    words = out.cascade(paired(limbs("x", n), limbs("y", n)))
+    words = out.cascade(paired(limbs("x", n), y))
     out.write(returned(out.settle(words, n, robust=True)))
     return str(out)
 
 
-def _sum_word(n: int) -> str:
+def _product(n: int, y: Sequence[str]) -> str:
     out = Listing()
-    words = out.cascade(paired(limbs("x", n), ["y"]))
-    out.write(returned(out.settle(words, n, robust=True)))
-    return str(out)
-
-
-def _product(n: int) -> str:
-    out = Listing()
-    levels: list[list[str]] = [[] for _ in range(n)]
-    out.product(limbs("x", n), limbs("y", n), levels)
-    out.write(returned(out.settle(out.cascade(levels), n)))
-    return str(out)
-
-
-def _product_word(n: int) -> str:
-    out = Listing()
-    levels: list[list[str]] = [[] for _ in range(n)]
-    out.product(limbs("x", n), ["y"], levels)
-    out.write(returned(out.settle(out.cascade(levels), n)))
+    out.write(returned(out.products(n, (limbs("x", n), y))))
     return str(out)
 
 
@@ -258,22 +245,15 @@ define(
     bound="u",
 )
 for _n in range(5, LONGEST + 1):
-    for _op, _made in (("add", _sum), ("mul", _product)):
-        define(
-            f"{_op}{_n}",
-            f"x:{_n} y:{_n} -> {_n}",
-            _made(_n),
-            source=_LEVELS,
-            bound=f"a few u^{_n}" + (" of the larger operand" if _op == "add" else ""),
-        )
-    for _op, _made in (("add", _sum_word), ("mul", _product_word)):
-        define(
-            f"{_op}{_n}_word",
-            f"x:{_n} y:word -> {_n}",
-            _made(_n),
-            source=_LEVELS,
-            bound=f"a few u^{_n}" + (" of the larger operand" if _op == "add" else ""),
-        )
+    for _tail, _kind, _y in (("", _n, limbs("y", _n)), ("_word", "word", ["y"])):
+        for _op, _made, _of in (("add", _sum, " of the larger operand"), ("mul", _product, "")):
+            define(
+                f"{_op}{_n}{_tail}",
+                f"x:{_n} y:{_kind} -> {_n}",
+                _made(_n, _y),
+                source="sums by levels",
+                bound=f"a few u^{_n}{_of}",
+            )
 for _n in range(2, LONGEST + 1):
     for _listing, _takes, _names in (
         (_quotient, "x:{0} y:{0}", ("quotient", "div")),

@@ -231,24 +231,20 @@ for _terms in (4, 5):
 
 
 def _qd_mul(two_prod: str) -> str:
-    products = [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (2, 0)]
-    lines = [f"p{n}, q{n} = {two_prod}(x[{i}], y[{j}])" for n, (i, j) in enumerate(products)]
-    late = [(0, 3), (1, 2), (2, 1), (3, 0)]
-    text = "\n".join(lines) + "\n"
-    text += _three_sum("p1", "p2", "q0")
-    text += _three_sum("p2", "q1", "q2")
-    text += _three_sum("p3", "p4", "p5")
-    text += """
+    places = [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (2, 0), (0, 3), (1, 2), (2, 1), (3, 0)]
+    products = [f"p{n}, q{n} = {two_prod}(x[{i}], y[{j}])" for n, (i, j) in enumerate(places)]
+    early, late = ("\n".join(some) for some in (products[:6], products[6:]))
+    return f"""
+{early}
+{_three_sum("p1", "p2", "q0")}
+{_three_sum("p2", "q1", "q2")}
+{_three_sum("p3", "p4", "p5")}
 s0, t0 = two_sum(p2, p3)
 s1, t1 = two_sum(q1, p4)
 s2 = q2 + p5
 s1, t0 = two_sum(s1, t0)
 s2 = s2 + (t0 + t1)
-"""
-    text += "".join(
-        f"p{n}, q{n} = {two_prod}(x[{i}], y[{j}])\n" for n, (i, j) in enumerate(late, start=6)
-    )
-    text += """
+{late}
 q0, q3 = two_sum(q0, q3)
 q4, q5 = two_sum(q4, q5)
 p6, p7 = two_sum(p6, p7)
@@ -269,7 +265,6 @@ w = ((((w + q6) + q7) + q8) + q9) + s2
 t1 = t1 + w
 return renorm5_2011((p0, p1, s0, t0, t1))
 """
-    return text
 
 
 define(

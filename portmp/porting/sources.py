@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path, PurePath
@@ -151,7 +151,8 @@ class Function:
     def qualifiers(self) -> frozenset[str]:
         """Words such as __global__ before its body, in macros too."""
         body = self.node.child_by_field_name("body")
-        hidden = prepared.qualifiers(self.source.hidden, self._begin, self._end_of_head(body))
+        end = int(self.node.end_byte if body is None else body.start_byte)
+        hidden = prepared.qualifiers(self.source.hidden, self._begin, end)
         head = [c for c in self.node.children if body is None or c.start_byte < body.start_byte]
         words = {n.type for child in head for n in walk(child) if n.type.startswith("__")}
         words |= {text_of(n) for c in head for n in walk(c) if text_of(n) in _QUALIFIERS}
@@ -171,9 +172,6 @@ class Function:
         at_top = around is None or around.parent is None  # whose tree begins at the first word
         return 0 if at_top else int(around.start_byte)
 
-    def _end_of_head(self, body: Node | None) -> int:
-        return int(self.node.end_byte if body is None else body.start_byte)
-
     @property
     def is_kernel(self) -> bool:
         """Whether the host launches it."""
@@ -183,16 +181,6 @@ class Function:
     def on_device(self) -> bool:
         """Whether it runs on the GPU."""
         return self.is_kernel or "__device__" in self.qualifiers
-
-    @cached_property
-    def calls(self) -> list[Node]:
-        """Calls in it."""
-        return [node for node in walk(self.node) if node.type == "call_expression"]
-
-    @cached_property
-    def names_called(self) -> frozenset[str]:
-        """What these calls call."""
-        return frozenset(map(called, self.calls))
 
     @cached_property
     def parameters(self) -> list[Node]:
@@ -253,6 +241,17 @@ def walk(node: Node | None) -> Iterator[Node]:
         one = left.pop()
         yield one
         left.extend(reversed(one.children))
+
+
+def of_type(nodes: Iterable[Node], *types: str) -> Iterator[Node]:
+    """Those of these types."""
+    return (node for node in nodes if node.type in types)
+
+
+def sides(node: Node) -> tuple[Node | None, str, Node | None]:
+    """What stands on the left of an operator, the operator, and what stands on its right."""
+    sign = text_of(node.child_by_field_name("operator"))
+    return node.child_by_field_name("left"), sign, node.child_by_field_name("right")
 
 
 def text_of(node: Node | None) -> str:

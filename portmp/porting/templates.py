@@ -41,7 +41,7 @@ def of(facts: Facts, inside: Inside) -> Template:
     if guard:
         extent = f'threads="{guard}"'
     else:
-        axes = _axes(inside)
+        axes = [a for a in "xyz" if re.search(rf"\bblockIdx\.{a}\b", inside.text)] or ["x"]
         writer.extra += [f"blocks_{a}: int64" for a in axes] if len(axes) > 1 else ["blocks: int64"]
         names = [f'"blocks_{a}"' for a in axes]
         extent = f"grid=({', '.join(names)})" if len(axes) > 1 else 'grid="blocks"'
@@ -54,10 +54,6 @@ def _at_the_head(lines: list[str]) -> list[str]:
     memory = [line for line in lines if line.strip().startswith("${shared(")]
     rest = [line for line in lines if line not in memory]
     return rest[:1] + ["        " + line.strip() for line in memory] + rest[1:]
-
-
-def _axes(inside: Inside) -> list[str]:
-    return [a for a in "xyz" if re.search(rf"\bblockIdx\.{a}\b", inside.text)] or ["x"]
 
 
 def _guard(inside: Inside, writer: Writer) -> str:

@@ -11,7 +11,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from portmp.porting.sources import Node, arguments, called, declared_name, line_of, text_of, walk
+from portmp.porting.sources import (
+    Node,
+    arguments,
+    called,
+    declared_name,
+    line_of,
+    sides,
+    text_of,
+    walk,
+)
 from portmp.porting.tables import table
 from portmp.porting.traps.base import SHUFFLES, SHUFFLES_SYNC, Facts, Inside, short
 
@@ -36,7 +45,20 @@ _VOTES = {
     **dict.fromkeys(("__all", "__all_sync"), "warp_all"),
 }
 _PLACES = ("subscript_expression", "pointer_expression", "parenthesized_expression")
-_COMPARISONS = ("<", ">", "<=", ">=", "==", "!=")
+_COMPARED = {
+    "<": (" == -1",),
+    "==": (" == 0",),
+    ">": (" == 1",),
+    "!=": (" != 0",),
+    "<=": (" == -1 || ", " == 0"),
+    ">=": (" == 1 || ", " == 0"),
+}
+"""What follows ``compare``, which is 2 for NaN, each time that a comparison names it."""
+_STATEMENTS = {
+    "__syncthreads": "${barrier()}",
+    "__syncwarp": '${barrier("warp")}',
+    "__threadfence": '${fence("device")}',
+}
 
 
 class CannotSay(Exception):
@@ -412,22 +434,16 @@ class Writer:
             raise CannotSay("an update of this")
         if node.type == "call_expression":
             name = called(node)
-            if name == "__syncthreads":
-                return "${barrier()}"
-            if name == "__syncwarp":
-                return '${barrier("warp")}'
-            if name == "__threadfence":
-                return '${fence("device")}'
+            if name in _STATEMENTS:
+                return _STATEMENTS[name]
             if name in _ATOMICS:
                 return self.expression(node).c + ";"
         if node.type == "comma_expression":
-            parts = [self._effect(child) for child in node.named_children]
-            return " ".join(parts)
+            return " ".join(self._effect(child) for child in node.named_children)
         raise CannotSay("an expression of this kind")
 
     def _assignment(self, node: Node) -> str:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        sign = text_of(node.child_by_field_name("operator"))
+        left, sign, right = sides(node)
         if left is None or right is None:
             raise CannotSay("an assignment")
         place = self._element(left)
@@ -573,8 +589,7 @@ class Writer:
         raise CannotSay(f"{sign} of a number")
 
     def _of_binary_expression(self, node: Node) -> Text:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        sign = text_of(node.child_by_field_name("operator"))
+        left, sign, right = sides(node)
         if left is None or right is None:
             raise CannotSay("an expression of this kind")
         a, b = self.expression(left), self.expression(right)
@@ -583,22 +598,10 @@ class Writer:
         a, b = self._as(left, VALUE), self._as(right, VALUE)
         if sign in _OPERATORS:
             return _word(f"{_OPERATORS[sign]}({a.python}, {b.python})", VALUE)
-        if sign in _COMPARISONS:
-            if sign in ("<=", ">=", ">", "!="):  # 2 is for NaN
-                how = {
-                    "<=": "{0} == -1 || {0} == 0",
-                    ">=": "{0} == 1 || {0} == 0",
-                    ">": "{0} == 1",
-                    "!=": "{0} != 0",
-                }[sign]
-            else:
-                how = {"<": "{0} == -1", "==": "{0} == 0"}[sign]
-            word = f"${{compare({a.python}, {b.python})}}"
-            pieces = how.format("\0").split("\0")
-            joined: list[str | Text] = ["("]
-            for i, piece in enumerate(pieces):
-                joined += ([_word(word[2:-1], WHOLE)] if i else []) + [piece]
-            return _joined(WHOLE, *joined, ")")
+        if sign in _COMPARED:
+            word = _word(f"compare({a.python}, {b.python})", WHOLE)
+            parts = [part for after in _COMPARED[sign] for part in (word, after)]
+            return _joined(WHOLE, "(", *parts, ")")
         raise CannotSay(f"{sign} of numbers")
 
     def _of_conditional_expression(self, node: Node) -> Text:
@@ -616,9 +619,7 @@ class Writer:
     def _of_subscript_expression(self, node: Node) -> Text:
         place = self._element(node)
         if place is not None:
-            name, index = place
-            kind = VALUE if self.kinds[name] == VALUE else WHOLE
-            return _word(f'load("{name}", {index.python})', kind)
+            return self._loaded(*place)
         indices: list[str | Text] = []
         inner: Node | None = node
         while inner is not None and inner.type == "subscript_expression":
@@ -637,8 +638,11 @@ class Writer:
         place = self._element(node)
         if place is None:
             raise CannotSay("a pointer")
-        kind = VALUE if self.kinds[place[0]] == VALUE else WHOLE
-        return _word(f'load("{place[0]}", {place[1].python})', kind)
+        return self._loaded(*place)
+
+    def _loaded(self, name: str, index: Text) -> Text:
+        kind = VALUE if self.kinds[name] == VALUE else WHOLE
+        return _word(f'load("{name}", {index.python})', kind)
 
     def _of_cast_expression(self, node: Node) -> Text:
         kind, inner = text_of(node.child_by_field_name("type")), node.child_by_field_name("value")
@@ -651,13 +655,8 @@ class Writer:
         if found == VALUE:
             return self._as(inner, VALUE)
         value = self._as(inner, WHOLE)
-        name = "int" if found in ("int32", "bool") else f"${{{found}}}"
-        pieces: list[str | Text] = (
-            ["(int)(", value, ")"]
-            if name == "int"
-            else ["(", _word(found, WHOLE), ")(", value, ")"]
-        )
-        return _joined(WHOLE, *pieces)
+        name = "int" if found in ("int32", "bool") else _word(found, WHOLE)
+        return _joined(WHOLE, "(", name, ")(", value, ")")
 
     def _of_call_expression(self, node: Node) -> Text:
         name, given = called(node), arguments(node)
@@ -701,10 +700,8 @@ class Writer:
 
     def _atomic(self, name: str, given: list[Node]) -> Text:
         target = given[0]
-        if target.type == "pointer_expression" and text_of(target).startswith("&"):
-            inner = target.child_by_field_name("argument")
-        else:
-            inner = None
+        of_address = target.type == "pointer_expression" and text_of(target).startswith("&")
+        inner = target.child_by_field_name("argument") if of_address else None
         place = self._element(inner) if inner is not None else None
         if place is None and text_of(target) in self.arrays:
             place = (text_of(target), _c("0", WHOLE))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from portmp import definition
 from portmp.formats import Format, inputs
 from portmp.routines import base
 from portmp.routines.reference import Host
+from portmp.routines.work import summed
 
 COUNT = 203
 """Elements of a vector."""
@@ -53,6 +55,40 @@ class Case:
         """Limb planes computed by the host reference."""
         given = [o.planes if isinstance(o, In) else o for o in self.operands]
         return self.reference(self.form, *given)
+
+
+def sums(
+    routine: str, name: str, form: Format, operands: tuple[Any, ...], reference: Callable[..., Host]
+) -> Iterator[Case]:
+    """A routine that sums products, and where the format has fast sums, with these too."""
+    yield Case(routine, name, form, operands, routine, reference)
+    if "fast" in summed(form):
+        fast = {"accuracy": "fast"}
+        yield Case(
+            f"{routine}_fast", name, form, operands, routine, partial(reference, **fast), fast
+        )
+
+
+def ended(case: Case, **addend: Host) -> Case:
+    """The same with both factors, and an addend by the name of its option."""
+    factors = [scalar(case.form, text) for text in (ALPHA, BETA)]
+
+    def reference(form: Format, *operands: Host) -> Host:
+        return case.reference(form, *operands, *factors, *addend.values())
+
+    options = {**case.options, "alpha": ALPHA, "beta": BETA, **addend}
+    return replace(case, reference=reference, options=options)
+
+
+def of_turned(case: Case) -> Case:
+    """The same product of matrices that lie the other way in memory."""
+
+    def reference(form: Format, a: Host, b: Host) -> Host:
+        return case.reference(form, transposed(a), transposed(b))
+
+    operands = tuple(map(turned, case.operands))
+    options = {**case.options, "trans_a": True, "trans_b": True}
+    return replace(case, operands=operands, reference=reference, options=options)
 
 
 def scalar(form: Format, text: str) -> base.ScalarLimbs:

@@ -6,10 +6,8 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC
 from collections.abc import Iterable, Iterator, Mapping
-from types import ModuleType
 from typing import Any, ClassVar
 
 from portmp.backends.base import Device
@@ -27,24 +25,17 @@ Tuned = Mapping[str, tuple[str, ...]]
 class Routine(ABC):
     """A routine. What it does not have, it leaves as it is here.
 
-    ``launch`` is the module of its checks and launches, whose docstring has the definition;
-    ``reference`` the module that gives the same bits on the host. ``tuned`` are the names that
-    ``portmp tune`` knows it by, each with the classes of shapes that are meant, and ``work`` what
-    ``portmp bench`` measures.
+    Beside it lie ``launch``, the module of its checks and launches, whose docstring has the
+    definition, and ``reference``, the module that gives the same bits on the host. ``tuned`` are
+    the names that ``portmp tune`` knows it by, each with the classes of shapes that are meant, and
+    ``work`` what ``portmp bench`` measures.
     """
 
     name: ClassVar[str]
-    launch: ClassVar[ModuleType]
-    reference: ClassVar[ModuleType]
     tuned: ClassVar[Tuned] = {}
     work: ClassVar[tuple[Work, ...]] = ()
     stored: ClassVar[bool] = True
     """Whether storage formats have it, too."""
-
-    @property
-    def definition(self) -> str:
-        """What fixes the bits of its results, in words."""
-        return inspect.getdoc(self.launch) or ""
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """What is compiled together, by name; without a device as a large GPU runs it."""

@@ -112,45 +112,33 @@ class ClQueue(PooledQueue):
     ) -> None:
         assert isinstance(target, ClBuffer)
         if source.nbytes:
-            try:
-                self._cl.enqueue_copy(
-                    self.queue, target.mem, source, dst_offset=offset, is_blocking=wait
-                )
-            except self._cl.Error as error:
-                what = f"copy of {source.nbytes} bytes to the device"
-                raise self._explanation(error, what, DeviceError) from None
+            what = f"copy of {source.nbytes} bytes to the device"
+            self._copy(what, target.mem, source, dst_offset=offset, is_blocking=wait)
 
     def read(
         self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
     ) -> None:
         assert isinstance(source, ClBuffer)
-        try:
-            if target.nbytes:
-                self._cl.enqueue_copy(
-                    self.queue, target, source.mem, src_offset=offset, is_blocking=wait
-                )
-            elif wait:
+        what = f"copy of {target.nbytes} bytes to the host"
+        if target.nbytes:
+            self._copy(what, target, source.mem, src_offset=offset, is_blocking=wait)
+        elif wait:
+            with self._explained(what):
                 self.queue.finish()
-        except self._cl.Error as error:
-            what = f"copy of {target.nbytes} bytes to the host"
-            raise self._explanation(error, what, DeviceError) from None
 
     def copy(
         self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
     ) -> None:
         assert isinstance(target, ClBuffer) and isinstance(source, ClBuffer)
         if nbytes:
-            try:
-                self._cl.enqueue_copy(
-                    self.queue,
-                    target.mem,
-                    source.mem,
-                    byte_count=nbytes,
-                    dst_offset=start,
-                    src_offset=offset,
-                )
-            except self._cl.Error as error:
-                raise self._explanation(error, f"copy of {nbytes} bytes", DeviceError) from None
+            how = {"byte_count": nbytes, "dst_offset": start, "src_offset": offset}
+            self._copy(f"copy of {nbytes} bytes", target.mem, source.mem, **how)
+
+    def _copy(self, what: str, target: Any, source: Any, **how: int) -> None:
+        try:
+            self._cl.enqueue_copy(self.queue, target, source, **how)
+        except self._cl.Error as error:
+            raise self._explanation(error, what, DeviceError) from None
 
     def _launcher(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]

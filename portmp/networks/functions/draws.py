@@ -20,9 +20,7 @@ def uniform(s: Setting) -> str:
     # Digits that are all zero leave a gap between words.
     words = out.settle(words, s.limbs, robust=s.limbs > 2) if s.limbs > 1 else words
     out.write(returned(words))
-    return s.define(
-        s.named("uniform"), f"x:{s.kind} -> {s.kind}", out, "words that do not overlap", "exact"
-    )
+    return s.function("uniform", out, "words that do not overlap", bound="exact")
 
 
 @cache
@@ -47,15 +45,11 @@ def normal(s: Setting) -> str:
     k = out.nearest(f"{steps} * {y[0]}", s.nearest, "k")
     near = out.named(f"{-1 / steps} * {k}")
     part = out.settle(out.cascade(paired([*y, "0"], [near])), m, robust=True)
-    levels: list[list[str]] = [[] for _ in range(m)]
-    out.product(part, s.texts(2 * constants.pi(), m), levels)
-    r = out.settle(out.cascade(levels), m)
+    r = out.products(m, (part, s.texts(2 * constants.pi(), m)))
     j = out.named(f"{k} - select(less({steps - 0.5}, {k}), {steps}, 0)", "j")
     words = trigonometric.cosine(out, s, trigonometric.of_angle(out, s, j, r))
     cosine = out.settle(words, n, robust=True)
-    levels = [[] for _ in range(n)]
-    out.product(root, cosine, levels)
-    product = out.settle(out.cascade(levels), n)
+    product = out.products(n, (root, cosine))
     guarded(out, product, some)
     return s.define(
         s.named("normal"),

@@ -91,9 +91,7 @@ def _far(s: Setting) -> str:
     name = s.named("erfc_far")
     out = Listing()
     x = limbs("x", s.limbs)
-    levels: list[list[str]] = [[] for _ in range(n)]
-    out.product(x, x, levels)
-    z = out.settle(out.cascade(levels), n)
+    z = out.products(n, (x, x))
     minus = [out.named(f"-{word}") for word in z]
     table, small, e = exponential.parts(out, s, minus)
     whole = value(out.settle(out.cascade(paired(table, small)), n, ordered=True))
@@ -104,9 +102,7 @@ def _far(s: Setting) -> str:
     head = out.named(f"mul{n}(mul{n}({total}, {whole}), mul{n}({wide_x}, {scale}))")
     # The poles' part: v / (1 - v) twice, v = exp(-2 pi x/h).
     angle = -2 * constants.pi() * h.denominator // h.numerator
-    levels = [[] for _ in range(n)]
-    out.product(x, s.texts(angle, n), levels)
-    power = out.settle(out.cascade(levels), n)
+    power = out.products(n, (x, s.texts(angle, n)))
     out.write(f"near = less(x[0], {math.pi / float(h):.3f})")
     power = chosen(out, "near", power, ["-16"])
     table, small, other = exponential.parts(out, s, power)
@@ -131,14 +127,10 @@ def _parts(out: Listing, s: Setting, limit: float) -> tuple[list[str], list[str]
     a = ["x0", *[out.named(f"select(inside, {word}, 0)") for word in a[1:]]]
     above = out.named("less(1, x0)", "above")
     small = chosen(out, above, ["1"], a)
-    levels: list[list[str]] = [[] for _ in range(n)]
-    out.product(small, small, levels)
     terms, k = _near(s)
-    square = out.settle(out.cascade(levels), n)
+    square = out.products(n, (small, small))
     series = limbs(out.named(f"{terms}({value(square[:k])})"), k)
-    levels = [[] for _ in range(n)]
-    out.product(small, series, levels)
-    near = out.settle(out.cascade(levels), n)
+    near = out.products(n, (small, series))
     nothing = value(["0"] * (n + 1))
     large = value(chosen(out, above, a, ["1"]))
     far = out.named(f"seldom({above}, {_far(s)}({large}), {nothing})")
@@ -157,7 +149,7 @@ def erf(s: Setting) -> str:
     rest = out.settle(out.cascade(paired(["1"], minus)), n)
     words = signed(out, out.settle(chosen(out, above, rest, near), s.limbs, ordered=True), sign)
     guarded(out, words, "inside", "select(isnan(x[0]), x[0], copysign(1, x[0]))")
-    return s.define(s.named("erf"), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
+    return s.function("erf", out, SOURCE)
 
 
 @cache
@@ -175,4 +167,4 @@ def erfc(s: Setting) -> str:
     tail = scaled(out, out.settle(far, s.limbs, ordered=True), e, s)
     words = chosen(out, f"both({above}, opposite({sign}))", tail, words)
     guarded(out, words, "inside", "select(isnan(x[0]), x[0], select(less(x[0], 0), 2, 0))")
-    return s.define(s.named("erfc"), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
+    return s.function("erfc", out, SOURCE)

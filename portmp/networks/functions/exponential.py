@@ -12,7 +12,7 @@ from functools import cache
 from math import factorial
 
 from portmp.networks import constants
-from portmp.networks.functions.setting import MEASURED, Setting, guarded, odd, scaled
+from portmp.networks.functions.setting import Setting, guarded, odd, scaled
 from portmp.networks.levels import Listing, limbs, paired, value
 
 STEPS = 64
@@ -69,7 +69,7 @@ def exp(s: Setting) -> str:
     words = out.settle(out.cascade(paired(table, small)), s.limbs, ordered=True)
     out.write("special = select(less(x[0], 0), 0, x[0] + 1e999)")
     guarded(out, scaled(out, words, e, s), "inside", "special")
-    return s.define(s.named("exp"), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
+    return s.function("exp", out, SOURCE)
 
 
 def limit(s: Setting) -> float:
@@ -129,4 +129,4 @@ def expm1(s: Setting) -> str:
     head = odd(out, out.named(f"select(finite({top}), {words[0]}, {top})"), "x[0]")
     out.write("special = select(less(x[0], 0), -1, x[0] + 1e999)")
     guarded(out, [head, *words[1:]], "inside", "special")
-    return s.define(s.named("expm1"), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
+    return s.function("expm1", out, SOURCE)

@@ -16,7 +16,6 @@ from portmp.networks import constants
 from portmp.networks.functions import exponential, logarithm, trigonometric
 from portmp.networks.functions.rounding import exclusive, integral, odd_sum
 from portmp.networks.functions.setting import (
-    MEASURED,
     Setting,
     chopped,
     chosen,
@@ -222,7 +221,7 @@ def gamma(s: Setting) -> str:
     out.write(f"far = select({parts.sign}, far, 1e999)")
     out.write("far = select(nonzero(x[0]), far, copysign(1e999, x[0]))")
     guarded(out, words, "ok", "select(isnan(x[0]), x[0], far)")
-    return s.define(s.named("gamma"), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
+    return s.function("gamma", out, SOURCE)
 
 
 # --- logarithm --------------------------------------------------------------------------------
@@ -294,4 +293,4 @@ def lgamma(s: Setting) -> str:
         f"ok = both(valid, both(finite({words[0]}), opposite(both({parts.sign}, {sine.zero}))))"
     )
     guarded(out, words, "ok", "select(isnan(x[0]), x[0], 1e999)")
-    return s.define(s.named("lgamma"), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
+    return s.function("lgamma", out, SOURCE)

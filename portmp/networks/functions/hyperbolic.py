@@ -7,7 +7,6 @@ from functools import cache
 
 from portmp.networks.functions import exponential, logarithm
 from portmp.networks.functions.setting import (
-    MEASURED,
     Setting,
     chosen,
     guarded,
@@ -40,10 +39,6 @@ def _exponential(
     return exponential.wide(out, s, words), sign
 
 
-def _defined(out: Listing, s: Setting, op: str, source: str) -> str:
-    return s.define(s.named(op), f"x:{s.kind} -> {s.kind}", out, source, MEASURED)
-
-
 def _half(out: Listing, s: Setting, found: exponential.Wide) -> list[str]:
     """exp(x) / 2 in the format's limbs."""
     words = out.settle(found.y, s.limbs, ordered=True)
@@ -64,7 +59,7 @@ def sinh(s: Setting) -> str:
     far = out.named(f"less({_plain(s)}, x0)")
     words = signed(out, chosen(out, far, _half(out, s, found), small), sign)
     guarded(out, words, "inside", "x[0] * 1e999")
-    return _defined(out, s, "sinh", OF_EXP)
+    return s.function("sinh", out, OF_EXP)
 
 
 @cache
@@ -79,7 +74,7 @@ def cosh(s: Setting) -> str:
     words = out.settle(out.cascade(paired(whole, limbs(quotient, n))), s.limbs)
     small = [out.named(f"0.5 * {word}") for word in words]
     guarded(out, chosen(out, far, _half(out, s, found), small), "inside", "fabs(x[0]) * 1e999")
-    return _defined(out, s, "cosh", OF_EXP)
+    return s.function("cosh", out, OF_EXP)
 
 
 @cache
@@ -93,7 +88,7 @@ def tanh(s: Setting) -> str:
     quotient = out.named(f"quotient{n}({value(h)}, {value(below)})")
     words = signed(out, out.settle(limbs(quotient, n), s.limbs, ordered=True), sign)
     guarded(out, words, "inside", "select(isnan(x[0]), x[0], copysign(1, x[0]))")
-    return _defined(out, s, "tanh", OF_EXP)
+    return s.function("tanh", out, OF_EXP)
 
 
 # --- inverses -------------------------------------------------------------------------------
@@ -113,9 +108,7 @@ def asinh(s: Setting) -> str:
     a[0] = out.named(f"select(finite({a[0]}), {a[0]}, 1)")
     large = out.named(f"less({_large(s)}, {a[0]})")
     x = chosen(out, large, ["1"], a)
-    levels: list[list[str]] = [[] for _ in range(n)]
-    out.product(x, x, levels)
-    square = out.settle(out.cascade(levels), n)
+    square = out.products(n, (x, x))
     inner = out.settle(out.cascade(paired(square, ["1"])), n, robust=True)
     root = limbs(out.named(f"root{n}({value(inner)})"), n)
     below = value(out.settle(out.cascade(paired(root, ["1"])), n))
@@ -124,7 +117,7 @@ def asinh(s: Setting) -> str:
     other = logarithm.Other(large, [*a, "0"], "1")
     words = out.settle(out.cascade(logarithm.plus_one(out, s, u, other)), s.limbs, robust=True)
     guarded(out, signed(out, words, sign), out.named("finite(x[0])"), "x[0]")
-    return _defined(out, s, "asinh", OF_LOG)
+    return s.function("asinh", out, OF_LOG)
 
 
 @cache
@@ -147,7 +140,7 @@ def acosh(s: Setting) -> str:
     out.write("ok = both(valid, finite(x[0]))\nbelow = select(nonzero(gap), 1e999 - 1e999, 0)")
     special = "select(either(isnan(x[0]), less(1, x[0])), x[0], below)"
     guarded(out, words, "ok", special)
-    return _defined(out, s, "acosh", OF_LOG)
+    return s.function("acosh", out, OF_LOG)
 
 
 @cache
@@ -177,4 +170,4 @@ def atanh(s: Setting) -> str:
     out.write("at_end = opposite(either(nonzero(gap), isnan(x[0])))")
     special = "select(at_end, copysign(1e999, x[0]), x[0] - x[0] + 1e999 - 1e999)"
     guarded(out, [odd(out, words[0], "x[0]"), *words[1:]], "valid", special)
-    return _defined(out, s, "atanh", OF_LOG)
+    return s.function("atanh", out, OF_LOG)

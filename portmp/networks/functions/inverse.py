@@ -12,7 +12,6 @@ from functools import cache
 from portmp.networks import constants
 from portmp.networks.functions.logarithm import normal
 from portmp.networks.functions.setting import (
-    MEASURED,
     Setting,
     chosen,
     guarded,
@@ -99,7 +98,7 @@ def atan(s: Setting) -> str:
     base = chosen(out, "steep", _circle(s)[0], zero)
     words = placed(out, s, angle(out, s, low, high), base, "steep")
     guarded(out, signed(out, words, sign), "opposite(isnan(x[0]))", "x[0]")
-    return s.define(s.named("atan"), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
+    return s.function("atan", out, SOURCE)
 
 
 def _of_unit_circle(out: Listing, s: Setting) -> tuple[list[str], list[str], str]:
@@ -126,7 +125,7 @@ def asin(s: Setting) -> str:
     base = chosen(out, "steep", _circle(s)[0], ["0"])
     words = signed(out, placed(out, s, levels, base, "steep"), sign)
     guarded(out, words, "inside", "1e999 - 1e999")
-    return s.define(s.named("asin"), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
+    return s.function("asin", out, SOURCE)
 
 
 @cache
@@ -140,7 +139,7 @@ def acos(s: Setting) -> str:
     # On the right and steep, or on the left and flat.
     minus = out.named(f"either(both(steep, opposite({sign})), both(opposite(steep), {sign}))")
     guarded(out, placed(out, s, levels, base, minus), "inside", "1e999 - 1e999")
-    return s.define(s.named("acos"), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
+    return s.function("acos", out, SOURCE)
 
 
 @cache
@@ -164,4 +163,4 @@ def atan2(s: Setting) -> str:
     minus = out.named(f"either(both(steep, opposite({left})), both(opposite(steep), {left}))")
     words = signed(out, placed(out, s, levels, base, minus), below)
     guarded(out, words, "opposite(either(isnan(x[0]), isnan(y[0])))", "x[0] + y[0]")
-    return s.define(s.named("atan2"), f"y:{s.kind} x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
+    return s.function("atan2", out, SOURCE, "yx")

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cache
 
 from portmp.networks import constants
-from portmp.networks.functions.setting import MEASURED, Setting, chopped, chosen, guarded, odd
+from portmp.networks.functions.setting import Setting, chopped, chosen, guarded, odd
 from portmp.networks.levels import Listing, limbs, paired, value
 
 STEPS = 128
@@ -163,7 +163,7 @@ def _logarithm(s: Setting, op: str, scale: str) -> str:
     if scale != "e":
         words = chopped(out, s, words)
     guarded(out, words, inside, special(out, "x[0]"))
-    return s.define(s.named(op), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
+    return s.function(op, out, SOURCE)
 
 
 @cache
@@ -226,4 +226,4 @@ def log1p(s: Setting) -> str:
     guarded(
         out, [head, *words[1:]], "inside", special(out, out.named("select(finite(x[0]), y0, x[0])"))
     )
-    return s.define(s.named("log1p"), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
+    return s.function("log1p", out, SOURCE)

@@ -8,7 +8,6 @@ from functools import cache
 from portmp.networks.functions import exponential, logarithm
 from portmp.networks.functions.rounding import integral, odd_sum
 from portmp.networks.functions.setting import (
-    MEASURED,
     Setting,
     chopped,
     chosen,
@@ -49,9 +48,7 @@ def pow(s: Setting) -> str:
     out.write(f"head = select(plain, {log[0]}, select(isnan({a[0]}), {a[0]}, of_end))")
     out.write(f"size = y[0] * head\ninside = less(fabs(size), {exponential.limit(s)})")
     y = chosen(out, "inside", limbs("y", s.limbs), ["0"])
-    levels: list[list[str]] = [[] for _ in range(n)]
-    out.product(y, log, levels)
-    exponent = out.settle(out.cascade(levels), n)
+    exponent = out.products(n, (y, log))
     table, small, e = exponential.parts(out, s, exponent)
     words = out.settle(out.cascade(paired(table, small)), s.limbs, ordered=True)
     words = scaled(out, chopped(out, s, words), e, s)
@@ -70,13 +67,7 @@ def pow(s: Setting) -> str:
     words = signed(out, words, "minus")
     out.write("ok = both(inside, both(real, opposite(unit)))")
     guarded(out, words, "ok", "select(unit, 1, beyond)")
-    return s.define(
-        s.named("pow"),
-        f"x:{s.kind} y:{s.kind} -> {s.kind}",
-        out,
-        "logarithm with one limb more, exponential",
-        MEASURED,
-    )
+    return s.function("pow", out, "logarithm with one limb more, exponential", "xy")
 
 
 # --- cube root ----------------------------------------------------------------------------------
@@ -140,13 +131,7 @@ def cbrt(s: Setting) -> str:
     up = out.named(f"power_of_two({third})")
     words = signed(out, [out.named(f"{word} * {up}") for word in words], sign)
     guarded(out, words, "inside", "x[0]")
-    return s.define(
-        s.named("cbrt"),
-        f"x:{s.kind} -> {s.kind}",
-        out,
-        "Newton's method, a residual for each limb",
-        MEASURED,
-    )
+    return s.function("cbrt", out, "Newton's method, a residual for each limb")
 
 
 # --- hypot --------------------------------------------------------------------------------------
@@ -205,9 +190,7 @@ def hypot(s: Setting) -> str:
         special = "select(endless, 1e999, a + b)"
         out.write(f"return select(ok, {words[0]}, {special}), select(ok, {words[1]}, 0)")
         source = "square root of exact squares, one step with what is left in two words"
-        return s.define(
-            s.named("hypot"), f"x:{s.kind} y:{s.kind} -> {s.kind}", out, source, MEASURED
-        )
+        return s.function("hypot", out, source, "xy")
     n = s.limbs + 1
     out = Listing()
     a, _ = magnitude(out, "x", s.limbs)
@@ -216,19 +199,10 @@ def hypot(s: Setting) -> str:
     high, low = chosen(out, "less_y", a, b), chosen(out, "less_y", b, a)
     out.write(f"some = both(inside, nonzero({high[0]}))\nhigh = select(some, {high[0]}, 1)")
     words, k = logarithm.normal(out, s, ["high", *high[1:]], low)
-    levels: list[list[str]] = [[] for _ in range(n)]
-    for part in (words[: s.limbs], words[s.limbs :]):
-        out.product(part, part, levels)
-    total = out.settle(out.cascade(levels), n)
-    root = square_root(out, s, total)
+    x, y = words[: s.limbs], words[s.limbs :]
+    root = square_root(out, s, out.products(n, (x, x), (y, y)))
     words = scaled(out, chopped(out, s, out.settle(root, s.limbs, ordered=True)), k, s)
     out.write(f"a = {a[0]}\nb = {b[0]}{_ENDLESS}")
     special = f"select(endless, 1e999, {a[0]} + {b[0]})"
     guarded(out, words, "some", special)
-    return s.define(
-        s.named("hypot"),
-        f"x:{s.kind} y:{s.kind} -> {s.kind}",
-        out,
-        "square root with one limb more",
-        MEASURED,
-    )
+    return s.function("hypot", out, "square root with one limb more", "xy")

@@ -68,14 +68,14 @@ def _of_head(out: Listing, s: Setting, head: str, rare: str, full: str, op: str)
         plain = value([head, *["0"] * (s.limbs - 1)])
         words = limbs(out.named(f"seldom({rare}, {full}(x), {plain})", "found"), s.limbs)
     out.write(returned(words))
-    return s.define(s.named(op), f"x:{s.kind} -> {s.kind}", out, SOURCE, EXACT)
+    return s.function(op, out, SOURCE, bound=EXACT)
 
 
 def _full(s: Setting, op: str, out: Listing, words: list[str], zero: str) -> str:
     """The network of all limbs of a finite number; its name. *zero*: with its sign."""
     first = out.named(f"select(nonzero({words[0]}), {words[0]}, {zero})")
     guarded(out, [first, *words[1:]], "")
-    return s.define(s.named(f"{op}_limbs"), f"x:{s.kind} -> {s.kind}", out, SOURCE, EXACT)
+    return s.function(f"{op}_limbs", out, SOURCE, bound=EXACT)
 
 
 def _floor_limbs(s: Setting, negative: bool) -> str:
@@ -280,7 +280,7 @@ def _settled(s: Setting, op: str) -> str:
     head = out.named(f"select(nonzero({words[0]}), {words[0]}, copysign(0, x[0]))")
     out.write("ok = both(defined, opposite(isnan(y[0])))")
     guarded(out, [head, *words[1:]], "ok", "1e999 - 1e999")
-    return _remainder(s, op, out)
+    return s.function(op, out, "long division", "xy", _REMAINDER)
 
 
 def _of_two_limbs(s: Setting) -> str:
@@ -303,18 +303,11 @@ def _of_two_limbs(s: Setting) -> str:
     usual = value([out.named(f"{word} * {signs[0]}") for word in words])
     others = f"{_settled(s, 'fmod_of_any')}(x, y)"
     out.write(returned(limbs(out.named(f"seldom({rare}, {others}, {usual})"), 2)))
-    return _remainder(s, "fmod", out)
+    return s.function("fmod", out, "long division", "xy", _REMAINDER)
 
 
-def _remainder(s: Setting, op: str, out: Listing) -> str:
-    """A network of this name."""
-    return s.define(
-        s.named(op),
-        f"x:{s.kind} y:{s.kind} -> {s.kind}",
-        out,
-        "long division",
-        "u^N of y where x / y is below u^-4; exact where the limbs of x and y have no gaps",
-    )
+_REMAINDER = "u^N of y where x / y is below u^-4; exact where the limbs of x and y have no gaps"
+"""The bound of remainders."""
 
 
 @cache

@@ -81,6 +81,13 @@ class Setting:
             define(name, signature, str(listing), source=source, bound=bound)
         return name
 
+    def function(
+        self, op: str, out: Listing, source: str, operands: str = "x", bound: str = MEASURED
+    ) -> str:
+        """Add a network of values (their names are letters) to a value; returns its name."""
+        takes = " ".join(f"{name}:{self.kind}" for name in operands)
+        return self.define(self.named(op), f"{takes} -> {self.kind}", out, source, bound)
+
     def table(self, op: str, rows: Sequence[Sequence[float]], source: str) -> str:
         """Add a lookup; its name carries the words of an entry."""
         name = self.of(len(rows[0])).named(op)

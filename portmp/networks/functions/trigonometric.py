@@ -13,7 +13,7 @@ from functools import cache
 from math import factorial
 
 from portmp.networks import constants
-from portmp.networks.functions.setting import MEASURED, Setting, divided, guarded, odd
+from portmp.networks.functions.setting import Setting, divided, guarded, odd
 from portmp.networks.language import NETWORKS, Stage, define, fold
 from portmp.networks.levels import MOST, Listing, limbs, value
 
@@ -44,19 +44,14 @@ def _table(s: Setting) -> str:
 
 def _series(s: Setting) -> tuple[tuple[str, int], tuple[str, int]]:
     """(sin(r) - r) / r^3 and (cos(r) - 1) / r^2 as polynomials in r^2."""
-    sine = s.series(
-        "sin_terms",
-        lambda i: Fraction((-1) ** (i + 1), factorial(2 * i + 3)),
-        2 * REACH,
-        s.bits - 6,
-    )
-    cosine = s.series(
-        "cos_terms",
-        lambda i: Fraction((-1) ** (i + 1), factorial(2 * i + 2)),
-        2 * REACH,
-        s.bits - 4,
-    )
-    return sine, cosine
+
+    def terms(name: str, power: int) -> tuple[str, int]:
+        def coefficient(i: int) -> Fraction:
+            return Fraction((-1) ** (i + 1), factorial(2 * i + power))
+
+        return s.series(name, coefficient, 2 * REACH, s.bits - 2 * power)
+
+    return terms("sin_terms", 3), terms("cos_terms", 2)
 
 
 # --- reduction --------------------------------------------------------------------------------
@@ -258,7 +253,7 @@ def cosine(out: Listing, s: Setting, x: Angle) -> list[str]:
 def _finished(out: Listing, s: Setting, words: list[str], op: str) -> str:
     """The network of these results; infinities have none."""
     guarded(out, words, "inside", "x[0] - x[0]")
-    return s.define(s.named(op), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
+    return s.function(op, out, SOURCE)
 
 
 def _begun() -> Listing:

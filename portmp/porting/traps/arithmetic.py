@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from portmp.porting.sources import Node, called, line_of, text_of
+from portmp.porting.sources import Node, called, of_type, sides, text_of
 from portmp.porting.traps.base import (
     CERTAIN,
     LIKELY,
@@ -36,9 +36,9 @@ def error_free(facts: Facts) -> Iterator[Trap]:
 
 def _error_of(inside: Inside, node: Node) -> str:
     """The sum or the product whose rounding error an expression is; nothing if it is none."""
-    if text_of(node.child_by_field_name("operator")) != "-":
+    left, sign, right = sides(node)
+    if sign != "-":
         return ""
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     name = text_of(left).strip("()")
     if not re.fullmatch(r"\w+", name) or not _floating(inside, name):
         return ""
@@ -57,11 +57,9 @@ def _floating(inside: Inside, name: str) -> bool:
 def products(facts: Facts) -> Iterator[Trap]:
     """a * b - p, the error of a product without fma."""
     for inside in facts.functions:
-        for node in inside.nodes:
-            if node.type != "binary_expression":
-                continue
-            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-            if text_of(node.child_by_field_name("operator")) != "-" or right is None:
+        for node in of_type(inside.nodes, "binary_expression"):
+            left, sign, right = sides(node)
+            if sign != "-" or right is None:
                 continue
             if left is None or left.type != "binary_expression":
                 continue
@@ -101,11 +99,8 @@ def _is_summand(call: Node) -> bool:
 def shifts(facts: Facts) -> Iterator[Trap]:
     """Shifts of 32 bits by 32 and more."""
     for inside in facts.functions:
-        for node in inside.nodes:
-            if node.type != "binary_expression":
-                continue
-            sign = text_of(node.child_by_field_name("operator"))
-            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        for node in of_type(inside.nodes, "binary_expression"):
+            left, sign, right = sides(node)
             by = inside.number(right) if sign in ("<<", ">>") else None
             kind = inside.types.get(text_of(left), "") or text_of(left)
             narrow = re.fullmatch(r"(const )?(unsigned( int)?|int|uint32_t)|\d+[uU]?", kind)
@@ -129,12 +124,11 @@ def random_numbers(facts: Facts) -> Iterator[Trap]:
 
 def blocks_of_cub(facts: Facts) -> Iterator[Trap]:
     """CUB's reductions of warps."""
-    for node in facts.source.nodes:
-        if node.type in ("template_type", "template_function"):
-            text = text_of(node)
-            if re.match(r"(WarpReduce|WarpScan)\s*<[^,<>]*>", text):
-                words = "the warp has 64 lanes in hipCUB unless a number says otherwise"
-                yield Trap("libraries/cub", *at(node), "results", LIKELY, words)
+    for node in of_type(facts.source.nodes, "template_type", "template_function"):
+        text = text_of(node)
+        if re.match(r"(WarpReduce|WarpScan)\s*<[^,<>]*>", text):
+            words = "the warp has 64 lanes in hipCUB unless a number says otherwise"
+            yield Trap("libraries/cub", *at(node), "results", LIKELY, words)
 
 
 def divisions(facts: Facts) -> Iterator[Trap]:
@@ -142,15 +136,7 @@ def divisions(facts: Facts) -> Iterator[Trap]:
     for inside in facts.functions:
         for call, name, _ in inside.of_calls(frozenset(("sqrtf", "__fdiv_rn"))):
             words = f"{name} is inexact in OpenCL C without the build option for it"
-            yield Trap(
-                "arithmetic/division-float",
-                line_of(call),
-                short(call),
-                "bits",
-                POSSIBLE,
-                words,
-                OPENCL,
-            )
+            yield Trap("arithmetic/division-float", *at(call), "bits", POSSIBLE, words, OPENCL)
 
 
 TRAPS = (error_free, products, rounded, shifts, random_numbers, blocks_of_cub, divisions)

@@ -19,6 +19,7 @@ from portmp.porting.sources import (
     line_of,
     name_called,
     number,
+    of_type,
     scope_of,
     text_of,
     walk,
@@ -218,11 +219,10 @@ class Facts:
     def _aliases(self) -> dict[str, str]:
         """Other names of types."""
         found = {}
-        for node in self.source.nodes:
-            if node.type in ("type_definition", "alias_declaration"):
-                name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
-                if name is not None and name.type == "type_identifier":
-                    found[text_of(name)] = text_of(node.child_by_field_name("type"))
+        for node in of_type(self.source.nodes, "type_definition", "alias_declaration"):
+            name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
+            if name is not None and name.type == "type_identifier":
+                found[text_of(name)] = text_of(node.child_by_field_name("type"))
         return found
 
     def plain(self, kind: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from portmp.porting import names
-from portmp.porting.sources import Node, arguments, called, text_of, walk
+from portmp.porting.sources import Node, arguments, called, of_type, text_of, walk
 from portmp.porting.tables import table
 from portmp.porting.traps.base import CERTAIN, LIKELY, POSSIBLE, Facts, Trap, at, short
 from portmp.porting.words import INCLUDE
@@ -126,9 +126,7 @@ def _location(facts: Facts, given: list[Node]) -> bool:
 
 def versions(facts: Facts) -> Iterator[Trap]:
     """Decisions by a compute capability."""
-    for node in facts.source.nodes:
-        if node.type != "binary_expression":
-            continue
+    for node in of_type(facts.source.nodes, "binary_expression"):
         left = node.child_by_field_name("left")
         if left is None or left.type != "field_expression":
             continue

@@ -6,7 +6,17 @@ import re
 from collections.abc import Iterator
 
 from portmp.porting import names
-from portmp.porting.sources import SIZES, Node, arguments, called, line_of, number, text_of, walk
+from portmp.porting.sources import (
+    SIZES,
+    Node,
+    arguments,
+    called,
+    line_of,
+    number,
+    of_type,
+    text_of,
+    walk,
+)
 from portmp.porting.tables import table
 from portmp.porting.traps.base import (
     BARRIERS,
@@ -30,9 +40,7 @@ _VECTOR = re.compile(r"\b(?:float|double|int|uint|long|short|char)[234]\b")
 def assembly(facts: Facts) -> Iterator[Trap]:
     """PTX in asm."""
     for inside in facts.functions:
-        for node in inside.nodes:
-            if node.type != "gnu_asm_expression":
-                continue
+        for node in of_type(inside.nodes, "gnu_asm_expression"):
             entry = "language/inline-asm"
             text = text_of(node)
             if re.match(r'(__)?asm(__)?\s*((__)?volatile(__)?)?\s*\(\s*""', text):
@@ -50,9 +58,7 @@ _DEFINED = re.compile(rf"\b({table('guards')['names']})\b")
 
 def guards(facts: Facts) -> Iterator[Trap]:
     """Code that the preprocessor leaves out on AMD."""
-    for node in facts.source.nodes:
-        if node.type not in ("preproc_if", "preproc_elif", "preproc_ifdef"):
-            continue
+    for node in of_type(facts.source.nodes, "preproc_if", "preproc_elif", "preproc_ifdef"):
         condition = node.child_by_field_name("condition") or node.child_by_field_name("name")
         text = " ".join(text_of(condition).split())
         found = _DEFINED.search(text)
@@ -84,17 +90,9 @@ def allocations(facts: Facts) -> Iterator[Trap]:
 def nested_launches(facts: Facts) -> Iterator[Trap]:
     """Kernels that launch kernels."""
     for inside in facts.functions:
-        for node in inside.nodes:
-            if node.type == "kernel_call_syntax":
-                words = "a kernel launches a kernel, which HIP cannot"
-                yield Trap(
-                    "language/launch-in-kernel",
-                    line_of(node),
-                    short(node),
-                    "compile",
-                    CERTAIN,
-                    words,
-                )
+        for node in of_type(inside.nodes, "kernel_call_syntax"):
+            words = "a kernel launches a kernel, which HIP cannot"
+            yield Trap("language/launch-in-kernel", *at(node), "compile", CERTAIN, words)
 
 
 def operators(facts: Facts) -> Iterator[Trap]:

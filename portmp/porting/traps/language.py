@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from portmp.porting.sources import Node, arguments, called, line_of, text_of
+from portmp.porting.sources import Node, arguments, called, line_of, of_type, text_of
 from portmp.porting.traps.base import CERTAIN, LIKELY, Facts, Trap, at, short
 
 _INDICES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
@@ -116,9 +116,7 @@ _PASTED = re.compile(
 
 def pasted(facts: Facts) -> Iterator[Trap]:
     """Names that the preprocessor makes of parts, none of which is a name."""
-    for node in facts.source.nodes:
-        if node.type not in ("preproc_function_def", "preproc_def"):
-            continue
+    for node in of_type(facts.source.nodes, "preproc_function_def", "preproc_def"):
         value = node.child_by_field_name("value")
         for found in _PASTED.finditer(text_of(value)):
             line = line_of(value) + text_of(value).count("\n", 0, found.start())

@@ -9,8 +9,9 @@ from portmp.porting.sources import (
     Node,
     arguments,
     called,
-    line_of,
     number,
+    of_type,
+    sides,
     text_of,
     walk,
     without_comments,
@@ -146,11 +147,8 @@ def _some_lanes(inside: Inside, call: Node) -> Node | None:
 def _thirty_two(inside: Inside) -> list[Node]:
     """Expressions that number lanes or warps by 32."""
     found = []
-    for node in inside.nodes:
-        if node.type != "binary_expression":
-            continue
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        sign = text_of(node.child_by_field_name("operator"))
+    for node in of_type(inside.nodes, "binary_expression"):
+        left, sign, right = sides(node)
         value = inside.number(right) if sign in _BY_SIGN else None
         if value is not None and value == _BY_SIGN[sign] and _counts_threads(inside, left):
             found.append(node)
@@ -220,8 +218,7 @@ def _last_lane(inside: Inside, node: Node) -> tuple[str, str] | None:
     """lane == 31: wrong where the lane is counted by warpSize."""
     if node.type != "binary_expression":
         return None
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-    sign = text_of(node.child_by_field_name("operator"))
+    left, sign, right = sides(node)
     if sign not in ("==", "!=", "<") or not _LANE.search(text_of(left)):
         return None
     if inside.number(right) != _WARP - 1:
@@ -438,16 +435,12 @@ def _waited_for(inside: Inside, loop: Node) -> Node | None:
 
 def half_empty(facts: Facts) -> Iterator[Trap]:
     """Launches with fewer threads than a wave has lanes."""
-    for node in facts.source.nodes:
-        if node.type != "kernel_call_syntax":
-            continue
+    for node in of_type(facts.source.nodes, "kernel_call_syntax"):
         given = list(node.named_children)
         threads = _threads(facts, given[1]) if len(given) > 1 else None
         if threads is not None and 1 < threads < 64:
             words = f"blocks of {threads} threads leave lanes of a wave of 64 idle"
-            yield Trap(
-                "warps/half-empty-waves", line_of(node), short(node), "speed", CERTAIN, words
-            )
+            yield Trap("warps/half-empty-waves", *at(node), "speed", CERTAIN, words)
 
 
 def _threads(facts: Facts, node: Node) -> int | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from types import ModuleType
-from typing import ClassVar
 
 from portmp.backends.base import Device
 from portmp.formats import Format
@@ -21,8 +19,6 @@ class Cholesky(Routine):
     """a = l l^T by blocks."""
 
     name = "cholesky"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
     stored = False
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:

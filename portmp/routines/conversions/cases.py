@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def cases(form: Format) -> Iterator[Case]:
     x = values(form, COUNT, "conversion")
     for target in _targets(form):
         convert = partial(reference.between, form, target)
-        call = partial(_converted, target)
+        call = methodcaller("astype", target)
         yield Case("convert", f"to-{target.name}", form, (x,), call, lambda f, x, c=convert: c(x))
     whole = integers()
     for dtype in DTYPES:
@@ -63,10 +64,6 @@ def _targets(form: Format) -> list[Format]:
     found = [formats.get(name) for name in names or ("float32", "ds", "dd")]
     shorter = [target for target in found if target.word <= form.word]
     return [target for target in shorter if target is not form]
-
-
-def _converted(target: Format, x: Any) -> Any:
-    return x.astype(target)
 
 
 def _from_integers(form: Format, there: Any, x: Any) -> Any:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from portmp.formats import Format, convert, encode
-from portmp.routines.reference import Host, Plane
+from portmp.routines.reference import Host
 
 
 def between(source: Format, target: Format, x: Host) -> Host:
@@ -17,15 +17,12 @@ def between(source: Format, target: Format, x: Host) -> Host:
 
 def from_plain(form: Format, x: Host) -> Host:
     """Integers, each rounded once."""
-    items = [convert.round_ratio(n, 1, form)[0] if n else (0.0,) * form.limbs for n in _flat(x[0])]
+    numbers = map(int, x[0].ravel().tolist())
+    items = [convert.round_ratio(n, 1, form)[0] if n else (0.0,) * form.limbs for n in numbers]
     return [
         np.array([limbs[k] for limbs in items], form.dtype(k)).reshape(x[0].shape)
         for k in range(form.limbs)
     ]
-
-
-def _flat(x: Plane) -> list[int]:
-    return [int(n) for n in x.ravel().tolist()]
 
 
 def to_plain(dtype: str, x: Host) -> Host:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
-from typing import ClassVar
 
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.case import Case
-from portmp.routines.conversions import launch, reference
+from portmp.routines.conversions import launch
 from portmp.routines.conversions.cases import cases
 from portmp.routines.routine import Routine
 from portmp.runtime.program import CompilationUnit
@@ -20,8 +18,6 @@ class Conversions(Routine):
     """Values to other formats; integers to values and back."""
 
     name = "conversions"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """To the format whose numbers have most kinds of limbs; from and to int64."""

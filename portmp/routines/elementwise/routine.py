@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
 from typing import ClassVar
 
 from portmp import formats
@@ -12,7 +11,7 @@ from portmp.formats import Format
 from portmp.networks.operators import ARITY
 from portmp.routines import base
 from portmp.routines.case import Case
-from portmp.routines.elementwise import launch, reference, space
+from portmp.routines.elementwise import launch, space
 from portmp.routines.elementwise.cases import cases
 from portmp.routines.elementwise.schedule import FlatSchedule, flat
 from portmp.routines.elementwise.work import Elementwise as Work
@@ -29,8 +28,6 @@ class Elementwise(Routine):
     """out[i] = f(x[i], y[i], z[i])."""
 
     name = "elementwise"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
     tuned: ClassVar[Tuned] = {"axpy": ("flat",)}
     work = (
         Work("axpy", "fma", 2),

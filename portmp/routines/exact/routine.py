@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from operator import methodcaller
-from types import ModuleType
-from typing import ClassVar
 
 import numpy as np
 
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
 from portmp.routines import base
-from portmp.routines.case import ALPHA, BETA, Case, scalar
+from portmp.routines.case import ALPHA, BETA, Case, ended, scalar
 from portmp.routines.exact import launch, reference
 from portmp.routines.reference import Host
 from portmp.routines.routine import Routine
@@ -26,8 +25,6 @@ class Exact(Routine):
     """Sums and products that are rounded once."""
 
     name = "exact"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Products, the same with an addend and times alpha, sums, and how far results are off."""
@@ -57,34 +54,21 @@ class Exact(Routine):
         yield Case("exact_dot", "positive-1002", form, (x, y), "dot", reference.dot, CORRECT)
         yield Case("exact_sum", "extreme-4x300", form, (extreme(form),), _SUM, reference.over_rows)
         a, b, c = (inputs.wide(form, s, "exact") for s in ((5, 70), (70, 3), (5, 3)))
-        yield Case("exact_gemm", "wide-5x70x3", form, (a, b), "gemm", reference.gemm, CORRECT)
-        yield Case(
-            "exact_gemm",
-            "beta-5x70x3",
-            form,
-            (a, b),
-            "gemm",
-            lambda f, a, b: reference.gemm(f, a, b, None, scalar(f, BETA), c),
-            CORRECT | {"beta": BETA, "c": c},
+        plain = Case("exact_gemm", "wide-5x70x3", form, (a, b), "gemm", reference.gemm, CORRECT)
+        yield plain
+        yield replace(
+            plain,
+            name="beta-5x70x3",
+            reference=lambda f, a, b: reference.gemm(f, a, b, None, scalar(f, BETA), c),
+            options=CORRECT | {"beta": BETA, "c": c},
         )
-        yield Case(
-            "exact_gemm",
-            "alpha-5x70x3",
-            form,
-            (a, b),
-            "gemm",
-            lambda f, a, b: reference.gemm(f, a, b, alpha=scalar(f, ALPHA)),
-            CORRECT | {"alpha": ALPHA},
+        yield replace(
+            plain,
+            name="alpha-5x70x3",
+            reference=lambda f, a, b: reference.gemm(f, a, b, alpha=scalar(f, ALPHA)),
+            options=CORRECT | {"alpha": ALPHA},
         )
-        yield Case(
-            "exact_gemm",
-            "alpha-beta-5x70x3",
-            form,
-            (a, b),
-            "gemm",
-            lambda f, a, b: reference.gemm(f, a, b, scalar(f, ALPHA), scalar(f, BETA), c),
-            CORRECT | {"alpha": ALPHA, "beta": BETA, "c": c},
-        )
+        yield ended(replace(plain, name="alpha-beta-5x70x3"), c=c)
 
 
 def cancelling(form: Format, pairs: int) -> Host:

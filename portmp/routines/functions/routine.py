@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from types import ModuleType
-from typing import ClassVar
 
 from portmp.backends.base import Device
 from portmp.formats import Format
@@ -13,7 +11,7 @@ from portmp.routines import base
 from portmp.routines.case import Case
 from portmp.routines.elementwise.launch import THREADS, fitted
 from portmp.routines.elementwise.schedule import flat
-from portmp.routines.functions import launch, reference
+from portmp.routines.functions import launch
 from portmp.routines.functions.cases import cases
 from portmp.routines.routine import Routine
 from portmp.runtime.program import CompilationUnit
@@ -23,8 +21,6 @@ class Functions(Routine):
     """out[i] = f(x[i], y[i])."""
 
     name = "functions"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
 
     def on_request(
         self, form: Format, device: Device | None

@@ -7,12 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from portmp.formats import Format, inputs
-from portmp.routines.case import ALPHA, BETA, Case, scalar, transposed, turned
+from portmp.routines.case import Case, ended, of_turned, scalar, sums
 from portmp.routines.gemm import reference
 from portmp.routines.reference import Host
-from portmp.routines.work import summed
-
-TURNED = {"trans_a": True, "trans_b": True}
 
 
 def cases(form: Format) -> Iterator[Case]:
@@ -30,10 +27,10 @@ def _all(form: Format) -> Iterator[Case]:
         ("positive-2x3x600", inputs.positive, (2, 3, 600)),
     ):
         a, b = make(form, (m, k), f"a {name}"), make(form, (k, n), f"b {name}")
-        yield from _plain(form, name, a, b)
+        yield from sums("gemm", name, form, (a, b), reference.gemm)
     a, b = inputs.ordinary(form, (6, 30), "a"), inputs.ordinary(form, (30, 11), "b")
     c = inputs.ordinary(form, (6, 11), "c")
-    yield _ended(form, "alpha-beta-6x11x30", a, b, c)
+    yield ended(_case(form, "alpha-beta-6x11x30", a, b), c=c)
     one = scalar(form, "1")
     yield Case(
         "gemm",
@@ -44,65 +41,31 @@ def _all(form: Format) -> Iterator[Case]:
         lambda f, a, b: reference.gemm(f, a, b, (), one, c),
         {"beta": 1, "c": c},
     )
-    yield _transposed(form, "transposed-6x11x30", turned(a), turned(b))
+    yield of_turned(_case(form, "transposed-6x11x30", a, b))
     cancelling = inputs.cancelling(form, (4, 101), "a")
     positive = inputs.positive(form, (101, 4), "b")
-    yield from _plain(form, "cancelling-4x4x101", cancelling, positive)
+    yield from sums("gemm", "cancelling-4x4x101", form, (cancelling, positive), reference.gemm)
     special = inputs.with_specials(a, "gemm", (np.inf, -np.inf, np.nan))
     zeros = inputs.with_specials(b, "gemm b", (0.0, np.inf))
-    yield from _plain(form, "special-6x11x30", special, zeros)
+    yield from sums("gemm", "special-6x11x30", form, (special, zeros), reference.gemm)
     batch = inputs.ordinary(form, (3, 5, 14), "batch")
     yield Case("gemm", "batch-3x5x11x14", form, (batch, [p[:14] for p in b]), "gemm", _batch)
 
 
 def _short(form: Format) -> Iterator[Case]:
     a, b = inputs.ordinary(form, (17, 23), "a"), inputs.ordinary(form, (23, 19), "b")
-    yield _ended(form, "alpha-beta-17x19x23", a, b, inputs.ordinary(form, (17, 19), "c"))
+    c = inputs.ordinary(form, (17, 19), "c")
+    yield ended(_case(form, "alpha-beta-17x19x23", a, b), c=c)
     if form.rounding != "nearest":
         return
     for name, (m, n, k) in (("slabs-3x2x1100", (3, 2, 1100)), ("ordinary-40x35x9", (40, 35, 9))):
         a, b = inputs.ordinary(form, (m, k), f"a {name}"), inputs.wide(form, (k, n), f"b {name}")
-        yield Case("gemm", name, form, (a, b), "gemm", reference.gemm)
-    yield _transposed(form, "transposed-40x35x9", turned(a), turned(b))
+        yield _case(form, name, a, b)
+    yield of_turned(_case(form, "transposed-40x35x9", a, b))
 
 
-def _plain(form: Format, name: str, a: Host, b: Host) -> Iterator[Case]:
-    yield Case("gemm", name, form, (a, b), "gemm", reference.gemm)
-    if "fast" in summed(form):
-        yield Case(
-            "gemm_fast",
-            name,
-            form,
-            (a, b),
-            "gemm",
-            lambda f, a, b: reference.gemm(f, a, b, accuracy="fast"),
-            {"accuracy": "fast"},
-        )
-
-
-def _ended(form: Format, name: str, a: Host, b: Host, c: Host) -> Case:
-    alpha, beta = scalar(form, ALPHA), scalar(form, BETA)
-    return Case(
-        "gemm",
-        name,
-        form,
-        (a, b),
-        "gemm",
-        lambda f, a, b: reference.gemm(f, a, b, alpha, beta, c),
-        {"alpha": ALPHA, "beta": BETA, "c": c},
-    )
-
-
-def _transposed(form: Format, name: str, a: Host, b: Host) -> Case:
-    return Case(
-        "gemm",
-        name,
-        form,
-        (a, b),
-        "gemm",
-        lambda f, a, b: reference.gemm(f, transposed(a), transposed(b)),
-        TURNED,
-    )
+def _case(form: Format, name: str, a: Host, b: Host) -> Case:
+    return Case("gemm", name, form, (a, b), "gemm", reference.gemm)
 
 
 def _batch(form: Format, a: Host, b: Host) -> Host:

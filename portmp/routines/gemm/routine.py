@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
 from typing import ClassVar
 
 from portmp import formats
@@ -11,7 +10,7 @@ from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.case import Case
-from portmp.routines.gemm import launch, reference, schedule, space
+from portmp.routines.gemm import launch, schedule, space
 from portmp.routines.gemm.cases import cases
 from portmp.routines.gemm.work import Gemm as Work
 from portmp.routines.problem import Problem, Space
@@ -26,8 +25,6 @@ class Gemm(Routine):
     """C = alpha A B + beta C."""
 
     name = "gemm"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
     tuned: ClassVar[Tuned] = {"gemm": tuple(schedule.SHAPES)}
     work = (Work("gemm"), Work("gemm-narrow"), Work("gemm-batched"))
 

@@ -65,5 +65,5 @@ def _among(
 
 def _sums(
     form: Format, targets: Host, sources: Host, mass: Host, eps: Any, first: int | None
-) -> tuple[Host, Host]:
+) -> list[Host]:
     return reference.gravity(form, targets, sources, mass, squared(eps, form), first)

@@ -249,7 +249,7 @@ def _on_host(
     count, start = bodies.shape[0], bodies.start
     sources = bodies.view((count, 3), bodies.strides, start)
     mass = bodies.view((count,), bodies.strides[:1], start + 3 * bodies.strides[1])
-    sums = partial(reference.sums, targets.format, first=first, root=root, wanted=tuple(outs))
+    sums = partial(reference.gravity, targets.format, first=first, root=root, wanted=tuple(outs))
     base.all_on_host([*outs.values()], sums, targets, sources, mass, eps2)
 
 

@@ -32,23 +32,13 @@ def gravity(
     mass: Host,
     eps2: Sequence[Any],
     first: int | None = None,
-) -> tuple[Host, Host]:
-    """Accelerations (n, 3) and potentials (n,): see routines.gravity; *first* as there."""
-    force, potential = sums(form, targets, sources, mass, eps2, first)
-    return force, potential
-
-
-def sums(
-    form: Format,
-    targets: Host,
-    sources: Host,
-    mass: Host,
-    eps2: Sequence[Any],
-    first: int | None = None,
     root: str = "exact",
     wanted: Sequence[str] = BOTH,
 ) -> list[Host]:
-    """Accelerations (n, 3) and potentials (n,), as far as *wanted*."""
+    """Accelerations (n, 3) and potentials (n,), as far as *wanted*: see routines.gravity.
+
+    *first* as there.
+    """
     ar = Arithmetic(form)
     guarded = not float(eps2[0]) >= float(np.finfo(form.word).tiny)
     nets = steps(form, root, guarded)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
 from typing import ClassVar
 
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.case import Case
-from portmp.routines.gravity import launch, reference, space
+from portmp.routines.gravity import launch, space
 from portmp.routines.gravity.cases import cases
 from portmp.routines.gravity.schedule import NbodySchedule, nbody
 from portmp.routines.problem import Problem, Space
@@ -26,8 +25,6 @@ class Gravity(Routine):
     """Accelerations and potentials of particles."""
 
     name = "nbody"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
     tuned: ClassVar[Tuned] = {"nbody": ("all",)}
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:

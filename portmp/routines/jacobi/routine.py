@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from portmp.backends.host.runtime import HostDevice
 from portmp.formats import Format, inputs
 from portmp.networks import ieee
 from portmp.routines.case import Case
-from portmp.routines.jacobi import columns, launch, reference, symmetric
+from portmp.routines.jacobi import columns, launch, symmetric
 from portmp.routines.qr import reference as qr
 from portmp.routines.reduce import reference as reduce
 from portmp.routines.reference import Arithmetic, Host, Plane
@@ -27,8 +26,6 @@ class Jacobi(Routine):
     """Eigenvalues of symmetric matrices, and singular values."""
 
     name = "jacobi"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
     stored = False
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +22,6 @@ class Order(Routine):
     """Elements put in order."""
 
     name = "order"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
     stored = False
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
@@ -46,11 +43,11 @@ class Order(Routine):
             yield Case("sort", name, form, (x,), "sort", _in_order, {"axis": -1})
             for descending in (False, True):
                 down = {"descending": True} if descending else {}
-                call = partial(_argsort, descending)
+                call = _with(reference.argsort, descending)
                 key = f"{name}-descending" if descending else name
                 yield Case("argsort", key, form, (x,), "argsort", call, {"axis": -1} | down)
             for op in ("argmax", "argmin"):
-                call = partial(_position, op == "argmax")
+                call = _with(reference.position, op == "argmax")
                 yield Case(op, name, form, (x,), op, call, {"axis": -1})
             for part in ("values", "indices", "inverse_indices", "counts"):
                 call, key = partial(_unique, part), f"{name}-{part}"
@@ -59,7 +56,7 @@ class Order(Routine):
         row = [p[0] for p in _in_order(form, row)]
         wanted = [np.concatenate([w, r[::9]]) for w, r in zip(wanted, row, strict=True)]
         for side in ("left", "right"):
-            call = partial(_searchsorted, side == "right")
+            call = _with(reference.searchsorted, side == "right")
             given = (row, wanted)
             yield Case("searchsorted", side, form, given, "searchsorted", call, {"side": side})
 
@@ -69,16 +66,9 @@ def _in_order(form: Format, x: Host) -> Host:
     return [np.take_along_axis(plane, places, axis=1) for plane in x]
 
 
-def _argsort(descending: bool, form: Format, x: Host) -> Host:
-    return reference.argsort(form, descending, x)
-
-
-def _position(largest: bool, form: Format, x: Host) -> Host:
-    return reference.position(form, largest, x)
-
-
-def _searchsorted(right: bool, form: Format, x: Host, v: Host) -> Host:
-    return reference.searchsorted(form, right, x, v)
+def _with(compute: Callable[..., Host], which: bool) -> Callable[..., Host]:
+    """A reference that is told which way, before its operands."""
+    return lambda form, *operands: compute(form, which, *operands)
 
 
 def _of_unique(part: str, x: Any) -> Any:

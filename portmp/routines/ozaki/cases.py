@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from portmp.formats import Format, inputs
-from portmp.routines.case import ALPHA, BETA, Case, hostile, scalar, transposed, turned
+from portmp.routines.case import Case, ended, hostile, of_turned
 from portmp.routines.ozaki import residues, slices
 from portmp.routines.ozaki.options import Ozaki1
 from portmp.routines.ozaki.work import has
@@ -47,22 +47,5 @@ def _by(form: Format, method: str, host: Callable[..., Host]) -> Iterator[Case]:
         hostile(form, shape, f"ozaki2 {shape[0] * shape[1]}")
         for shape in ((6, 30), (30, 11), (6, 11))
     )
-    alpha, beta = scalar(form, ALPHA), scalar(form, BETA)
-    yield Case(
-        key,
-        "hostile-6x11x30",
-        form,
-        (a, b),
-        "gemm",
-        lambda f, a, b: host(f, a, b, alpha, beta, c),
-        {**chosen, "alpha": ALPHA, "beta": BETA, "c": c},
-    )
-    yield Case(
-        key,
-        "transposed-6x11x30",
-        form,
-        (turned(a), turned(b)),
-        "gemm",
-        lambda f, a, b: host(f, transposed(a), transposed(b)),
-        {**chosen, "trans_a": True, "trans_b": True},
-    )
+    yield ended(Case(key, "hostile-6x11x30", form, (a, b), "gemm", host, chosen), c=c)
+    yield of_turned(Case(key, "transposed-6x11x30", form, (a, b), "gemm", host, chosen))

@@ -213,7 +213,8 @@ def candidates(form: Format, k: int, a_range: int, b_range: int, kind: str) -> I
 def known(device: Device) -> Rates | None:
     """Rates of *device*: measured here (``measured``), else those in the package for its kind."""
     if device not in _rates:
-        _rates[device] = _recalled(_file(device)) or _packaged().get(_entry(device))
+        kept = _parsed(paths.recalled(_file(device)))
+        _rates[device] = kept or _packaged().get(_entry(device))
     return _rates[device]
 
 
@@ -239,12 +240,8 @@ def _file(device: Device) -> str:
     return f"rates-{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
 
-def _recalled(name: str) -> Rates | None:
-    """Rates from the cache folder, if all are there and are rates."""
-    return _parsed(paths.recalled(name))
-
-
 def _parsed(data: Any) -> Rates | None:
+    """Rates, if all are there and are rates."""
     try:
         fma, products = ({str(w): float(r) for w, r in data[of].items()} for of in _PARTS)
     except (AttributeError, KeyError, TypeError, ValueError):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
-from typing import ClassVar
 
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines.case import Case
-from portmp.routines.ozaki import apart, launch, reference, residues, slices
+from portmp.routines.ozaki import apart, residues, slices
 from portmp.routines.ozaki.cases import cases
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.ozaki.work import Integers
@@ -21,8 +19,6 @@ class Ozaki(Routine):
     """C = alpha A B + beta C by slices or residues."""
 
     name = "ozaki"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
     work = (
         Integers("gemm-ozaki1", Ozaki1()),
         Integers("gemm-ozaki1-float64", Ozaki1(word="float64")),

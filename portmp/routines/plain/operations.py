@@ -52,10 +52,6 @@ return z;
 """
 
 
-def _floor_divide(x: Any, y: Any) -> Any:
-    return np.floor_divide(x, y)
-
-
 def _power(x: Any, y: Any) -> Any:
     inverse = np.where(np.isin(x, [1, -1]), np.where(y % 2 == 0, 1, x), 0)
     return np.where(y < 0, inverse, np.power(x, np.where(y < 0, 0, y)))
@@ -81,7 +77,7 @@ OPERATIONS = {
     "sign": Operation("(x > 0) - (x < 0)", np.sign),
     "max": Operation("x < y ? y : x", np.maximum),
     "min": Operation("y < x ? y : x", np.minimum),
-    "floor_divide": Operation(_FLOOR_DIVIDE, _floor_divide),
+    "floor_divide": Operation(_FLOOR_DIVIDE, np.floor_divide),
     "remainder": Operation(_REMAINDER, np.remainder),
     "pow": Operation(_POW, _power),
     "and": Operation("x & y", np.bitwise_and),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
-from typing import ClassVar
 
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.moves import launch as moves
-from portmp.routines.plain import launch, operations, reduction
+from portmp.routines.plain import launch, reduction
 from portmp.routines.routine import Routine
 from portmp.runtime.program import CompilationUnit
 
@@ -19,8 +17,6 @@ class Plain(Routine):
     """out[i] = f(x[i], y[i]) on plain numbers, and elements moved as they are."""
 
     name = "plain"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = operations
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """A few that stand for all."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
-from typing import ClassVar
 
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.case import Case
-from portmp.routines.random import launch, reference
+from portmp.routines.random import launch
 from portmp.routines.random.cases import cases
 from portmp.routines.routine import Routine
 from portmp.runtime.program import CompilationUnit
@@ -20,8 +18,6 @@ class Random(Routine):
     """out[i] = f(place of i in a stream of words)."""
 
     name = "random"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
 
     def on_request(
         self, form: Format, device: Device | None

@@ -9,10 +9,9 @@ import numpy as np
 
 from portmp import definition
 from portmp.formats import Format, inputs
-from portmp.routines.case import ALPHA, BETA, Case, In, scalar, transposed
+from portmp.routines.case import Case, In, ended, sums, transposed
 from portmp.routines.reduce import reference
 from portmp.routines.reference import Host
-from portmp.routines.work import summed
 
 TAIL = definition.CHUNK + 77
 """Elements of a row of two chunks."""
@@ -31,17 +30,7 @@ def cases(form: Format) -> Iterator[Case]:
 
 def _dots(form: Format) -> Iterator[Case]:
     for name, x, y in _pairs(form):
-        yield Case("dot", name, form, (x, y), "dot", reference.dot)
-        if "fast" in summed(form):
-            yield Case(
-                "dot_fast",
-                name,
-                form,
-                (x, y),
-                "dot",
-                lambda f, x, y: reference.dot(f, x, y, "fast"),
-                {"accuracy": "fast"},
-            )
+        yield from sums("dot", name, form, (x, y), reference.dot)
 
 
 def _pairs(form: Format) -> Iterator[tuple[str, Host, Host]]:
@@ -96,37 +85,18 @@ def _products(form: Format) -> Iterator[Case]:
         ("ordinary-37x1", inputs.ordinary, (37, 1)),
     ):
         a, x, y = make(form, (m, n), "a"), make(form, (n,), "x"), make(form, (m,), "y")
-        yield Case("gemv", name, form, (a, x), "gemv", reference.gemv)
-        yield _ended(form, f"alpha-beta-{name}", a, x, y)
+        yield _case(form, name, a, x)
+        yield ended(_case(form, f"alpha-beta-{name}", a, x), y=y)
         yield _transposed(form, f"transposed-{name}", a, make(form, (m,), "xt"))
     a, x = inputs.cancelling(form, (5, 333), "a"), inputs.positive(form, (333,), "x")
-    yield Case("gemv", "cancelling-5x333", form, (a, x), "gemv", reference.gemv)
-    if "fast" in summed(form):
-        yield Case(
-            "gemv_fast",
-            "cancelling-5x333",
-            form,
-            (a, x),
-            "gemv",
-            lambda f, a, x: reference.gemv(f, a, x, accuracy="fast"),
-            {"accuracy": "fast"},
-        )
+    yield from sums("gemv", "cancelling-5x333", form, (a, x), reference.gemv)
     a = inputs.with_specials(inputs.ordinary(form, (7, 90), "a"), "gemv", (np.inf, np.nan, -np.inf))
     x = inputs.ordinary(form, (90,), "x")
-    yield Case("gemv", "special-7x90", form, (a, x), "gemv", reference.gemv)
+    yield _case(form, "special-7x90", a, x)
 
 
-def _ended(form: Format, name: str, a: Host, x: Host, y: Host) -> Case:
-    alpha, beta = scalar(form, ALPHA), scalar(form, BETA)
-    return Case(
-        "gemv",
-        name,
-        form,
-        (a, x),
-        "gemv",
-        lambda f, a, x: reference.gemv(f, a, x, alpha, beta, y),
-        {"alpha": ALPHA, "beta": BETA, "y": y},
-    )
+def _case(form: Format, name: str, a: Host, x: Host) -> Case:
+    return Case("gemv", name, form, (a, x), "gemv", reference.gemv)
 
 
 def _transposed(form: Format, name: str, a: Host, x: Host) -> Case:
@@ -160,7 +130,7 @@ def _short(form: Format) -> Iterator[Case]:
     yield _row_by_row(form, "sum", f"ordinary-2x{definition.CHUNK + 5}", x)
     a, x = inputs.ordinary(form, (5, 300), "a"), inputs.ordinary(form, (300,), "x")
     y, parent = inputs.ordinary(form, (5,), "y"), form.arithmetic
-    yield _ended(form, "alpha-beta-5x300", a, x, y)
+    yield ended(_case(form, "alpha-beta-5x300", a, x), y=y)
     yield _transposed(form, "transposed-5x300", a, y)
     special = inputs.with_specials(a, "gemv", (np.inf, np.nan, -np.inf))
     yield Case(

@@ -350,11 +350,6 @@ def fitted(s: Schedule, x: Place, y: Place | None) -> Schedule:
     return s
 
 
-def _alone(s: Schedule, rows: int, chunks: int) -> bool:
-    """Whether work-items combine rows: a block a row would leave most of its threads idle."""
-    return s.combines_alone and chunks <= FEW and rows >= s.combine_threads
-
-
 @cache
 def one_by_one(s: Schedule) -> Schedule:
     """The same load on each thread, an element at a time."""
@@ -434,7 +429,8 @@ def planned(
     """How to reduce k elements of rows that lie there, in the format *stored*, to *form*."""
     rows, chunks = x.shape[0], base.blocks(k, definition.CHUNK)
     s = fitted(schedule, x, y)
-    alone = _alone(s, rows, chunks)
+    # A block a row would leave most of its threads idle.
+    alone = s.combines_alone and chunks <= FEW and rows >= s.combine_threads
     single = chunks == 1 and s.ends
     return Plan(
         compilation_unit(form, kind, s, accuracy, stored, alone, results, single),

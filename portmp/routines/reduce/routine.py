@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
 from typing import ClassVar
 
 from portmp import formats
@@ -11,7 +10,7 @@ from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines.case import Case
 from portmp.routines.problem import Problem, Space
-from portmp.routines.reduce import launch, reference, schedule, space
+from portmp.routines.reduce import launch, schedule, space
 from portmp.routines.reduce.cases import cases
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.routines.reduce.work import Dot, Gemv
@@ -25,8 +24,6 @@ class Reduce(Routine):
     """alpha A x + beta y, and what is summed or chosen over rows."""
 
     name = "reduce"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
     tuned: ClassVar[Tuned] = {"gemv": ("along", "across"), "dot": ("one", "short")}
     work = (Gemv("gemv"), Gemv("gemv-transposed"), Dot())
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
-from typing import ClassVar
 
 import numpy as np
 
@@ -23,8 +21,6 @@ class Scan(Routine):
     """s_0 = x_0, s_i = s_(i-1) + x_i."""
 
     name = "scan"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
     stored = False
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
-from typing import ClassVar
 
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines.routine import Routine
-from portmp.routines.schur import launch, reference
+from portmp.routines.schur import launch
 from portmp.routines.triangular.launch import threads_of
 from portmp.runtime.program import CompilationUnit
 
@@ -18,8 +16,6 @@ class Schur(Routine):
     """Eigenvalues of Hessenberg matrices, and Schur's form."""
 
     name = "schur"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
     stored = False
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:

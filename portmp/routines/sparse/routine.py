@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +24,6 @@ class Sparse(Routine):
     """A sparse matrix, stored by rows, times a vector or a matrix."""
 
     name = "sparse"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Products with vectors, and with matrices where they have kernels of their own."""

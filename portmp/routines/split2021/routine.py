@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import ModuleType
-from typing import ClassVar
 
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.routine import Routine
-from portmp.routines.split2021 import launch, reference
+from portmp.routines.split2021 import launch
 from portmp.runtime.program import CompilationUnit
 
 
@@ -19,8 +17,6 @@ class Split2021(Routine):
     """A B in the paper's own format. Its bits depend on the SGEMM: ``verify`` has no cases."""
 
     name = "split2021"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """What splits and adds."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
@@ -21,8 +20,6 @@ class Triangular(Routine):
     """x of a x = b, and a b, for triangular a; triangles of a a^T."""
 
     name = "triangular"
-    launch: ClassVar[ModuleType] = launch
-    reference: ClassVar[ModuleType] = reference
     stored = False
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
@@ -64,7 +61,8 @@ class Triangular(Routine):
                         options,
                     )
         a, b = inputs.ordinary(form, (9, 9), "trmm a"), inputs.ordinary(form, (9, 2), "trmm b")
-        yield Case("trmm", "ordinary-9x2", form, (a, b), "linalg.trmm", _times, {"lower": True})
+        times = partial(reference.times, lower=True)
+        yield Case("trmm", "ordinary-9x2", form, (a, b), "linalg.trmm", times, {"lower": True})
         a, c = inputs.ordinary(form, (6, 11), "syrk a"), inputs.ordinary(form, (6, 6), "syrk c")
         more = {"alpha": ALPHA, "beta": BETA, "c": c, "lower": True}
         yield Case("syrk", "ordinary-6x11", form, (a,), "linalg.syrk", partial(_syrk, c=c), more)
@@ -76,10 +74,6 @@ def dominant(form: Format, n: int, seed: str) -> Host:
     for i, plane in enumerate(planes):
         plane[range(n), range(n)] = 0 if i else 64
     return planes
-
-
-def _times(form: Format, a: Host, b: Host) -> Host:
-    return reference.times(form, a, b, lower=True)
 
 
 def _syrk(form: Format, a: Host, c: Any) -> Host:

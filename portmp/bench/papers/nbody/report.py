@@ -68,14 +68,10 @@ STEPS = (
 )
 
 
-def _time(row: Row) -> float:
-    return max(float(row["seconds"]), 1e-12)
-
-
 CYCLES = (
     key("format"),
     key("operation", "op"),
-    Column("time", _time, "s", compared=True),
+    Column("time", lambda r: max(float(r["seconds"]), 1e-12), "s", compared=True),
     Column("cycles", "cycles"),
     Column("over fma", "over_fma"),
 )
@@ -107,10 +103,6 @@ def _floats(row: Row) -> str | None:
     return f"{sum(each.get(c, 0) for c in CLASSES[:3]):g}" if each else None
 
 
-def _turns(row: Row) -> str | None:
-    return f"{row['loop']['turns']:g}" if row["loop"] else None
-
-
 BUILD = (
     key("kernel"),
     Column("N", "n", "words"),
@@ -118,7 +110,7 @@ BUILD = (
     Column("spread", lambda r: f"{100 * r['spread']:.2f} %", "words"),
     Column("rate", "flops_median", RATE, compared=True),
     Column("float32 an interaction", _floats, "words"),
-    Column("all issued", _turns, "words"),
+    Column("all issued", lambda r: f"{r['loop']['turns']:g}" if r["loop"] else None, "words"),
 )
 
 
