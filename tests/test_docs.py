@@ -107,7 +107,8 @@ def test_environment_variables_are_read() -> None:
     files = [*(ROOT / "portmp").rglob("*.py"), *(ROOT / "tests").glob("*.py")]
     files += [p for folder in ("ci", ".ci") for p in (ROOT / folder).glob("*") if p.is_file()]
     code = "".join(p.read_text(encoding="utf-8") for p in files if p.name != Path(__file__).name)
-    named = set(re.findall(r"\b(?:PORTMP|OCL)_[A-Z_]+\b", text_of("docs/command_line.md")))
+    pages = text_of("docs/command_line.md") + text_of("docs/testing.md")
+    named = set(re.findall(r"\b(?:PORTMP|OCL)_[A-Z_]+\b", pages))
     assert named
     assert not {name for name in named if not re.search(rf"\b{name}\b", code)}
     read = set(re.findall(r"environ(?:\.get\(|\[)\"(PORTMP_[A-Z_]+)", code))
