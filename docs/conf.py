@@ -123,8 +123,19 @@ def written(
     lines[:] = map(plain, lines)
 
 
+PORTING = "\n```{toctree}\n:hidden:\n:glob:\n\nporting/index\nporting/*\n```\n"
+"""The pages of the porting reference, below their one entry of the side bar."""
+
+
+def read(app: Sphinx, name: str, source: list[str]) -> None:
+    """Change a page's text before Sphinx reads it: what a reader of the file need not see."""
+    if name == "porting":
+        source[0] += PORTING
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
+    app.connect("source-read", read)
     app.connect("autodoc-process-docstring", written)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 from portmp import cli, definition
 from portmp.bench import reports
 from portmp.bench.tables import Row
-from portmp.report import checks, devices, subjects
+from portmp.report import checks, devices, figures, subjects
 from portmp.verify import cases
 
 pytest.importorskip("jsonschema")
@@ -46,8 +48,23 @@ def test_the_page_is_of_these_files() -> None:
     text = (ROOT / "docs" / "measured.html").read_text(encoding="utf-8")
     assert len(text.encode()) < 3e6
     assert all(f'<td class="n">{path.name}<' in text for path in FILES)
+
+
+def test_the_picture_is_of_recorded_results() -> None:
+    """Of each format the fastest product of this GPU, and those of other libraries."""
+    pytest.importorskip("matplotlib")
     figure = (ROOT / "docs" / "measured.svg").read_text(encoding="utf-8")
-    assert "prefers-color-scheme: dark" in figure and "<title" in figure
+    assert "prefers-color-scheme: dark" in figure
+    spec = importlib.util.spec_from_file_location("draw", ROOT / "docs" / "pictures" / "draw.py")
+    assert spec and spec.loader
+    draw = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(draw)
+    found = subjects.sorted_by_device(reports.read_all(H200))
+    (picture,) = figures.cover(found, list(draw.recorded()))
+    said = [words for series in picture.series for _, _, words in series.points]
+    assert sorted(re.findall(r"<title>([^<]*)</title>", figure)) == sorted(said)
+    names = {series.name.partition(",")[0] for series in picture.series}
+    assert names == {"portmp", "NumPy", "CuPy", "mpmath", "python-flint"}
 
 
 # --- what is refused ------------------------------------------------------------------------------

@@ -19,7 +19,10 @@ from portmp.codegen import platform
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-DOCUMENTS = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    *(README, ROOT / "CHANGELOG.md", ROOT / "bench" / "README.md"),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 FOLDERS = ("ci", "docs", "portmp", "templates", "tests")
 
 
@@ -104,7 +107,8 @@ def test_environment_variables_are_read() -> None:
     files = [*(ROOT / "portmp").rglob("*.py"), *(ROOT / "tests").glob("*.py")]
     files += [p for folder in ("ci", ".ci") for p in (ROOT / folder).glob("*") if p.is_file()]
     code = "".join(p.read_text(encoding="utf-8") for p in files if p.name != Path(__file__).name)
-    named = set(re.findall(r"\b(?:PORTMP|OCL)_[A-Z_]+\b", text_of("README.md")))
+    pages = text_of("docs/command_line.md") + text_of("docs/testing.md")
+    named = set(re.findall(r"\b(?:PORTMP|OCL)_[A-Z_]+\b", pages))
     assert named
     assert not {name for name in named if not re.search(rf"\b{name}\b", code)}
     read = set(re.findall(r"environ(?:\.get\(|\[)\"(PORTMP_[A-Z_]+)", code))
@@ -113,18 +117,16 @@ def test_environment_variables_are_read() -> None:
 
 def test_extras_exist() -> None:
     project = tomllib.loads(text_of("pyproject.toml"))["project"]
-    extras = {
-        name
-        for group in re.findall(r"\"\.\[([\w,]+)\]", text_of("README.md"))
-        for name in group.split(",")
-    }
-    extras |= {cells[0].strip("`") for cells in rows("README.md", 2)} & {"intel", "plot"}
-    assert extras and extras <= set(project["optional-dependencies"])
+    named = [re.findall(r"\"\.\[([\w,]+)\]", text_of(f)) for f in ("README.md", "docs/install.md")]
+    assert all(named)
+    extras = {name for groups in named for group in groups for name in group.split(",")}
+    extras |= {cells[0].strip("`") for cells in rows("docs/install.md", 2)[2:]}
+    assert {"intel", "plot"} < extras <= set(project["optional-dependencies"])
     assert project["requires-python"] == ">=3.11"
 
 
 def test_table_of_formats() -> None:
-    table = {cells[0].strip("`"): cells for cells in rows("README.md", 6)}
+    table = {cells[0].strip("`"): cells for cells in rows("docs/precision.md", 6)}
     assert set(formats.STANDARD) <= set(table)
     for name in formats.STANDARD:
         form = formats.get(name)
@@ -135,7 +137,22 @@ def test_table_of_formats() -> None:
         count = f"{form.limbs} " if len(kinds) == 1 else ""
         assert planes == count + ", ".join(kinds)
     papers = set(formats.NAMES) - set(formats.STANDARD)
-    assert all(f"`{name}`" in text_of("README.md") for name in papers)
+    assert all(f"`{name}`" in text_of("docs/precision.md") for name in papers)
+
+
+def test_digits_of_formats() -> None:
+    """A format has one number of digits, wherever it is told: the registry's."""
+    costs = {cells[0].strip("`"): cells[1] for cells in rows("docs/precision.md", 9)[2:]}
+    listed = {
+        name: re.findall(rf"`{name}` (\d+)[,.]", text_of("README.md"))
+        for name in ("ds", "float64", "ts", "qs", "dd", "td", "qd")
+    }
+    for name, found in listed.items():
+        digits = str(formats.get(name).digits)
+        assert (costs[name], found) == (digits, [digits])
+    fewest, most = (str(formats.get(name).digits) for name in ("ds", "qd"))
+    for page in ("README.md", "docs/index.md"):
+        assert re.search(rf"with {fewest} to {most} decimal digits", text_of(page))
 
 
 def test_numbers_of_the_definition() -> None:

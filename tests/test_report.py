@@ -19,7 +19,7 @@ import pytest
 import tiers
 from browser import Browser, program
 
-from portmp import cli
+from portmp import cli, formats
 from portmp.bench import reports
 from portmp.bench.tables import Row
 from portmp.errors import InputError
@@ -148,7 +148,7 @@ def test_page_says_what_was_measured(made: Path) -> None:
         str(DIGESTS),
         "interpreted",
         "Under the roof",
-        "Digits against time",
+        "Products of matrices: digits and speed",
         "Joules of an operation",
         "Beside the paper: Gravity on MI100 and A100",
         "__global__",
@@ -340,8 +340,36 @@ def test_figures_of_a_device() -> None:
         if (r["routine"], r["format"], r["accuracy"]) == ("gemm", "dd", "accurate")
     }
     assert {x: y for x, y, _ in sizes.points} == rates
-    digits = found["Digits against time"].series[0].points
-    assert all(0 < y < 70 for _, y, _ in digits) and len(digits) > 5
+
+
+def test_digits_and_speed() -> None:
+    """A series each for a device and a peer: of each format the fastest product, labelled."""
+    found = shown(FILES[0])
+    beside = {"routine": "gemm", "format": "dd", "bits": 106, "shape": [512, 512, 512]}
+    found[0].parts[0][0]["peers"] = [
+        {"name": "mpmath", "results": [{**beside, "operations_per_second": 2e6}]}
+    ]
+    (picture,) = figures.cover(found, [("mine", "td", 3e9, "n = 7")])
+    series = {one.name: one for one in picture.series}
+    own = [one for one in series if one.startswith("portmp, NVIDIA H200, ")]
+    assert len(series) == len(own) + 2
+    for name in own:
+        names = [label.partition(":")[0] for label in series[name].labels]
+        assert [y for _, y, _ in series[name].points] == [formats.get(f).digits for f in names]
+        assert {formats.get(form).word for form in names} == {"float64"} and len(names) > 2
+        assert series[name].labels[-1] == f"{names[-1]}: {name}"
+        best = max(
+            row["operations_per_second"]
+            for subject in found
+            if name.endswith(subject.backend)
+            for row in figures.latest(subject)
+            if row["routine"] == "gemm" and row["format"] == names[-1]
+            if row["accuracy"] == "accurate"
+        )
+        assert series[name].points[-1][0] == best
+    (mark,) = series["mpmath"].points
+    assert mark == (2e6, 34, "106 bits, n = 512: 34 digits, 2 M/s")
+    assert series["mine"].points[0][:2] == (3e9, 50)
 
 
 def test_ratios_of_papers() -> None:

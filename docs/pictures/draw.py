@@ -1,9 +1,10 @@
-"""Draws the documentation's pictures beside this file: ``python docs/pictures/draw.py``."""
+"""Draws the documentation's pictures: ``python docs/pictures/draw.py [NAME ...]``."""
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import matplotlib as mpl
@@ -74,6 +75,34 @@ def ill_conditioned(path: Path) -> None:
     linear_algebra.plot(path, found)
 
 
+def measured(path: Path) -> None:
+    """Digits and speed of products of matrices, portmp's and other libraries', as recorded."""
+    from portmp.report import drawing, figures, page, subjects
+
+    found, _ = subjects.read([FOLDER.parents[1] / "bench/devices/nvidia-h200-cuda.json"])
+    (picture,) = figures.cover(subjects.sorted_by_device(found), list(recorded()))
+    (FOLDER.parent / "measured.svg").write_text(drawing.alone(picture, page.data("style.css")))
+
+
+def recorded() -> Iterator[tuple[str, str, float, str]]:
+    """Products of matrices in files of results: whose, format, operations a second, the order."""
+    results = FOLDER.parents[1] / "bench/results"
+    (part,) = json.loads((results / "everyday-h200-2026-11-28.json").read_text())["devices"]
+    for row in part["experiments"]["everyday"]["rows"]:
+        for peer in ("NumPy float64", "CuPy float64", "mpmath") if row["call"] == "m @ m" else ():
+            times = row["peers"].get(peer)
+            if times and (row["format"] == "float64") == peer.endswith("float64"):
+                rate, name = 2 * row["n"] ** 3 / times[1], peer.removesuffix(" float64")
+                yield name + WHERE[name], row["format"], rate, f"n = {row['n']}"
+    for row in json.loads((results / "linalg-peers-cpu-2026-11-26.json").read_text())["rows"]:
+        if row["routine"] == "gemm":
+            where = f"{row['library']}, 2 CPU cores"
+            yield where, row["format"], row["rate"], f"{row['function']}, n = {row['n']}"
+
+
+WHERE = {"NumPy": ", 16 CPU cores", "CuPy": "", "mpmath": ", 1 CPU core"}
+"""What peers of everyday-h200-2026-11-28.json ran on."""
+
 LORENZ = """
 <%def name="slopes(k)">
     const ${value} dx${k} = ${mul(number(10), sub(f"y{k}", f"x{k}"))};
@@ -109,6 +138,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "cancellation": cancellation,
     "lorenz": lorenz,
     "ill_conditioned": ill_conditioned,
+    "measured": measured,
 }
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ page's script hides). Names of devices and formats never get there as mathematic
 from __future__ import annotations
 
 import io
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -102,24 +103,18 @@ def style() -> dict[str, Any]:
     }
 
 
-def drawn(figure: Figure, identity: str, broad: bool = False, legend: bool = False) -> str:
-    """The figure's SVG text; *identity* begins its names within the page; *broad*: for a desk.
-
-    With a *legend* it says which series is which; the page has a list of them below.
-    """
+def drawn(figure: Figure, identity: str, broad: bool = False, titled: bool = False) -> str:
+    """The figure's SVG text; *identity* begins its names within the page; *broad*: for a desk."""
     plt = pyplot()
     with plt.rc_context(style()):
         picture, axes = plt.subplots(
-            figsize=(WIDER if broad else WIDTH, _height(figure) + (1.6 if legend else 0.4) * broad),
+            figsize=(WIDER if broad else WIDTH, _height(figure) + 0.8 * broad),
             layout="constrained",
             facecolor="none",
         )
         try:
             _plot(axes, figure)
-            if legend:
-                names = [series.name for series in figure.series]
-                place = {"loc": "outside lower left", "ncols": 2, "columnspacing": 1.5}
-                picture.legend(axes.lines, names, frameon=False, fontsize=LETTERS, **place)
+            if titled:
                 axes.set_title(figure.title, loc="left", fontsize=LETTERS, fontweight="bold")
             if any(series.labels for series in figure.series):
                 axes.margins(x=0.12)
@@ -134,7 +129,7 @@ def drawn(figure: Figure, identity: str, broad: bool = False, legend: bool = Fal
 
 def alone(figure: Figure, style: str) -> str:
     """The figure as a file of its own, with the colours of a *style* sheet, light and dark."""
-    text = drawn(figure, "f", broad=True, legend=True)
+    text = drawn(figure, "f", broad=True, titled=True)
     box = re.search(r'viewBox="([^"]+)"', text)
     width, height = box[1].split()[2:] if box else ("100%", "100%")
     rules = style.partition("* { box-sizing")[0]
@@ -190,26 +185,27 @@ def _plot(axes: Any, figure: Figure) -> None:
 
 
 def _label(axes: Any, figure: Figure) -> None:
-    """Words beside marks, but where one would lie upon another."""
-    taken: list[tuple[float, float]] = []
+    """Words beside marks, within the axes, above or below, but where one would lie on another."""
+    taken: list[tuple[float, float, float]] = []
+    points = 72 / axes.figure.dpi
+    first, last = axes.bbox.x0 * points, axes.bbox.x1 * points
     for i, series in enumerate(figure.series):
-        for j, (label, (across, up, _)) in enumerate(
-            zip(series.labels, series.points, strict=False)
-        ):
-            x, y = (float(v) * 72 / axes.figure.dpi for v in axes.transData.transform((across, up)))
-            if any(abs(x - a) < 4 * LETTERS and abs(y - b) < LETTERS for a, b in taken):
-                continue
-            taken.append((x, y))
-            word = axes.annotate(
-                label,
-                (across, up),
-                xytext=(4, 4),
-                textcoords="offset points",
-                fontsize=0.85 * LETTERS,
-                parse_math=False,
-                gid=f"series-{i}.{j}",
-            )
-            word.set_in_layout(False)
+        for j, (label, point) in enumerate(zip(series.labels, series.points, strict=False)):
+            x, y = (float(v) * points for v in axes.transData.transform(point[:2]))
+            width = 0.5 * LETTERS * len(label)
+            for side, lift in itertools.product((6, -6), (4.0, -4.0 - 0.8 * LETTERS)):
+                left = x + side - (width if side < 0 else 0)
+                if not first < left < last - width or any(
+                    left < b and a < left + width and abs(y + lift - at) < LETTERS
+                    for a, b, at in taken
+                ):
+                    continue
+                taken.append((left, left + width, y + lift))
+                place = {"xytext": (side, lift), "ha": "left" if side > 0 else "right"}
+                style = {"fontsize": 0.85 * LETTERS, "parse_math": False, "gid": f"series-{i}.{j}"}
+                word = axes.annotate(label, point[:2], textcoords="offset points", **place, **style)
+                word.set_in_layout(False)
+                break
 
 
 def _plain_ticks(axis: Any, base: int) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 
 from portmp import formats
 from portmp.bench.blas import named, series_name
-from portmp.bench.tables import Row, duration, joules, quantity
+from portmp.bench.tables import Row, joules, quantity
 from portmp.errors import FormatError
 from portmp.report.drawing import Figure, Point, Series
 from portmp.report.subjects import Subject
 
-LARGEST_ERROR = 0.5
-"""A relative error from which on no digit is right."""
+Product = tuple[str, str, float, str]
+"""A product of square matrices: whose, in which format, operations a second, and what else."""
 
 
 def word_of(name: str) -> str:
@@ -194,73 +194,49 @@ def largest(rows: Sequence[Row]) -> dict[tuple[str, str], Row]:
     return found
 
 
-def right_digits(row: Row) -> float | None:
-    """Right decimal digits of a product, by the largest relative error of its samples."""
-    error = row["error"]["relative"]
-    return -math.log10(error) if error and error <= LARGEST_ERROR else None
-
-
-def products(subject: Subject) -> list[Row]:
-    """Products of square matrices, directly, by slices and residues, each format's largest."""
-    rows = [r for r in latest(subject) if r["routine"] in _METHODS]
-    return list(largest(rows).values())
-
-
-def digits(subject: Subject) -> Iterator[Figure]:
-    """Right digits of products over the time of one operation, at each format's largest order."""
-
-    def point(row: Row) -> Point | None:
-        right, once = right_digits(row), row["seconds"]["median"] / row["operations"]
-        if right is None:
-            return None
-        return once, right, f"{named(row)}: {right:.1f} digits, {duration(once)} an operation"
-
-    points = grouped(products(subject), lambda r: _METHODS[r["routine"]], point)
-    if sum(map(len, points.values())) < 2:
-        return
-    yield Figure(
-        "Digits against time",
-        "Right decimal digits of a product of matrices, by the largest relative error of its "
-        "samples, over the time of one operation: to the left is faster, above is more exact.",
-        [Series(name, series, line=False) for name, series in points.items()],
-        "seconds an operation of the format",
-        "right digits",
-        subject.key,
-        logs=(True, False),
-        ends={"y": (0.0, 1.08 * max(p[1] for series in points.values() for p in series))},
-    )
-
-
-def cover(subjects: Sequence[Subject]) -> Iterator[Figure]:
-    """All devices in one picture: right digits of products over their rate."""
-    series: list[Series] = []
-    for subject in subjects:
-        rows = [row for row in products(subject) if row["accuracy"] == "accurate"]
-        for method in dict.fromkeys(_METHODS[row["routine"]] for row in rows):
-            found = []
-            for row in rows:
-                right = right_digits(row)
-                if _METHODS[row["routine"]] == method and right is not None:
-                    rate = float(row["operations_per_second"])
-                    words = f"{named(row)}: {right:.1f} digits, {quantity(rate, '/s')}"
-                    found.append(((rate, right, words), str(row["format"])))
-            found.sort()
-            name = f"{subject.title}, {subject.through.partition(':')[0]}: {method}"
-            points, labels = [point for point, _ in found], [label for _, label in found]
-            series += [Series(name, points, line=False, labels=labels)] if found else []
+def cover(subjects: Sequence[Subject], others: Sequence[Product] = ()) -> Iterator[Figure]:
+    """All devices and their peers in one picture: digits of formats over rates of products."""
+    best: dict[str, dict[str, Point]] = {}
+    for whose, name, rate, what in (*_products(subjects), *others):
+        points, digits = best.setdefault(whose, {}), formats.get(name).digits
+        if name not in points or points[name][0] < rate:
+            points[name] = rate, digits, f"{what}: {digits} digits, {quantity(rate, '/s')}"
+    series = []
+    for whose, points in best.items():
+        names = sorted(points, key=lambda name: points[name][1])
+        labels = [*names[:-1], f"{names[-1]}: {whose}"]
+        series.append(Series(whose, [points[name] for name in names], labels=labels))
     if series:
-        top = 1.12 * max(y for each in series for _, y, _ in each.points)
         yield Figure(
-            "Digits and speed of matrix products",
-            "Right decimal digits of products of square matrices over operations of the format a "
-            "second, for each device and method: to the right is faster, above is more exact.",
+            "Products of matrices: digits and speed. Up and to the right is better",
+            "Decimal digits of formats over operations of the format a second in products of "
+            "square matrices, of each device and library the fastest: up and right is better.",
             series,
             "operations of the format a second",
-            "right digits",
+            "digits of the format",
             logs=(True, False),
-            ends={"y": (0.0, top)},
+            ends={"y": (0.0, 1.12 * max(y for each in series for _, y, _ in each.points))},
             wide=True,
         )
+
+
+def _products(subjects: Sequence[Subject]) -> Iterator[Product]:
+    """What is measured of products of square matrices, portmp's and its peers'."""
+    for subject in subjects:
+        rows = [r for r in latest(subject) if r["routine"] in _METHODS]
+        cores = f"{subject.facts['compute_units']} cores of " * (subject.kind == "cpu")
+        whose = f"portmp, {cores}{subject.title}, {subject.backend}"
+        word = max((word_of(row["format"]) for row in rows), default="")
+        for row in rows:
+            if row["accuracy"] == "accurate" and word_of(row["format"]) == word != "":
+                what = f"{named(row)}, {_METHODS[row['routine']]}"
+                yield whose, row["format"], float(row["operations_per_second"]), what
+        for report, _ in subject.parts:
+            for peer in report["peers"]:
+                for row in (r for r in peer["results"] if r["routine"] == "gemm"):
+                    n, rate = row["shape"][0], float(row["operations_per_second"])
+                    name = peer["name"].removesuffix(" float64")
+                    yield name, row["format"], rate, f"{row['bits']} bits, n = {n}"
 
 
 _METHODS = {
@@ -308,5 +284,5 @@ def _least(rows: dict[tuple[str, str], Row]) -> Callable[[str], float]:
 
 def of(subject: Subject) -> Iterator[Figure]:
     """All figures of a device."""
-    for part in (roofline, rates, digits, energy):
+    for part in (roofline, rates, energy):
         yield from part(subject)

@@ -360,7 +360,7 @@ def drawn(subject: Subject, problems: list[str]) -> list[Shown]:
     """A device's figures."""
     found: list[Figure] = []
     none: list[Figure] = []
-    for make in (figures.roofline, figures.rates, figures.digits, figures.energy, papers.figures):
+    for make in (figures.roofline, figures.rates, figures.energy, papers.figures):
         found += safely(partial(_listed, make, subject), none)
     return _shown(found, subject.key, problems)
 
