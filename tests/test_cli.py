@@ -565,7 +565,7 @@ def test_missing_package_is_explained(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert "pip install 'portmp[opencl]'" in done.stderr
+    assert "pip install '.[opencl]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -396,7 +396,7 @@ def test_it_comes_last(host: Device, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _without_drivers(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
     settings = {k: v for k, v in os.environ.items() if k != "PORTMP_DEVICE"} | variables
-    settings["PYTHONPATH"] = str(ROOT)
+    settings |= {"PYTHONPATH": str(ROOT), "PORTMP_CACHE_DIR": ""}
     run = [sys.executable, "-c", NO_DRIVER + code]
     return subprocess.run(run, capture_output=True, text=True, env=settings, check=False)
 
@@ -415,6 +415,31 @@ def test_the_first_example_needs_no_driver() -> None:
     assert re.fullmatch(
         r"portmp: no driver works here, so the host reference computes: .*install.*\n", done.stderr
     )
+
+
+def test_a_line_is_said_once_a_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By whichever process; each time where there is no cache."""
+    now = [5e8]
+    monkeypatch.setattr(finding.time, "time", lambda: now[0])
+    monkeypatch.setenv("PORTMP_CACHE_DIR", str(tmp_path / "cache"))
+    for later, said in (
+        (0, "one\n"),
+        (86_000, ""),
+        (86_400, "one\n"),
+        (86_399, "one\n"),
+        (86_500, ""),
+    ):
+        now[0] = 5e8 + later
+        finding._say("one")
+        assert capsys.readouterr().err == said, later
+    finding._say("two")
+    assert capsys.readouterr().err == "two\n"
+    monkeypatch.setenv("PORTMP_CACHE_DIR", "")
+    for _ in range(2):
+        finding._say("one")
+        assert capsys.readouterr().err == "one\n"
 
 
 def test_nothing_is_said_where_it_was_asked_for() -> None:
@@ -441,7 +466,7 @@ def test_the_demo_passes_without_a_driver() -> None:
 @pytest.mark.parametrize(
     ("system", "processor", "command"),
     [
-        ("Linux", "x86_64", "pip install 'portmp[opencl]'"),
+        ("Linux", "x86_64", "pip install '.[opencl]'"),
         ("Linux", "aarch64", "apt-get install pocl-opencl-icd"),
         ("Darwin", "arm64", "brew install pocl"),
     ],
@@ -451,8 +476,11 @@ def test_what_installs_a_driver(
 ) -> None:
     monkeypatch.setattr(drivers.machine, "system", lambda: system)
     monkeypatch.setattr(drivers.machine, "machine", lambda: processor)
-    assert command in host.remedy and host.remedy.startswith("pip install 'portmp[opencl]'")
+    monkeypatch.setattr(drivers, "pip_libraries", list)
+    assert command in host.remedy and host.remedy.startswith("pip install '.[opencl]'")
     assert ("brew" in host.remedy) == (system == "Darwin")
+    monkeypatch.setattr(drivers, "pip_libraries", lambda: ["libpocl.so"])  # what was just done
+    assert "pip install " not in host.remedy and host.remedy.endswith("is here and does not work)")
 
 
 def test_work_that_lasts_says_so(

@@ -594,7 +594,7 @@ def test_without_the_parser(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Non
         with pytest.raises(BackendUnavailable, match=r"pip install 'portmp\[port\]'"):
             sources.parsed(b"")
         assert cli.main(["port", str(PROGRAMS["scan"])]) == 2
-        assert "pip install 'portmp[port]'" in capsys.readouterr().err
+        assert "pip install '.[port]'" in capsys.readouterr().err
     finally:
         sources._parser.cache_clear()
 

@@ -88,7 +88,7 @@ class Array(Methods[Planes], holds=Planes):
         """Values rounded correctly to float64."""
         return convert.to_float64(self.to_limbs())
 
-    def to_numpy(self, dtype: Any) -> np.ndarray[Any, Any]:
+    def to_numpy(self, dtype: Any = np.float64) -> np.ndarray[Any, Any]:
         """Values rounded correctly to a float dtype of NumPy's or of another library.
 
         ``numpy.longdouble``, numpy-quaddtype's ``QuadPrecDType()``, ``ml_dtypes.bfloat16`` ...
@@ -144,7 +144,10 @@ class Array(Methods[Planes], holds=Planes):
         return printing.shown(self)
 
     def __repr__(self) -> str:
-        return f"portmp.Array({self}, format={self.format.name!r}, device={self.device.name!r})"
+        return printing.written(self, self.format.name)
+
+    def _repr_html_(self) -> str | None:
+        return printing.html(self)
 
     def __format__(self, spec: str) -> str:
         return printing.formatted(self, spec)
@@ -158,7 +161,7 @@ class Array(Methods[Planes], holds=Planes):
         format's. The device converts. Without *copy* an array that is in this format already is
         returned as it is.
         """
-        kind = creation.rounded(dtypes.resolved(dtype, "format"), rounding)
+        kind = creation.rounded(dtypes.cast(dtype), rounding)
         if kind is self.format:
             return self.copy() if copy else self
         return wrapped(elementwise.as_dtype(self.planes, kind))

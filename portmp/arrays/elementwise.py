@@ -40,7 +40,7 @@ def is_number(value: object) -> bool:
     """Whether a value is one number or text, not an array or a sequence."""
     if isinstance(value, (Viewed, list, tuple, set, dict)) or value is None:
         return False
-    return not isinstance(value, np.ndarray) or value.ndim == 0
+    return not getattr(value, "ndim", 0)
 
 
 def alike(operands: Sequence[Any]) -> Format | None:
@@ -74,10 +74,12 @@ def _met(operation: str, kind: Dtype, view: View[Any]) -> Dtype:
 
 def _checked(operation: str, operand: Any, kind: Dtype) -> Any:
     if not is_number(operand):
-        raise ArgumentError(
-            f"{operation}: {type(operand).__name__} given; make it an array first: "
-            f"portmp.array(x, {getattr(kind, 'name', kind)!r})"
-        )
+        what = f"{operation}: {type(operand).__name__} given"
+        if getattr(getattr(operand, "dtype", None), "kind", "") == "c":
+            raise ArgumentError(f"{what}, formats are real: x.real and x.imag are operands")
+        x = "x.toarray()" if hasattr(operand, "toarray") else "x"
+        named = getattr(kind, "name", kind)
+        raise ArgumentError(f"{what}; make it an array first: portmp.array({x}, {named!r})")
     return operand
 
 
@@ -92,7 +94,8 @@ def arrayed(value: Any, argument: str) -> AnyArray:
 
 def _check_kind(value: Any, argument: str) -> None:
     """ArgumentError for what neither is an array nor makes one."""
-    if not is_number(value) and not isinstance(value, (Viewed, list, tuple, np.ndarray)):
+    known = isinstance(value, (Viewed, list, tuple, np.ndarray)) or is_column(value)
+    if not is_number(value) and not known:
         raise ArgumentError(
             f"{argument}: {type(value).__name__} given, an array is needed: portmp.array(...)"
         )
@@ -143,6 +146,8 @@ def _joining(value: Any, known: AnyArray) -> Any:
     if isinstance(value, (list, tuple)):
         kind = dtypes.of_view(known.planes)
         return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
+    if is_column(value):
+        value = np.asarray(value)
     if not isinstance(value, np.ndarray) or not value.ndim:
         return value
     if value.dtype.kind in "iub":
@@ -153,6 +158,11 @@ def _joining(value: Any, known: AnyArray) -> Any:
     if isinstance(kind, Format):
         refuse_rounding(value, kind, "operand")
     return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
+
+
+def is_column(value: Any) -> bool:
+    """Whether a value is a column or a table of pandas."""
+    return getattr(value, "__pandas_priority__", None) is not None and not isinstance(value, Viewed)
 
 
 def beside_one(value: Any, known: AnyArray, kind: Dtype, argument: str) -> AnyArray:
@@ -579,7 +589,8 @@ _NUMERIC = ("__float__", "__index__", "__complex__", "__array__", "_mpf_")
 def is_same(x: AnyArray, other: object, name: str) -> Any:
     """x == other or x != other, as operators mean them: what is no number differs from all."""
     known = (str, bytes, Viewed, list, tuple, np.ndarray)
-    if isinstance(other, known) or (is_number(other) and any(hasattr(other, n) for n in _NUMERIC)):
+    number = is_number(other) and any(hasattr(other, n) for n in _NUMERIC)
+    if number or isinstance(other, known) or is_column(other):
         try:
             return call(name, x, other)
         except PortmpError:
