@@ -23,7 +23,7 @@ from portmp.codegen import kernel_spec
 from portmp.codegen.platform import Traits
 from portmp.discovery import isolated, probe, probe_process
 from portmp.discovery.verdict import Verdict
-from portmp.errors import DeviceError
+from portmp.errors import CompileError, DeviceError
 from portmp.routines import compilation_units
 from portmp.runtime import program
 
