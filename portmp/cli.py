@@ -825,9 +825,7 @@ def command_line(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
 
 
 def _gemm_options(gemm: argparse.ArgumentParser) -> None:
-    gemm.add_argument(
-        "a", metavar="A", help=".npy, .npz, .mtx, .csv or .txt, or - (standard input)"
-    )
+    gemm.add_argument("a", metavar="A", help=_MATRIX)
     gemm.add_argument("b", metavar="B", help="likewise")
     gemm.add_argument("-C", dest="c", metavar="C", help="matrix to add")
     gemm.add_argument("--alpha", default="1", help="factor of the product (decimal string)")
@@ -913,11 +911,8 @@ def _nbody_options(nbody: argparse.ArgumentParser) -> None:
     nbody.add_argument("--samples", type=int, default=200, help="how often errors are taken")
     nbody.add_argument("--eps", help="softening length (decimal string, default 0)")
     nbody.add_argument("--root", help="the inverse square root (default exact)")
-    nbody.add_argument(
-        "--reverse",
-        action=argparse.BooleanOptionalAction,
-        help="go back, and tell how near (by default where nothing is written)",
-    )
+    back = "go back, and tell how near (by default where nothing is written)"
+    nbody.add_argument("--reverse", action=argparse.BooleanOptionalAction, help=back)
     nbody.add_argument("-o", "--output", metavar="FILE", help="save the last state (.npz)")
     nbody.add_argument(
         "--checkpoint",

@@ -184,11 +184,7 @@ class Array(Methods[Planes], holds=Planes):
         if isinstance(value, Array):
             base.same(self.format, self=self.planes, **{argument: value.planes})
             return value.planes
-        if not elementwise.is_number(value):
-            raise ArgumentError(
-                f"{argument}: {type(value).__name__} given; make it an array first: "
-                f"portmp.array(x, {self.format.name!r})"
-            )
+        elementwise.refuse_sequence(argument, value, self.format)
         return base.scalar_limbs(self.format, value, argument)
 
     def _apply(self, op: str, *others: Any) -> Array:

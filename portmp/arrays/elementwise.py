@@ -61,26 +61,22 @@ def common_dtype(operation: str, operands: Sequence[Any]) -> Dtype:
     views = [o.planes for o in operands if isinstance(o, Viewed)]
     kind = dtypes.of_view(views[0])
     for view in views[1:]:
-        kind = _met(operation, kind, view)
+        kind = dtypes.promoted(kind, dtypes.of_view(view), operation)
     for operand in operands:
         if not isinstance(operand, Viewed):
-            kind = dtypes.with_number(kind, _checked(operation, operand, kind))
+            refuse_sequence(operation, operand, kind)
+            kind = dtypes.with_number(kind, operand)
     return kind
 
 
-def _met(operation: str, kind: Dtype, view: View[Any]) -> Dtype:
-    return dtypes.promoted(kind, dtypes.of_view(view), operation)
-
-
-def _checked(operation: str, operand: Any, kind: Dtype) -> Any:
+def refuse_sequence(operation: str, operand: Any, kind: Dtype) -> None:
+    """ArgumentError for what is no number, with what makes it an array of a dtype."""
     if not is_number(operand):
         what = f"{operation}: {type(operand).__name__} given"
         if getattr(getattr(operand, "dtype", None), "kind", "") == "c":
             raise ArgumentError(f"{what}, formats are real: x.real and x.imag are operands")
         x = "x.toarray()" if hasattr(operand, "toarray") else "x"
-        named = getattr(kind, "name", kind)
-        raise ArgumentError(f"{what}; make it an array first: portmp.array({x}, {named!r})")
-    return operand
+        raise ArgumentError(f"{what}; make it an array first: portmp.array({x}, {str(kind)!r})")
 
 
 def arrayed(value: Any, argument: str) -> AnyArray:

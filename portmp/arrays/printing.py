@@ -114,10 +114,9 @@ def written(x: Any, dtype: str) -> str:
 
 def html(x: Any) -> str | None:
     """A table for notebooks; None, for which they show the text, of what is no short matrix."""
-    if x.ndim != 2 or x.size > _now().threshold:
-        return None
-    rows = ("".join(f"<td>{text}</td>" for text in row) for row in _texts(x))
-    return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+    short = x.ndim == 2 and x.size <= _now().threshold
+    rows = ["".join(f"<td>{text}</td>" for text in row) for row in _texts(x)] if short else []
+    return f"<table><tr>{'</tr><tr>'.join(rows)}</tr></table>" if short else None
 
 
 def _abridged(x: Any, quoted: bool) -> str:

@@ -148,10 +148,7 @@ def table(device: Device, certified: list[str], fits: list[Fit]) -> str:
         note = f" ({fit.problem})" if fit.problem else ""
         lines.append(f"{least}, {fit.seconds:6.2f} s{note}")
     lines.append("ok: significant digits that agree with the certified value")
-    lines += [
-        "",
-        f"Hilbert's matrix of order {ORDER}: a system whose condition number is 1e35, by LU",
-    ]
+    lines += ["", f"Hilbert's matrix of order {ORDER}: a system of condition number 1e35, by LU"]
     lines += [f"{fit.format:8} {fit.hilbert:4.0f} digits are right" for fit in fits]
     called = sys.argv[0] if Path(sys.argv[0]).name == "portmp" else "portmp"
     lines += ["", f"Next: {called} demo linalg (more problems), {called} nbody, docs/tutorial.md"]

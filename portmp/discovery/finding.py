@@ -33,8 +33,6 @@ CHECKED = "oclgrind"
 """The device that checks kernels, also found only when it is asked for."""
 
 
-DAY = 86_400.0
-"""Seconds for which a line that was said is not said again."""
 FALLEN_BACK = (
     "no driver works here, so the host reference computes: the same bits, but slowly; a driver is "
     "installed by"
@@ -223,7 +221,7 @@ def _say(line: str) -> None:
     """A line on standard error, of a kind that is the same in each process: once a day."""
     name = f"said-{hashlib.sha256(line.encode()).hexdigest()[:32]}.json"
     last, now = paths.recalled(name), time.time()
-    if not (isinstance(last, float) and 0 <= now - last < DAY):
+    if not (isinstance(last, float) and 0 <= now - last < 86_400):
         print(line, file=sys.stderr)
         paths.remember(name, now)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from portmp.formats.encodings import Encoding
 from portmp.formats.registry import STANDARD, Format, get
 
 
@@ -13,11 +12,10 @@ def fits(source: Format, target: Format) -> bool:
     if len(source.encodings) > len(target.encodings):
         return False
     pairs = zip(source.encodings, target.encodings, strict=False)
-    return all(a == b or (a.bits <= b.bits and _within(a, b)) for a, b in pairs)
-
-
-def _within(a: Encoding, b: Encoding) -> bool:
-    return bool(a.overflow <= b.overflow and a.smallest >= b.smallest)
+    return all(
+        a == b or (a.bits <= b.bits and a.overflow <= b.overflow and a.smallest >= b.smallest)
+        for a, b in pairs
+    )
 
 
 def meeting(forms: Sequence[Format], also: Callable[[Format], bool] = lambda form: True) -> str:
