@@ -343,10 +343,8 @@ def _solve(args: Args) -> int:
         found: Any
         if args.positive:
             found = mp.linalg.cholesky_solve(mp.linalg.cholesky(a), b)
-        elif args.certify:
-            found = mp.linalg.solve(a, b, certify=True)
         else:
-            found = mp.linalg.solve(a, b, refine=args.refine)
+            found = mp.linalg.solve(a, b, refine=args.refine, certify=args.certify)
     if args.certify:
         return _certified(args, found)
     return _refined(args, found) if args.refine else _finish(args, found)

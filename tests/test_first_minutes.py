@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,10 +14,11 @@ import pytest
 import scipy.sparse
 
 import portmp as mp
-from portmp import formats
+from portmp import formats, progress
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, UnsupportedError
 from portmp.formats import inputs
+from portmp.routines.jacobi import blocks, columns, symmetric
 
 # --- text that makes the array again --------------------------------------------------------------
 
@@ -214,6 +216,39 @@ def test_mistyped_names_are_told() -> None:
     with pytest.raises(ValueError, match=r"portmp\.finfo\('qd'\)"):
         np.finfo(mp.zeros(1, "qd"))
     assert mp.finfo("qd").digits == 66
+
+
+# --- long work ---
+
+
+@pytest.mark.parametrize("work", ["eigh", "eigvalsh", "svd", "svdvals", "cond"])
+def test_long_work_says_so_on_terminals(
+    work: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By itself, with the step; not beside a line that is there, nor into files."""
+    shown: list[str] = []
+    waited = threading.Event()
+
+    def slowly(self: progress.Progress, text: str) -> None:
+        shown.append(text)
+        waited.set()
+
+    def step(text: str, doing: Callable[[str], None] = progress.doing) -> None:
+        doing(text)
+        if progress._running:
+            waited.wait(60)
+
+    a = mp.array([[2, 1], [1, 3]], "qd")
+    for module in (blocks, columns, symmetric):
+        monkeypatch.setattr(module, "doing", step)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress.Progress, "show", slowly)
+    getattr(mp.linalg, work)(a)
+    assert not shown
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
+    getattr(mp.linalg, work)(a)
+    assert shown and shown[0].startswith(("eigenvalues", "singular values"))
+    assert not progress._running
 
 
 # --- kernels --------------------------------------------------------------------------------------

@@ -405,11 +405,10 @@ def arange(
     *,
     dtype: Any = None,
 ) -> Any:
-    """start, start + step ... up to *stop*, which is left out; integers where all three are.
+    """start, start + step ... up to *stop*, left out; integers where all are: ``arange(5, "qd")``.
 
     Element i is the value of start + i step: a product and a sum of the format (``fma``). Numbers
-    may be decimal strings and Fractions; how many elements there are is computed exactly. A format
-    may also be given as the last of fewer arguments.
+    may be decimal strings and Fractions; how many elements there are is computed exactly.
     """
     if _is_format(stop):
         stop, format = None, stop

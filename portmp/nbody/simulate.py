@@ -121,9 +121,8 @@ def _plan(args: Any) -> Plan:
             f"--samples: {args.samples} given, at most {MOST_SAMPLES} are kept in memory"
         )
     samples, drawn = min(args.samples, args.steps), bool(args.trajectory or args.plot)
-    written = drawn or args.output or args.checkpoint
-    reverse = not written if args.reverse is None else args.reverse
-    return Plan(args.scheme, dt, args.steps, samples, reverse, drawn)
+    back = not (drawn or args.output or args.checkpoint) if args.reverse is None else args.reverse
+    return Plan(args.scheme, dt, args.steps, samples, back, drawn)
 
 
 def _check_outputs(
