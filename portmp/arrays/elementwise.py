@@ -20,6 +20,7 @@ from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
 from portmp.codegen.answers import TESTS
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
 from portmp.formats import Format
+from portmp.formats.meeting import fits
 from portmp.formats.parse import parse_number
 from portmp.routines import base
 from portmp.routines.conversions import launch as conversions
@@ -174,7 +175,7 @@ def refuse_rounding(value: np.ndarray[Any, Any], kind: Format, argument: str) ->
     if value.dtype.name not in ("float32", "float64"):
         return
     own = formats.get(value.dtype.name)
-    if not dtypes.fits(own, kind):
+    if not fits(own, kind):
         raise FormatError(
             f"{argument}: an array of {own.name} given, {kind.name} does not hold all of it: "
             f"portmp.array(x, {kind.name!r}) rounds"

@@ -47,7 +47,7 @@ _KEPT: Any = object()
 
 def _now() -> Options:
     """The options in force: where none is set here, those of NumPy that are not its usual ones."""
-    own, theirs = _options.get(), np.get_printoptions()
+    own, theirs = _options.get(), dict[str, Any](np.get_printoptions())
     if own != _USUAL:
         return own
     return replace(own, **{k: theirs[k] for k, usual in _NUMPYS.items() if theirs[k] != usual})
