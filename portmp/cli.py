@@ -399,7 +399,8 @@ def _lstsq(args: Args) -> int:
         short = found.residuals.to_strings("short")
         return _finish(args, found.x, told, rank=found.rank, residuals=short)
     from portmp import files
-    from portmp.demos.filip import polynomial_fit, powers
+    from portmp.demos.filip import polynomial_fit
+    from portmp.demos.ill_conditioned import powers
 
     data = read(args.a)
     if args.b is not None or args.polynomial < 0 or data.ndim != 2 or data.shape[1] != 2:

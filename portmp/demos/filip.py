@@ -7,21 +7,20 @@ order 24 has the condition number 1e35, more than dd has digits for.
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import portmp as mp
 from portmp import discovery, formats
 from portmp.backends.base import Device
-from portmp.errors import PortmpError, ShapeError
+from portmp.demos.ill_conditioned import hilbert, powers, rows_of, whole
+from portmp.errors import PortmpError
 from portmp.files import pictures
 from portmp.formats import parse
 
@@ -30,33 +29,12 @@ CERTIFIED_DIGITS = 15
 ORDER = 24
 
 
-def rows_of(name: str) -> list[dict[str, str]]:
-    """The rows of a table in the package's data."""
-    text = resources.files("portmp").joinpath(f"data/{name}").read_text()
-    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
-    return list(csv.DictReader(lines))
-
-
 def polynomial_fit(x: mp.Array, y: mp.Array, degree: int) -> mp.Array:
     """Coefficients, lowest power first, of the least-squares polynomial through (x, y).
 
     All powers count, however close to dependent they are in the format.
     """
     return mp.linalg.lstsq(powers(x, degree), y, rcond=0.0).x
-
-
-def powers(x: mp.Array, degree: int) -> mp.Array:
-    """The matrix whose columns are the powers of x, from 0 to *degree*."""
-    if degree >= x.shape[0]:
-        raise ShapeError(
-            f"polynomial: degree {degree} needs {degree + 1} points, {x.shape[0]} given"
-        )
-    table = mp.zeros((x.shape[0], degree + 1), x.format, x.device)
-    power = mp.array(["1"] * x.shape[0], x.format, x.device)
-    for k in range(degree + 1):
-        table[:, k] = power
-        power = power * x
-    return table
 
 
 def agreeing_digits(value: Fraction, certified: str) -> int:
@@ -98,8 +76,6 @@ def run(device: Device, progress: Callable[[str], None]) -> tuple[list[str], lis
 
     Times are those of a second fit, for which all is compiled.
     """
-    from portmp.demos.ill_conditioned import hilbert, whole
-
     certified = [row["estimate"] for row in rows_of("filip_certified.csv")]
     points = rows_of("filip.csv")
     fits = []

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import hashlib
-import importlib.util
 import os
 import platform as machine
 import sys
@@ -36,7 +35,7 @@ def install() -> str:
     """What installs pyopencl and a driver for this machine's processor, if these are not there."""
     pip = "pip install '.[opencl]' in a checkout of portmp"
     system, processor = machine.system(), machine.machine()
-    if importlib.util.find_spec("pyopencl") and pip_libraries():
+    if "pyopencl" in sys.modules and pip_libraries():
         return f"{SYSTEM_PACKAGE.get(system, DEBIAN)} (what pip installs is here and does not work)"
     if (system, processor) == ("Linux", "x86_64"):
         return pip  # the only platform for which the index has PoCL
