@@ -157,9 +157,9 @@ class Array(Methods[Planes], holds=Planes):
     def astype(self, dtype: Any, rounding: str | None = None, *, copy: bool = True) -> Any:
         """A copy in another format, or as integers; each value rounded once from its exact value.
 
-        Integers are rounded toward zero; ``float`` means float64. *rounding* (``nearest`` or ``toward_zero``) is a storage
-        format's. The device converts. Without *copy* an array that is in this format already is
-        returned as it is.
+        ``float`` is float64. Integers are rounded toward zero. *rounding* (``nearest`` or
+        ``toward_zero``) is a storage format's. The device converts. Without *copy* an array that is
+        in this format already is returned as it is.
         """
         kind = creation.rounded(dtypes.cast(dtype), rounding)
         if kind is self.format:
