@@ -98,12 +98,8 @@ _SPEC = re.compile(
 
 
 def shown(x: Any, quoted: bool = False) -> str:
-    """The elements: values with the digits that give them back, but no more than the format has.
-
-    *quoted*: in quotation marks, with all digits that give them back.
-    """
-    few = x.size <= _now().threshold
-    return _laid_out(_texts(x, quoted)) if few else _abridged(x, quoted)
+    """The elements: digits that give them back, but no more than the format has unless quoted."""
+    return _laid_out(_texts(x, quoted)) if x.size <= _now().threshold else _abridged(x, quoted)
 
 
 def written(x: Any, dtype: str) -> str:
