@@ -72,10 +72,7 @@ class Fit:
 
 
 def run(device: Device, progress: Callable[[str], None]) -> tuple[list[str], list[Fit]]:
-    """Fit in every format; returns the certified coefficients and the fits.
-
-    Times are those of a second fit, for which all is compiled.
-    """
+    """The certified coefficients, and fits in every format; times are of second ones, compiled."""
     certified = [row["estimate"] for row in rows_of("filip_certified.csv")]
     points = rows_of("filip.csv")
     fits = []
