@@ -16,7 +16,7 @@ import pytest
 from slow import mostly_slow
 
 import portmp as mp
-from portmp import cli, discovery, formats, linalg, nbody, progress
+from portmp import cli, discovery, formats, linalg, nbody, paths, progress
 from portmp.arrays.array import Array
 from portmp.backends import base as backends
 from portmp.backends.base import Device, recording, replay
@@ -423,7 +423,7 @@ def test_a_line_is_said_once_a_day(
     """By whichever process; each time where there is no cache."""
     now = [5e8]
     monkeypatch.setattr(finding.time, "time", lambda: now[0])
-    monkeypatch.setenv("PORTMP_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(paths, "cache_folder", lambda: tmp_path)
     for later, said in (
         (0, "one\n"),
         (86_000, ""),
@@ -436,7 +436,7 @@ def test_a_line_is_said_once_a_day(
         assert capsys.readouterr().err == said, later
     finding._say("two")
     assert capsys.readouterr().err == "two\n"
-    monkeypatch.setenv("PORTMP_CACHE_DIR", "")
+    monkeypatch.setattr(paths, "cache_folder", lambda: None)
     for _ in range(2):
         finding._say("one")
         assert capsys.readouterr().err == "one\n"
