@@ -76,7 +76,11 @@ def _found(name: str) -> Any:
     if importlib.util.find_spec(f"portmp.{name}"):
         return importlib.import_module(f"portmp.{name}")
     not_here = importlib.import_module("portmp.errors.not_here")
-    raise AttributeError(not_here.said(name) or f"module 'portmp' has no attribute {name!r}")
+    plain = f"module 'portmp' has no attribute {name!r}"
+    packages = {p: vars(_found(p)) for p in ("linalg", "random", "sparse")}
+    inside = [p for p, there in packages.items() if name in there.get("__all__", there)]
+    told = f"{plain}: it is portmp.{inside[0]}.{name}" if inside else plain
+    raise AttributeError(not_here.said(name) or told)
 
 
 @functools.cache

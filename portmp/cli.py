@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed when the process started
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
-    words = _attached(sys.argv[1:] if argv is None else argv)
+    words = _attached(sys.argv[1:] if argv is None else argv) or ["--help"]
     args = command_line(words).parse_args(words)
     try:
         status: int = args.run(args)
@@ -251,7 +251,7 @@ def _finish(
     elif told is not None:
         print(
             f"residual {told.residual:.2g} of |b|; about {told.digits} digits of the solution can "
-            "be trusted",
+            "be trusted, as far as the given numbers are exact",
             file=sys.stderr,
         )
     return 0
@@ -343,10 +343,8 @@ def _solve(args: Args) -> int:
         found: Any
         if args.positive:
             found = mp.linalg.cholesky_solve(mp.linalg.cholesky(a), b)
-        elif args.certify:
-            found = mp.linalg.solve(a, b, certify=True)
         else:
-            found = mp.linalg.solve(a, b, refine=args.refine)
+            found = mp.linalg.solve(a, b, refine=args.refine, certify=args.certify)
     if args.certify:
         return _certified(args, found)
     return _refined(args, found) if args.refine else _finish(args, found)
@@ -400,14 +398,20 @@ def _lstsq(args: Args) -> int:
             )
         short = found.residuals.to_strings("short")
         return _finish(args, found.x, told, rank=found.rank, residuals=short)
-    from portmp.demos.filip import polynomial_fit, powers
+    from portmp import files
+    from portmp.demos.filip import polynomial_fit
+    from portmp.demos.ill_conditioned import powers
 
     data = read(args.a)
     if args.b is not None or args.polynomial < 0 or data.ndim != 2 or data.shape[1] != 2:
-        raise ArgumentError("--polynomial DEGREE: one file with the columns y, x expected")
+        raise ArgumentError("--polynomial DEGREE: one file with two columns, y and x, expected")
+    names = [name.lower() for name in files.headings(args.a)]
+    if sorted(names) != ["x", "y"]:
+        print("columns are not called x and y: y is taken first, x second", file=sys.stderr)
+    y, x = (data[:, 1], data[:, 0]) if names == ["x", "y"] else (data[:, 0], data[:, 1])
     with _waiting("lstsq", data):
-        fit = polynomial_fit(data[:, 1], data[:, 0], args.polynomial)
-        told = mp.linalg.trust(powers(data[:, 1], args.polynomial), data[:, 0], fit, 0.0)
+        fit = polynomial_fit(x, y, args.polynomial)
+        told = mp.linalg.trust(powers(x, args.polynomial), y, fit, 0.0)
     return _finish(args, fit, told)
 
 
@@ -729,7 +733,7 @@ def _linear_options(command: Command) -> None:
         "b", metavar="B", nargs="?", help="right-hand sides, likewise (none with --polynomial)"
     )
     lstsq.add_argument(
-        "--polynomial", type=int, metavar="DEGREE", help="fit a polynomial to A's columns y, x"
+        "--polynomial", type=int, metavar="DEGREE", help="fit a polynomial to columns y, x"
     )
     _matrix_options(lstsq)
 
@@ -820,9 +824,7 @@ def command_line(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
 
 
 def _gemm_options(gemm: argparse.ArgumentParser) -> None:
-    gemm.add_argument(
-        "a", metavar="A", help=".npy, .npz, .mtx, .csv or .txt, or - (standard input)"
-    )
+    gemm.add_argument("a", metavar="A", help=_MATRIX)
     gemm.add_argument("b", metavar="B", help="likewise")
     gemm.add_argument("-C", dest="c", metavar="C", help="matrix to add")
     gemm.add_argument("--alpha", default="1", help="factor of the product (decimal string)")
@@ -904,11 +906,12 @@ def _nbody_options(nbody: argparse.ArgumentParser) -> None:
     nbody.add_argument("--device", help=_DEVICE)
     nbody.add_argument("--scheme", default="yoshida6", help="leapfrog, yoshida4 or yoshida6")
     nbody.add_argument("--dt", default="100", help="length of a step (decimal string)")
-    nbody.add_argument("--steps", type=int, default=2000, metavar="N", help="steps (default 2000)")
+    nbody.add_argument("--steps", type=int, default=1000, metavar="N", help="steps (default 1000)")
     nbody.add_argument("--samples", type=int, default=200, help="how often errors are taken")
     nbody.add_argument("--eps", help="softening length (decimal string, default 0)")
     nbody.add_argument("--root", help="the inverse square root (default exact)")
-    nbody.add_argument("--reverse", action="store_true", help="go back, and tell how near")
+    back = "go back, and tell how near (by default where nothing is written)"
+    nbody.add_argument("--reverse", action=argparse.BooleanOptionalAction, help=back)
     nbody.add_argument("-o", "--output", metavar="FILE", help="save the last state (.npz)")
     nbody.add_argument(
         "--checkpoint",

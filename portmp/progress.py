@@ -35,12 +35,16 @@ _running: list[Progress] = []
 
 
 @contextlib.contextmanager
-def lasting(text: str | Callable[[], str], visible: bool) -> Iterator[None]:
+def lasting(text: str | Callable[[], str], visible: bool | None = None) -> Iterator[None]:
     """Show *text* and the seconds so far while what is inside goes on, once it has taken some.
 
-    A function is asked for the text each time.
+    A function is asked for the text each time. *visible*: by default on a terminal, where nothing
+    else is shown.
     """
-    line, ended, began = Progress(visible), threading.Event(), time.monotonic()
+    if not (sys.stderr.isatty() and not _running if visible is None else visible):
+        yield
+        return
+    line, ended, began = Progress(True), threading.Event(), time.monotonic()
 
     def tell() -> None:
         pause = PATIENCE
@@ -53,16 +57,14 @@ def lasting(text: str | Callable[[], str], visible: bool) -> Iterator[None]:
         line.clear()
 
     thread = threading.Thread(target=tell, daemon=True)
-    if visible:
-        _running.append(line)
-        thread.start()
+    _running.append(line)
+    thread.start()
     try:
         yield
     finally:
         ended.set()
-        if visible:
-            thread.join()
-            _running.remove(line)
+        thread.join()
+        _running.remove(line)
 
 
 def doing(step: str) -> None:

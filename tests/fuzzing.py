@@ -116,7 +116,7 @@ def main() -> int:
         parser.error(f"unknown target {unknown[0]!r}; targets: {', '.join(TARGETS)}")
     if args.guided:
         if find_spec("atheris") is None:
-            parser.error("--guided: atheris is needed; pip install 'portmp[fuzz]'")
+            parser.error("--guided: atheris is needed; pip install '.[fuzz]'")
         return 1 if guide(args.targets or [*TARGETS], args.guided, args.seed) else 0
     failed = 0
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -186,6 +187,45 @@ def test_lstsq(run: Run) -> None:
     assert [abs(float(x) - k) < 1e-15 for k, x in enumerate(found, 1)] == [True, True]
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("y,x\n1,0\n3,1\n5,2\n", ""),
+        ("x,y\n0,1\n1,3\n2,5\n", ""),
+        ("X, Y\n0,1\n1,3\n2,5\n", ""),
+        ("1,0\n3,1\n5,2\n", "y is taken first, x second"),
+        ("time,way\n1,0\n3,1\n5,2\n", "y is taken first, x second"),
+    ],
+)
+def test_headings_say_which_column_is_which(run: Run, text: str, told: str) -> None:
+    """Where they do not, what is taken is said."""
+    _write("p.csv", text)
+    status, out, err = run("lstsq", "p.csv", "--polynomial", "1")
+    first, second = (float(x) for x in out.strip("[]\n").split(","))
+    assert status == 0 and abs(first - 1) < 1e-15 and abs(second - 2) < 1e-15
+    assert (told in err) if told else ("taken" not in err)
+    assert "as far as the given numbers are exact" in err
+
+
+def test_without_words_help_is_printed(run: Run) -> None:
+    status, out, err = run()
+    assert status == 0 and "usage: portmp" in out and "nbody" in out and err == ""
+
+
+def test_python_runs_the_package(tmp_path: Path) -> None:
+    """As the command; also where standard output is closed."""
+    root = str(Path(__file__).resolve().parents[1])
+    for closed in ("", ">&-"):
+        done = subprocess.run(
+            ["sh", "-c", f"exec '{sys.executable}' -m portmp formats {closed}"],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": root},
+        )
+        assert (done.returncode, done.stderr) == (0, "") and ("qd" in done.stdout) == (not closed)
+
+
 def test_lstsq_of_lower_rank(run: Run) -> None:
     """That there are other solutions is told; sums of squares are a few digits long."""
     _write("a.csv", "1,1\n1,1\n1,1\n")
@@ -275,7 +315,25 @@ def test_demo(run: Run) -> None:
     assert min(fits["qd"]) >= 14
     assert max(fits["float64"]) <= 11
     assert Path("bars.png").stat().st_size > 5000
-    assert "certified" in run("demo")[1]
+    held = {f["format"]: f["hilbert"] for f in json.loads(out)["fits"]}
+    assert held["float64"] == held["dd"] == 0 and 10 < held["td"] < 20 < held["qd"]
+    told = run("demo")[1]
+    assert "certified" in told and "Next: portmp demo linalg" in told
+
+
+def test_demo_times_what_is_compiled(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first fit compiles, the second one is timed."""
+    made: list[float] = []
+
+    def fit(*given: Any) -> Any:
+        made.append(filip.time.perf_counter())
+        return polynomial_fit(*given)
+
+    polynomial_fit = filip.polynomial_fit
+    monkeypatch.setattr(filip, "polynomial_fit", fit)
+    monkeypatch.setattr(filip, "FORMATS", ("float64", "qd"))
+    (_, last) = json.loads(run("demo", "--json")[1])["fits"]
+    assert len(made) == 4 and last["seconds"] < filip.time.perf_counter() - made[3]
 
 
 @pytest.mark.parametrize(
@@ -565,7 +623,7 @@ def test_missing_package_is_explained(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert "pip install 'portmp[opencl]'" in done.stderr
+    assert "pip install '.[opencl]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

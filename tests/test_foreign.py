@@ -133,5 +133,5 @@ def test_numbers_of_flint() -> None:
 
 def test_formats_are_named_in_few_words_and_pickled() -> None:
     """A format is one object of a process."""
-    assert repr(QD) == "<portmp format qd: quad-double, 66 digits>"
+    assert repr(QD) == "<portmp format qd: quad-double, 66 digits; limits: portmp.finfo('qd')>"
     assert pickle.loads(pickle.dumps(QD)) is QD

@@ -16,7 +16,7 @@ import pytest
 from slow import mostly_slow
 
 import portmp as mp
-from portmp import cli, discovery, formats, linalg, nbody, progress
+from portmp import cli, discovery, formats, linalg, nbody, paths, progress
 from portmp.arrays.array import Array
 from portmp.backends import base as backends
 from portmp.backends.base import Device, recording, replay
@@ -396,7 +396,7 @@ def test_it_comes_last(host: Device, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _without_drivers(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
     settings = {k: v for k, v in os.environ.items() if k != "PORTMP_DEVICE"} | variables
-    settings["PYTHONPATH"] = str(ROOT)
+    settings |= {"PYTHONPATH": str(ROOT), "PORTMP_CACHE_DIR": ""}
     run = [sys.executable, "-c", NO_DRIVER + code]
     return subprocess.run(run, capture_output=True, text=True, env=settings, check=False)
 
@@ -415,6 +415,31 @@ def test_the_first_example_needs_no_driver() -> None:
     assert re.fullmatch(
         r"portmp: no driver works here, so the host reference computes: .*install.*\n", done.stderr
     )
+
+
+def test_a_line_is_said_once_a_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By whichever process; each time where there is no cache."""
+    now = [5e8]
+    monkeypatch.setattr(finding.time, "time", lambda: now[0])
+    monkeypatch.setattr(paths, "cache_folder", lambda: tmp_path)
+    for later, said in (
+        (0, "one\n"),
+        (86_000, ""),
+        (86_400, "one\n"),
+        (86_399, "one\n"),
+        (86_500, ""),
+    ):
+        now[0] = 5e8 + later
+        finding._say("one")
+        assert capsys.readouterr().err == said, later
+    finding._say("two")
+    assert capsys.readouterr().err == "two\n"
+    monkeypatch.setattr(paths, "cache_folder", lambda: None)
+    for _ in range(2):
+        finding._say("one")
+        assert capsys.readouterr().err == "one\n"
 
 
 def test_nothing_is_said_where_it_was_asked_for() -> None:
@@ -441,7 +466,7 @@ def test_the_demo_passes_without_a_driver() -> None:
 @pytest.mark.parametrize(
     ("system", "processor", "command"),
     [
-        ("Linux", "x86_64", "pip install 'portmp[opencl]'"),
+        ("Linux", "x86_64", "pip install '.[opencl]'"),
         ("Linux", "aarch64", "apt-get install pocl-opencl-icd"),
         ("Darwin", "arm64", "brew install pocl"),
     ],
@@ -451,8 +476,12 @@ def test_what_installs_a_driver(
 ) -> None:
     monkeypatch.setattr(drivers.machine, "system", lambda: system)
     monkeypatch.setattr(drivers.machine, "machine", lambda: processor)
-    assert command in host.remedy and host.remedy.startswith("pip install 'portmp[opencl]'")
+    monkeypatch.setattr(drivers, "pip_libraries", list)
+    assert command in host.remedy and host.remedy.startswith("pip install '.[opencl]'")
     assert ("brew" in host.remedy) == (system == "Darwin")
+    monkeypatch.setattr(drivers, "pip_libraries", lambda: ["libpocl.so"])  # what was just done
+    monkeypatch.setitem(sys.modules, "pyopencl", drivers)
+    assert "pip install " not in host.remedy and host.remedy.endswith("is here and does not work)")
 
 
 def test_work_that_lasts_says_so(

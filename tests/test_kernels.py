@@ -815,7 +815,7 @@ def test_plain_arrays(device: Device) -> None:
     assert (b == -1).all() and (a == a.copy()).all() and not (a != data).any()
     with pytest.raises(TypeError, match="unhashable"):
         hash(a)
-    assert "PlainArray([1, 0], 'int64'" in repr(mp.plain_array([1, 0], device=device))
+    assert "portmp.array([1, 0], 'int64'" in repr(mp.plain_array([1, 0], device=device))
 
 
 @pytest.mark.parametrize(

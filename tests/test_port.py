@@ -591,10 +591,10 @@ def test_without_the_parser(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Non
     sources._parser.cache_clear()
     monkeypatch.setattr(builtins, "__import__", without)
     try:
-        with pytest.raises(BackendUnavailable, match=r"pip install 'portmp\[port\]'"):
+        with pytest.raises(BackendUnavailable, match=r"pip install '\.\[port\]'"):
             sources.parsed(b"")
         assert cli.main(["port", str(PROGRAMS["scan"])]) == 2
-        assert "pip install 'portmp[port]'" in capsys.readouterr().err
+        assert "pip install '.[port]'" in capsys.readouterr().err
     finally:
         sources._parser.cache_clear()
 

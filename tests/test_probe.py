@@ -23,7 +23,7 @@ from portmp.codegen import kernel_spec
 from portmp.codegen.platform import Traits
 from portmp.discovery import isolated, probe, probe_process
 from portmp.discovery.verdict import Verdict
-from portmp.errors import DeviceError
+from portmp.errors import CompileError, DeviceError
 from portmp.routines import compilation_units
 from portmp.runtime import program
 
@@ -92,6 +92,25 @@ def test_what_has_no_cure_is_refused(
     """The refusal says which operation differs."""
     monkeypatch.setattr(probe, "_checks", _failing(check, Traits(warp_size=-1)))
     assert check in probe.examine(fresh).refusal
+
+
+def test_what_no_compiler_takes_is_not_counted(
+    fresh: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No results differ where none were computed: the compiler's words are the refusal."""
+
+    def compiled(*_: Any) -> Any:
+        raise CompileError("no vectors here")
+
+    monkeypatch.setattr(probe, "_arithmetic", compiled)
+    found = probe._first_failure(fresh, lambda check: None)
+    assert found is not None and "no vectors here: not tried" in found[1]
+    assert "differ" not in found[1]
+    monkeypatch.setattr(probe, "_arithmetic", lambda *_: iter(()))
+    monkeypatch.setattr(probe.program, "kernels", compiled)
+    fresh.traits = replace(fresh.traits, root="estimate")
+    found = probe._first_failure(fresh, lambda check: None)
+    assert found == ("reciprocal root", "reciprocal square root from the estimate: not tried")
 
 
 def test_widened_division_and_root_are_correctly_rounded(fresh: Device) -> None:

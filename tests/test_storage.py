@@ -398,7 +398,9 @@ def test_what_storage_formats_do_not_do() -> None:
     ):
         with pytest.raises(FormatError, match=r"storage format; convert with astype\('float"):
             work()
-    with pytest.raises(FormatError, match="convert one of them with astype"):
+    with pytest.raises(
+        FormatError, match=r"convert the array of slfp64in48b with astype\('float64'\)"
+    ):
         _ = a + a.astype("float64")
     with pytest.raises(FormatError, match="not exact in slfp64in16b"):
         mp.array(33, "slfp64in16b")

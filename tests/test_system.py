@@ -318,6 +318,11 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["nbody", "--format", "dd", "--steps", "2", "-o", str(state)]) == 0
     assert cli.main(["nbody", str(state), "--format", "dd", "--steps", "1"]) == 0
     assert "6 particles, 1 steps of 100" in capsys.readouterr().out
+    for words, back in (([], True), (["--no-reverse"], False), (["-o", str(state)], False)):
+        given = ["nbody", "--format", "dd", "--steps", "2", "--json", *words]
+        assert cli.main(given) == 0  # the way back, where nothing is written, shows the difference
+        found = json.loads(capsys.readouterr().out)["runs"][0]["returned"]
+        assert (found is not None) == back
     assert cli.main(["nbody", str(state), "--eps", "1"]) == 2
     assert "--eps: a saved state has its own" in capsys.readouterr().err
 

@@ -89,7 +89,7 @@ class Array(Methods[Planes], holds=Planes):
         """Values rounded correctly to float64."""
         return convert.to_float64(self.to_limbs())
 
-    def to_numpy(self, dtype: Any) -> np.ndarray[Any, Any]:
+    def to_numpy(self, dtype: Any = np.float64) -> np.ndarray[Any, Any]:
         """Values rounded correctly to a float dtype of NumPy's or of another library.
 
         ``numpy.longdouble``, numpy-quaddtype's ``QuadPrecDType()``, ``ml_dtypes.bfloat16`` ...
@@ -145,7 +145,10 @@ class Array(Methods[Planes], holds=Planes):
         return printing.shown(self)
 
     def __repr__(self) -> str:
-        return f"portmp.Array({self}, format={self.format.name!r}, device={self.device.name!r})"
+        return printing.written(self, self.format.name)
+
+    def _repr_html_(self) -> str | None:
+        return printing.html(self)
 
     def __format__(self, spec: str) -> str:
         return printing.formatted(self, spec)
@@ -155,11 +158,11 @@ class Array(Methods[Planes], holds=Planes):
     def astype(self, dtype: Any, rounding: str | None = None, *, copy: bool = True) -> Any:
         """A copy in another format, or as integers; each value rounded once from its exact value.
 
-        Integers are rounded toward zero. *rounding* (``nearest`` or ``toward_zero``) is a storage
-        format's. The device converts. Without *copy* an array that is in this format already is
-        returned as it is.
+        ``float`` is float64. Integers are rounded toward zero. *rounding* (``nearest`` or
+        ``toward_zero``) is a storage format's. The device converts. Without *copy* an array that is
+        in this format already is returned as it is.
         """
-        kind = creation.rounded(dtypes.resolved(dtype, "format"), rounding)
+        kind = creation.rounded(dtypes.cast(dtype), rounding)
         if kind is self.format:
             return self.copy() if copy else self
         return wrapped(elementwise.as_dtype(self.planes, kind))
@@ -182,11 +185,7 @@ class Array(Methods[Planes], holds=Planes):
         if isinstance(value, Array):
             base.same(self.format, self=self.planes, **{argument: value.planes})
             return value.planes
-        if not elementwise.is_number(value):
-            raise ArgumentError(
-                f"{argument}: {type(value).__name__} given; make it an array first: "
-                f"portmp.array(x, {self.format.name!r})"
-            )
+        elementwise.refuse_sequence(argument, value, self.format)
         return base.scalar_limbs(self.format, value, argument)
 
     def _apply(self, op: str, *others: Any) -> Array:

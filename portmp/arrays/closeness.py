@@ -11,6 +11,7 @@ from portmp.arrays import creation, dtypes, elementwise, statistics
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import FormatError, PortmpError
 from portmp.formats import Format
+from portmp.formats.meeting import fits
 
 
 def _arrays(a: Any, b: Any, exact: bool = True) -> tuple[Any, Any]:
@@ -31,7 +32,7 @@ def _like(x: Any, like: AnyArray, exact: bool) -> AnyArray:
     if not exact or not isinstance(x, np.ndarray) or not isinstance(kind, Format):
         return made
     plain = x.dtype.name in ("float32", "float64")
-    if plain and dtypes.fits(formats.get(x.dtype.name), kind):
+    if plain and fits(formats.get(x.dtype.name), kind):
         return made
     if x.dtype.kind == "f" and not np.array_equal(made.to_numpy(x.dtype), x, equal_nan=True):
         raise FormatError(

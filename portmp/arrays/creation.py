@@ -51,6 +51,14 @@ def chosen(format: Any, dtype: Any, usual: Dtype | None = None) -> Dtype:
     return dtypes.resolved(given, "dtype" if format is None else "format")
 
 
+def _is_format(value: Any) -> bool:
+    """Whether an argument of another kind is a format or its name, given where zeros takes it."""
+    try:
+        return isinstance(value, Format) or (isinstance(value, str) and bool(formats.get(value)))
+    except FormatError:
+        return False
+
+
 def _sizes(shape: Any, what: str) -> tuple[int, ...]:
     sizes = (shape,) if type(shape) is int else tuple(integers((shape,), "shape"))
     for size in sizes:
@@ -388,20 +396,31 @@ empty_like = _like(empty, "Elements that are not set,")
 
 
 def arange(
-    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Where = None
+    start: Any,
+    /,
+    stop: Any = None,
+    step: Any = 1,
+    format: Any = None,
+    device: Where = None,
+    *,
+    dtype: Any = None,
 ) -> Any:
-    """start, start + step ... up to *stop*, which is left out; integers where all three are.
+    """start, start + step ... up to *stop*, left out; integers where all are: ``arange(5, "qd")``.
 
     Element i is the value of start + i step: a product and a sum of the format (``fma``). Numbers
     may be decimal strings and Fractions; how many elements there are is computed exactly.
     """
+    if _is_format(stop):
+        stop, format = None, stop
+    elif _is_format(step):
+        step, format = 1, step
     start, stop = (0, start) if stop is None else (start, stop)
     numbers = [_exact(x, name) for x, name in ((start, "start"), (stop, "stop"), (step, "step"))]
     if numbers[2] == 0:
         raise ArgumentError("arange: step: 0 given, another number is needed")
     count = max(0, math.ceil((numbers[1] - numbers[0]) / numbers[2]))
     whole = all(isinstance(x, (int, np.integer)) for x in (start, stop, step))
-    kind = chosen(None, dtype, INTEGER if whole else None)
+    kind = chosen(format, dtype, INTEGER if whole else None)
     queue = opened(kind, device)
     if not isinstance(kind, Format):
         if not whole:
@@ -432,9 +451,10 @@ def linspace(
     stop: Any,
     /,
     num: int = 50,
+    format: Any = None,
+    device: Where = None,
     *,
     dtype: Any = None,
-    device: Where = None,
     endpoint: bool = True,
     retstep: bool = False,
 ) -> Any:
@@ -446,12 +466,13 @@ def linspace(
     and a device those of *start* or *stop*, if one is an array; between arrays with axes as many
     rows. *retstep*: a pair, with the distance.
     """
+    num, format = (50, num) if _is_format(num) else (num, format)
     (count,) = integers((num,), "num", count=1)
     if count < 0:
         raise ArgumentError(f"linspace: num: {count} given, a number from 0 on is needed")
     given = [x for x in (start, stop) if isinstance(x, Viewed)]
-    formats = [found for x in given if isinstance(found := dtypes.of_view(x.planes), Format)]
-    kind = chosen(None, dtype, formats[0] if formats else None)
+    known = [found for x in given if isinstance(found := dtypes.of_view(x.planes), Format)]
+    kind = chosen(format, dtype, known[0] if known else None)
     if not isinstance(kind, Format):
         raise FormatError(
             f"linspace: {kind} asked for, a format is needed; astype({kind.name!r}) cuts it"
@@ -490,14 +511,16 @@ def eye(
     n_cols: int | None = None,
     /,
     k: int = 0,
+    format: Any = None,
+    device: Where = None,
     *,
     dtype: Any = None,
-    device: Where = None,
 ) -> Any:
-    """Ones on a diagonal, the k-th above the main one, zeros elsewhere."""
+    """Ones on a diagonal, the k-th above the main one, zeros elsewhere: ``eye(3, "qd")``."""
+    n_cols, format = (None, n_cols) if _is_format(n_cols) else (n_cols, format)
     rows, cols = _sizes((n_rows, n_rows if n_cols is None else n_cols), "eye")
     (shift,) = integers((k,), "k", count=1)
-    found = zeros((rows, cols), dtype=chosen(None, dtype), device=device)
+    found = zeros((rows, cols), chosen(format, dtype), device)
     view = found.planes
     first = shift if shift >= 0 else -shift * cols
     count = max(0, min(rows, cols - shift) if shift >= 0 else min(rows + shift, cols))
@@ -507,9 +530,9 @@ def eye(
     return found
 
 
-def identity(n: int, *, dtype: Any = None, device: Where = None) -> Any:
+def identity(n: int, format: Any = None, device: Where = None, *, dtype: Any = None) -> Any:
     """The square matrix with ones on its diagonal."""
-    return eye(n, dtype=dtype, device=device)
+    return eye(n, dtype=chosen(format, dtype), device=device)
 
 
 def _triangle(x: AnyArray, k: int, name: str) -> Any:

@@ -20,6 +20,7 @@ import numpy as np
 from portmp import formats
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
+from portmp.formats.meeting import fits, meeting
 from portmp.routines.conversions.launch import holds
 from portmp.runtime.planes import Planes, View
 
@@ -83,6 +84,11 @@ def resolved(dtype: Any, argument: str = "dtype") -> Dtype:
     )
 
 
+def cast(dtype: Any) -> Dtype:
+    """The dtype that astype means: as NumPy's, with float64 for Python's float."""
+    return formats.get("float64") if dtype in (float, "float") else resolved(dtype, "format")
+
+
 def of_view(view: View[Any]) -> Dtype:
     """The dtype of a view's elements."""
     return view.format if isinstance(view, Planes) else np.dtype(view.elements)
@@ -103,20 +109,14 @@ def promoted(a: Dtype, b: Dtype, operation: str = "result_type") -> Dtype:
     if isinstance(a, Format) and isinstance(b, Format):
         if {a.name, b.name} == {"float32", "float64"}:
             return formats.get("float64")
-        more = max(a, b, key=lambda form: form.bits)
-        raise FormatError(
-            f"{operation}: formats {a} and {b} given; convert one of them with "
-            f"astype({more.name!r})"
-        )
+        raise FormatError(f"{operation}: formats {a} and {b} given; {meeting((a, b))}")
     if isinstance(a, Format) or isinstance(b, Format):
         form, other = (a, b) if isinstance(a, Format) else (b, a)
         assert isinstance(form, Format)
         if not isinstance(other, Format) and holds(form, other.name):
             return form
-        raise FormatError(
-            f"{operation}: {form} does not hold all numbers of {other}; convert with "
-            f"astype({form.name!r})"
-        )
+        told = meeting((form,), lambda wide: holds(wide, str(other)))
+        raise FormatError(f"{operation}: {form} does not hold all numbers of {other}; {told}")
     return _plain(a, b, operation)
 
 
@@ -129,7 +129,8 @@ def _plain(a: np.dtype[Any], b: np.dtype[Any], operation: str) -> np.dtype[Any]:
     size = max(kinds["i"].itemsize, 2 * kinds["u"].itemsize)
     if size > 8:
         raise FormatError(
-            f"{operation}: {a} and {b} given, which have no common dtype; convert one of them"
+            f"{operation}: {a} and {b} given, which have no common dtype of integers; "
+            + meeting((), lambda form: holds(form, a.name) and holds(form, b.name))
         )
     return np.dtype(f"int{8 * size}")
 
@@ -165,18 +166,6 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     if isinstance(target, Format):
         return holds(target, source.name)
     return bool(np.can_cast(source, target, casting="safe"))
-
-
-def fits(source: Format, target: Format) -> bool:
-    """Whether a format holds all values of another: its limbs are no shorter, one by one."""
-    if len(source.encodings) > len(target.encodings):
-        return False
-    pairs = zip(source.encodings, target.encodings, strict=False)
-    return all(a == b or (a.bits <= b.bits and _within(a, b)) for a, b in pairs)
-
-
-def _within(a: Any, b: Any) -> bool:
-    return bool(a.overflow <= b.overflow and a.smallest >= b.smallest)
 
 
 KINDS = {

@@ -20,6 +20,7 @@ from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
 from portmp.codegen.answers import TESTS
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
 from portmp.formats import Format
+from portmp.formats.meeting import fits
 from portmp.formats.parse import parse_number
 from portmp.routines import base
 from portmp.routines.conversions import launch as conversions
@@ -40,7 +41,7 @@ def is_number(value: object) -> bool:
     """Whether a value is one number or text, not an array or a sequence."""
     if isinstance(value, (Viewed, list, tuple, set, dict)) or value is None:
         return False
-    return not isinstance(value, np.ndarray) or value.ndim == 0
+    return not getattr(value, "ndim", 0)
 
 
 def alike(operands: Sequence[Any]) -> Format | None:
@@ -64,17 +65,19 @@ def common_dtype(operation: str, operands: Sequence[Any]) -> Dtype:
         kind = dtypes.promoted(kind, dtypes.of_view(view), operation)
     for operand in operands:
         if not isinstance(operand, Viewed):
-            kind = dtypes.with_number(kind, _checked(operation, operand, kind))
+            refuse_sequence(operation, operand, kind)
+            kind = dtypes.with_number(kind, operand)
     return kind
 
 
-def _checked(operation: str, operand: Any, kind: Dtype) -> Any:
+def refuse_sequence(operation: str, operand: Any, kind: Dtype) -> None:
+    """ArgumentError for what is no number, with what makes it an array of a dtype."""
     if not is_number(operand):
-        raise ArgumentError(
-            f"{operation}: {type(operand).__name__} given; make it an array first: "
-            f"portmp.array(x, {getattr(kind, 'name', kind)!r})"
-        )
-    return operand
+        what = f"{operation}: {type(operand).__name__} given"
+        if getattr(getattr(operand, "dtype", None), "kind", "") == "c":
+            raise ArgumentError(f"{what}, formats are real: x.real and x.imag are operands")
+        x = "x.toarray()" if hasattr(operand, "toarray") else "x"
+        raise ArgumentError(f"{what}; make it an array first: portmp.array({x}, {str(kind)!r})")
 
 
 def arrayed(value: Any, argument: str) -> AnyArray:
@@ -88,7 +91,8 @@ def arrayed(value: Any, argument: str) -> AnyArray:
 
 def _check_kind(value: Any, argument: str) -> None:
     """ArgumentError for what neither is an array nor makes one."""
-    if not is_number(value) and not isinstance(value, (Viewed, list, tuple, np.ndarray)):
+    known = isinstance(value, (Viewed, list, tuple, np.ndarray)) or is_column(value)
+    if not is_number(value) and not known:
         raise ArgumentError(
             f"{argument}: {type(value).__name__} given, an array is needed: portmp.array(...)"
         )
@@ -139,6 +143,8 @@ def _joining(value: Any, known: AnyArray) -> Any:
     if isinstance(value, (list, tuple)):
         kind = dtypes.of_view(known.planes)
         return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
+    if is_column(value):
+        value = np.asarray(value)
     if not isinstance(value, np.ndarray) or not value.ndim:
         return value
     if value.dtype.kind in "iub":
@@ -149,6 +155,11 @@ def _joining(value: Any, known: AnyArray) -> Any:
     if isinstance(kind, Format):
         refuse_rounding(value, kind, "operand")
     return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
+
+
+def is_column(value: Any) -> bool:
+    """Whether a value is a column or a table of pandas."""
+    return getattr(value, "__pandas_priority__", None) is not None and not isinstance(value, Viewed)
 
 
 def beside_one(value: Any, known: AnyArray, kind: Dtype, argument: str) -> AnyArray:
@@ -164,7 +175,7 @@ def refuse_rounding(value: np.ndarray[Any, Any], kind: Format, argument: str) ->
     if value.dtype.name not in ("float32", "float64"):
         return
     own = formats.get(value.dtype.name)
-    if not dtypes.fits(own, kind):
+    if not fits(own, kind):
         raise FormatError(
             f"{argument}: an array of {own.name} given, {kind.name} does not hold all of it: "
             f"portmp.array(x, {kind.name!r}) rounds"
@@ -575,7 +586,8 @@ _NUMERIC = ("__float__", "__index__", "__complex__", "__array__", "_mpf_")
 def is_same(x: AnyArray, other: object, name: str) -> Any:
     """x == other or x != other, as operators mean them: what is no number differs from all."""
     known = (str, bytes, Viewed, list, tuple, np.ndarray)
-    if isinstance(other, known) or (is_number(other) and any(hasattr(other, n) for n in _NUMERIC)):
+    number = is_number(other) and any(hasattr(other, n) for n in _NUMERIC)
+    if number or isinstance(other, known) or is_column(other):
         try:
             return call(name, x, other)
         except PortmpError:

@@ -40,7 +40,8 @@ def as_numpy(x: AnyArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]
         raise UnsupportedError(
             f"NumPy has no {x.format.name}: a.to_float64() gives values rounded to float64, "
             "a.to_limbs() the limbs, a.tolist() exact numbers; portmp's functions keep all digits: "
-            "portmp.array takes lists of arrays, portmp.testing has numpy.testing's assertions"
+            "portmp.array takes lists of arrays, portmp.sparse.csr_array SciPy's matrices, "
+            "portmp.testing has numpy.testing's assertions; SciPy's solvers: docs/recipes.md"
         )
     values: np.ndarray[Any, Any] = x.to_limbs()[0]
     return values if wanted is None else values.astype(wanted)

@@ -87,7 +87,8 @@ def _of(function: Binary) -> tuple[Binary, Binary, Binary]:
 
 def _product(x: Any, other: Any, turned: bool) -> Any:
     """x @ other, or other @ x; a list, or an array of NumPy's, becomes an array beside x."""
-    if not isinstance(other, (Viewed, list, tuple, np.ndarray)):
+    known = isinstance(other, (Viewed, list, tuple, np.ndarray))
+    if not (known or elementwise.is_column(other)):
         return NotImplemented
     operands = [x, other] if isinstance(other, Viewed) else elementwise.beside([x, other])
     return products.matmul(*(reversed(operands) if turned else operands))
@@ -117,6 +118,8 @@ class Operators(Viewed[V]):
     """
 
     __slots__ = ()
+    __pandas_priority__ = 5000
+    """Above that of pandas' columns and tables, which leave operators to an array."""
 
     __add__, __radd__, __iadd__ = _three("add")
     __sub__, __rsub__, __isub__ = _three("subtract")

@@ -40,7 +40,7 @@ class PlainArray(Methods[Numbers], holds=Numbers):
 
         Without *copy* an array that is of this dtype already is returned as it is.
         """
-        kind = dtypes.resolved(dtype)
+        kind = dtypes.cast(dtype)
         if kind == self.dtype:
             return self.copy() if copy else self
         return wrapped(elementwise.as_dtype(self.planes, kind))
@@ -85,8 +85,7 @@ class PlainArray(Methods[Numbers], holds=Numbers):
         return printing.shown(self)
 
     def __repr__(self) -> str:
-        text = printing.shown(self)
-        return f"portmp.PlainArray({text}, {self.planes.dtype!r}, device={self.device.name!r})"
+        return printing.written(self, self.planes.dtype)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and self.size == 1 else str(self)

@@ -39,9 +39,18 @@ class Options:
 
 
 _USUAL = Options()
+_NUMPYS = {"precision": 8, "threshold": 1000, "edgeitems": 3, "linewidth": 75, "suppress": False}
 _options: ContextVar[Options] = ContextVar("printing", default=_USUAL)
 _KEPT: Any = object()
 """For a precision that is not given."""
+
+
+def _now() -> Options:
+    """The options in force: where none is set here, those of NumPy that are not its usual ones."""
+    own, theirs = _options.get(), dict[str, Any](np.get_printoptions())
+    if own != _USUAL:
+        return own
+    return replace(own, **{k: theirs[k] for k, usual in _NUMPYS.items() if theirs[k] != usual})
 
 
 def get_printoptions() -> dict[str, Any]:
@@ -88,32 +97,45 @@ _SPEC = re.compile(
 """Filler, alignment, sign, no negative zero, point kept, zeros, width, groups, precision, kind."""
 
 
-def shown(x: Any) -> str:
-    """The elements: values with the digits that give them back, but no more than the format has."""
-    return _laid_out(_texts(x)) if x.size <= _options.get().threshold else _abridged(x)
+def shown(x: Any, quoted: bool = False) -> str:
+    """The elements: digits that give them back, but no more than the format has unless quoted."""
+    return _laid_out(_texts(x, quoted)) if x.size <= _now().threshold else _abridged(x, quoted)
 
 
-def _abridged(x: Any) -> str:
+def written(x: Any, dtype: str) -> str:
+    """What makes the array again, where nothing is left out; of numbers as texts, so all digits."""
+    text = shown(x, quoted=hasattr(x, "to_limbs"))
+    return f"portmp.array({text}, {dtype!r}, device={x.device.name!r})"
+
+
+def html(x: Any) -> str | None:
+    """A table for notebooks; None, for which they show the text, of what is no short matrix."""
+    short = x.ndim == 2 and x.size <= _now().threshold
+    rows = ["".join(f"<td>{text}</td>" for text in row) for row in _texts(x)] if short else []
+    return f"<table><tr>{'</tr><tr>'.join(rows)}</tr></table>" if short else None
+
+
+def _abridged(x: Any, quoted: bool) -> str:
     """The elements at the ends of each axis."""
-    n, ends = len(x), _options.get().edgeitems
+    n, ends = len(x), _now().edgeitems
     chosen = range(n) if n <= 2 * ends else (*range(ends), *range(n - ends, n))
     deep = x.ndim > 1
-    parts = [_abridged(x[i]) for i in chosen] if deep else list(map(str, _texts(x[list(chosen)])))
+    parts = [_abridged(x[i], quoted) for i in chosen] if deep else []
+    parts += [] if deep else map(str, _texts(x[list(chosen)], quoted))
     if n > 2 * ends:
         parts.insert(ends, "...")
     text = (",\n" if deep else ", ").join(parts).replace("\n", "\n ")
     return f"[{text}]"
 
 
-def _texts(x: Any) -> np.ndarray[Any, Any]:
+def _texts(x: Any, quoted: bool = False) -> np.ndarray[Any, Any]:
     """The elements as an array of texts, or as plain numbers."""
     if hasattr(x, "to_limbs"):
-        texts = decimal.to_strings(x.to_limbs(), x.format, "shown")
-        precision = _options.get().precision
-        if precision is None:
-            return texts
-        cut = [_cut(text, precision) for text in texts.ravel()]
-        return convert.object_array(cut, texts.shape)
+        precision = _now().precision
+        all_digits = quoted and precision is None
+        texts = decimal.to_strings(x.to_limbs(), x.format, "short" if all_digits else "shown")
+        cut = [t if precision is None else _cut(t, precision) for t in texts.ravel()]
+        return convert.object_array([repr(t) if quoted else t for t in cut], texts.shape)
     found: np.ndarray[Any, Any] = x.to_numpy()
     return found
 
@@ -124,7 +146,7 @@ def _cut(text: str, precision: int) -> str:
     if not number.is_finite():
         return text
     fixed = f"{number:.{precision}f}"
-    plain = _options.get().suppress or (
+    plain = _now().suppress or (
         "e" not in text.lower() and (any(c in "123456789" for c in fixed) or not number)
     )
     digits, power = fixed, ""
@@ -136,12 +158,9 @@ def _cut(text: str, precision: int) -> str:
 
 
 def _laid_out(texts: np.ndarray[Any, Any]) -> str:
-    options: dict[str, Any] = {"separator": ", ", "max_line_width": _options.get().linewidth}
+    options: dict[str, Any] = {"separator": ", ", "max_line_width": _now().linewidth}
     if texts.dtype == object:
-        if (
-            texts.ndim == 1
-            and len(line := f"[{', '.join(texts.tolist())}]") < _options.get().linewidth
-        ):
+        if texts.ndim == 1 and len(line := f"[{', '.join(texts.tolist())}]") < _now().linewidth:
             return line
         options["formatter"] = {"all": str}
     return np.array2string(texts, threshold=texts.size + 1, **options)

@@ -6,16 +6,17 @@ solved by QR, systems by LU or Cholesky, roots as eigenvalues of companion matri
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from importlib import resources
 from typing import NamedTuple
 
 import portmp as mp
 from portmp.backends.base import Device
 from portmp.demos import kriging
-from portmp.demos.filip import powers, rows_of
-from portmp.errors import ArgumentError
+from portmp.errors import ArgumentError, ShapeError
 
 Say = Callable[[str], None]
 System = tuple[list[list[Fraction]], list[Fraction]]
@@ -66,6 +67,27 @@ def whole(found: Sequence[Fraction], exact: Sequence[Fraction], form: str) -> fl
     """Digits by the largest error and the largest component."""
     error = max(abs(x - y) for x, y in zip(found, exact, strict=True))
     return digits(error, max(abs(y) for y in exact), form)
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    """The rows of a table in the package's data."""
+    text = resources.files("portmp").joinpath(f"data/{name}").read_text()
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return list(csv.DictReader(lines))
+
+
+def powers(x: mp.Array, degree: int) -> mp.Array:
+    """The matrix whose columns are the powers of x, from 0 to *degree*."""
+    if degree >= x.shape[0]:
+        raise ShapeError(
+            f"polynomial: degree {degree} needs {degree + 1} points, {x.shape[0]} given"
+        )
+    table = mp.zeros((x.shape[0], degree + 1), x.format, x.device)
+    power = mp.array(["1"] * x.shape[0], x.format, x.device)
+    for k in range(degree + 1):
+        table[:, k] = power
+        power = power * x
+    return table
 
 
 # --- regressions ---------------------------------------------------------------------------------

@@ -6,16 +6,19 @@ process and probed when it is opened (``probe``).
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 
+from portmp import paths
 from portmp.backends.base import Device, Queue, drivers_start
 from portmp.codegen.platform import PLATFORMS
 from portmp.discovery import probe
@@ -157,7 +160,7 @@ def get(name: str | Device | Queue | None = None) -> Device:
         if wanted not in _opened:
             found = _first(_meant(wanted) if wanted else sorted(listed(), key=_rank))
             if found.by_reference and not wanted:
-                print(f"portmp: {FALLEN_BACK}: {found.remedy}", file=sys.stderr)
+                _say(f"portmp: {FALLEN_BACK}: {found.remedy}")
             _opened[wanted] = found
         return _opened[wanted]
 
@@ -187,7 +190,7 @@ def interpreter() -> Device:
         return _first(cpus)
     raise DeviceError(
         f"an interpreted device needs an OpenCL CPU device: {answer.problem or 'there is none'}; "
-        "pip install 'portmp[opencl]' installs one"
+        "pip install '.[opencl]' installs one"
     )
 
 
@@ -210,8 +213,17 @@ def _first(candidates: list[Device]) -> Device:
             refusals.append(str(error))
             if device is not candidates[-1]:
                 why = str(error).partition("\n")[0]
-                print(f"portmp: {why}; trying the next device", file=sys.stderr)
+                _say(f"portmp: {why}; trying the next device")
     raise DeviceError("; ".join(refusals))
+
+
+def _say(line: str) -> None:
+    """A line on standard error, of a kind that is the same in each process: once a day."""
+    name = f"said-{hashlib.sha256(line.encode()).hexdigest()[:32]}.json"
+    last, now = paths.recalled(name), time.time()
+    if not (isinstance(last, float) and 0 <= now - last < 86_400):
+        print(line, file=sys.stderr)
+        paths.remember(name, now)
 
 
 def _meant(wanted: str) -> list[Device]:

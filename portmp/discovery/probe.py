@@ -113,12 +113,13 @@ def _first_failure(device: Device, started: Callable[[str], None]) -> tuple[str,
     """The first check that fails, with words, or None."""
     for check, what, differing, count in _checks(device, started):
         if differing:
-            return check, f"{what}: {differing} of {count} results differ from IEEE 754"
+            told = f"{differing} of {count} results differ from IEEE 754" if count else "not tried"
+            return check, f"{what}: {told}"
     return None
 
 
 Check = tuple[str, str, int, int]
-"""A check's name, what it tests, how many results differ of how many."""
+"""A check's name, what it tests, how many results differ of how many, of 0 where none ran."""
 
 
 def _checks(device: Device, started: Callable[[str], None]) -> Iterator[Check]:
@@ -131,7 +132,7 @@ def _checks(device: Device, started: Callable[[str], None]) -> Iterator[Check]:
         try:
             yield from _arithmetic(device, form, width)
         except (CompileError, LaunchError) as error:
-            yield f"{what}: {error}", f"{what}: {error}", COUNT, COUNT
+            yield f"{what}: {error}", f"{what}: {error}", COUNT, 0
     if device.traits.root != "ieee":
         what = "reciprocal square root from the estimate"
         started(what)
@@ -223,13 +224,13 @@ def roots_spec(threads: int = ROOT_THREADS) -> KernelSpec:
 def _roots(device: Device) -> tuple[int, int]:
     """Every float from 1 up to 4, also near the ends of the exponents' range."""
     if not device.properties.float64:
-        return ROOTS, ROOTS  # nothing to compare with
+        return ROOTS, 0  # nothing to compare with
     form = formats.get("float32")
     threads = base.threads(device, ROOT_THREADS)
     try:
         program.kernels(device, roots_spec(threads))
     except CompileError:
-        return ROOTS, ROOTS  # no such instruction here
+        return ROOTS, 0  # no such instruction here
     items = ROOTS // ROOTS_EACH
     wrong = planes.allocate(form, (items,), device.queue)
     differing = 0

@@ -24,6 +24,7 @@ from portmp import formats
 from portmp.arrays.array import Array, from_limbs
 from portmp.backends.base import Device
 from portmp.errors import FormatError, InputError, ShapeError, suggestion
+from portmp.files import text
 from portmp.files.content import TEXT_BYTES, afford, afford_unpacked, content, reading, regular
 from portmp.files.matrix_market import mtx_bytes, read_mtx
 from portmp.files.target import check_place, replace
@@ -74,6 +75,14 @@ def read(path: str | Path, form: Format, device: Device) -> Array:
     with reading(file):
         planes = reader(file, content(file), form)
     return from_limbs(planes, form, device)
+
+
+def headings(path: str | Path) -> list[str]:
+    """The words above the columns of a .csv file; none where there are none."""
+    handed = str(path) == STANDARD_INPUT
+    data = _standard_input() if handed else content(Path(path))
+    kind = _kind_of(data) if handed else _suffix(Path(path))
+    return text.headings(Path(path), data) if kind == ".csv" else []
 
 
 def stored_format(path: str | Path) -> Format | None:

@@ -26,7 +26,7 @@ def _h5py() -> Any:
     try:
         import h5py
     except ImportError:
-        raise BackendUnavailable("h5py is not installed: pip install 'portmp[hdf5]'") from None
+        raise BackendUnavailable("h5py is not installed: pip install '.[hdf5]'") from None
     return h5py
 
 

@@ -40,16 +40,27 @@ def read_txt(file: Path, data: bytes, form: Format) -> list[Plane]:
     return _table(file, data, form, header=False)
 
 
-def _table(file: Path, data: bytes, form: Format, header: bool) -> list[Plane]:
-    """Rows of numbers, separated by semicolons, commas or blanks; # begins a comment."""
-    afford_numbers(file, data, form.limbs)
+def headings(file: Path, data: bytes) -> list[str]:
+    """The words of a table's first line; none where it has numbers."""
+    (_, first), *_ = _rows(file, data) or [(0, [])]
+    return [] if any(map(_is_number, first)) else first
+
+
+def _rows(file: Path, data: bytes) -> list[Row]:
+    """Rows of fields, separated by semicolons, commas or blanks; # begins a comment."""
     lines = [
         (number, text)
         for number, line in enumerate(decoded(file, data).splitlines(), 1)
         if (text := line.partition("#")[0].strip())
     ]
     mark = next((mark for mark in ";," if any(mark in text for _, text in lines)), None)
-    rows = [(number, _fields(text, mark, f"{file}, line {number}")) for number, text in lines]
+    return [(number, _fields(text, mark, f"{file}, line {number}")) for number, text in lines]
+
+
+def _table(file: Path, data: bytes, form: Format, header: bool) -> list[Plane]:
+    """Rows of numbers."""
+    afford_numbers(file, data, form.limbs)
+    rows = _rows(file, data)
     if header and rows:
         rows = _without_header(file, rows)
     if not rows:

@@ -169,7 +169,8 @@ class Format:
         return self.name
 
     def __repr__(self) -> str:
-        return f"<portmp format {self.name}: {self.about}, {self.digits} digits>"
+        told = f"{self.about}, {self.digits} digits"
+        return f"<portmp format {self.name}: {told}; limits: portmp.finfo({self.name!r})>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return get, (self.name,)

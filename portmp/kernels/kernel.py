@@ -567,7 +567,9 @@ class Kernel:
         """ArgumentError where what is written shares memory with another array."""
         for parameter, view in zip(self._arrays, views, strict=True):
             for other, seen in zip(self._arrays, views, strict=True):
-                if parameter.written and seen is not view and view.overlaps(seen):
+                if other is parameter or not parameter.written:
+                    continue
+                if not (seen is view and parameter.way == "inout") and view.overlaps(seen):
                     raise ArgumentError(
                         f"{self.name}: {parameter.name}: overlaps {other.name}, and is written; "
                         "give a copy"

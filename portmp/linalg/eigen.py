@@ -15,6 +15,7 @@ from portmp.linalg import operands, scaling
 from portmp.linalg.operands import By
 from portmp.linalg.positive_definite import cholesky
 from portmp.linalg.triangular import solve_triangular
+from portmp.progress import lasting
 from portmp.routines.jacobi import symmetric
 from portmp.routines.lu.launch import ordered
 
@@ -133,6 +134,7 @@ def _pair(a: Array, b: Any, lower: bool, method: By, name: str = "eigh") -> _Pai
     return _Pair(_whole(both, True), factor)
 
 
+@lasting("eigenvalues")
 def _eigen(a: Array, vectors: bool, method: By, name: str) -> Eigh:
     """Of whole symmetric matrices, which may be overwritten."""
     by = operands.by(method, a.format, name)

@@ -200,7 +200,8 @@ def cond(x: Array, p: Order = None, *, method: By = "direct") -> Any:
     In other norms of ``norm``, of square matrices, |x| |x^-1|. With 1 and inf |x^-1| is estimated
     from below by Hager's and Higham's method, from the factors of x: at most five steps of two
     systems, and one more; seldom less than a third of it; in the others it is the inverse's. inf
-    for a singular matrix, NaN where x holds NaN; an error for one without elements.
+    for a singular matrix, NaN where x holds NaN; an error for one without elements. Numbers near
+    1/u^N and above say no more than that: x, rounded, may be singular in this format.
     """
     if not isinstance(p, (int, float, str, type(None))) or p not in CONDITIONS:
         raise ArgumentError(f"cond: p {p!r} given, allowed are {MATRIX}")

@@ -15,6 +15,7 @@ from portmp.linalg import operands, scaling
 from portmp.linalg.eigen import eigh
 from portmp.linalg.operands import By
 from portmp.linalg.orthogonal import Reflections, reflected
+from portmp.progress import lasting
 from portmp.routines.jacobi import columns, parts, symmetric
 from portmp.routines.lu.launch import ordered
 from portmp.routines.triangular.steps import Method
@@ -183,6 +184,7 @@ def _of_symmetric(a: Array, vectors: bool, method: By, name: str) -> SVD | Array
     return SVD(elementwise.where(minus, -right, right), s, operands.turned(right))
 
 
+@lasting("singular values")
 def _decomposed(
     a: Array, full: bool, vectors: bool, relative: bool, method: By, name: str
 ) -> SVD | Array:

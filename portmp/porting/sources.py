@@ -19,7 +19,7 @@ from portmp.porting.tables import table
 Node = Any
 """A node of tree-sitter's: type, text, children, place."""
 
-_REMEDY = "pip install 'portmp[port]' (tree-sitter and tree-sitter-cuda)"
+_REMEDY = "pip install '.[port]' (tree-sitter and tree-sitter-cuda)"
 _LARGEST = 4 * 2**20
 
 

@@ -19,6 +19,7 @@ from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import Viewed
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
+from portmp.formats.meeting import meeting
 from portmp.random import samples
 from portmp.random.philox import Philox, sizes
 from portmp.routines import base
@@ -326,8 +327,8 @@ def _given(form: Format, name: str, value: Any) -> elementwise.Operand:
         return base.scalar_limbs(form, value, name)
     if value.format is not form:
         raise FormatError(
-            f"{name}: format {value.format} given, {form} is needed; convert with "
-            f"{name}.astype({form.name!r})"
+            f"{name}: format {value.format} given, {form} is needed; "
+            + meeting((form, value.format))
         )
     return value.planes
 

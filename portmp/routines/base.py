@@ -15,6 +15,7 @@ from portmp import formats
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError, choice
 from portmp.formats import Format, convert
+from portmp.formats.meeting import meeting
 from portmp.runtime.planes import Host, Numbers, Planes, View, allocate, allocate_numbers
 
 T = TypeVar("T")
@@ -94,7 +95,7 @@ def same(form: Format, **operands: Planes) -> None:
         if planes.format is not form:
             raise FormatError(
                 f"{name}: format {planes.format}, {first[0]} has {form}; "
-                f"convert with {name}.astype({form.name!r})"
+                + meeting((form, planes.format))
             )
     same_device(first[1], first[0], **operands)
 

@@ -29,7 +29,7 @@ from portmp.codegen.platform import Traits
 from portmp.errors import BackendUnavailable, DeviceError, OutOfMemory, PortmpError
 
 NAME = "oclgrind"
-REMEDY = "on Debian and Ubuntu apt-get install oclgrind; and pip install 'portmp[opencl]'"
+REMEDY = "on Debian and Ubuntu apt-get install oclgrind; and pip install '.[opencl]'"
 MEMORY, SHARED = 1 << 30, 1 << 16
 """Bytes of memory, none of which is given back; bytes of block memory."""
 

@@ -32,9 +32,11 @@ DEBIAN = "the system's package, on Debian and Ubuntu apt-get install pocl-opencl
 
 
 def install() -> str:
-    """What installs pyopencl and a driver for this machine's processor."""
-    pip = "pip install 'portmp[opencl]'"
+    """What installs pyopencl and a driver for this machine's processor, if these are not there."""
+    pip = "pip install '.[opencl]' in a checkout of portmp"
     system, processor = machine.system(), machine.machine()
+    if "pyopencl" in sys.modules and pip_libraries():
+        return f"{SYSTEM_PACKAGE.get(system, DEBIAN)} (what pip installs is here and does not work)"
     if (system, processor) == ("Linux", "x86_64"):
         return pip  # the only platform for which the index has PoCL
     return f"{pip} and {SYSTEM_PACKAGE.get(system, DEBIAN)}"

@@ -35,8 +35,8 @@ from portmp.compilers.opencl import OpenclCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, OutOfMemory, PortmpError
 
 REMEDY = (
-    "pip install intel-opencl-rt intel-cmplr-lib-rt (x86-64), or the system's, on Debian and "
-    "Ubuntu apt-get install pocl-opencl-icd"
+    "Intel's by pip install intel-opencl-rt intel-cmplr-lib-rt (x86-64), or the system's, on "
+    "Debian and Ubuntu apt-get install pocl-opencl-icd"
 )
 
 

@@ -33,9 +33,6 @@ REGISTERS, OF_A_THREAD = 65536, 255
 RESIDENT = 384
 """Threads that bounds leave on a compute unit where those of whole tiles are as many without."""
 
-BOUND_BYTES = 4
-"""Of a result's bound in a block's memory: the upper half of float64's word, float32's whole."""
-
 
 @dataclass(frozen=True)
 class GemmCall:

@@ -1,0 +1,8 @@
+"""``python -m portmp``: the command line."""
+
+import sys
+
+from portmp.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,32 @@
+"""Which formats hold all numbers of others, and where two meet without loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from portmp.formats.registry import STANDARD, Format, get
+
+
+def fits(source: Format, target: Format) -> bool:
+    """Whether a format holds all values of another: its limbs are no shorter, one by one."""
+    if len(source.encodings) > len(target.encodings):
+        return False
+    pairs = zip(source.encodings, target.encodings, strict=False)
+    return all(
+        a == b or (a.bits <= b.bits and a.overflow <= b.overflow and a.smallest >= b.smallest)
+        for a, b in pairs
+    )
+
+
+def meeting(forms: Sequence[Format], also: Callable[[Format], bool] = lambda form: True) -> str:
+    """What to write where two arrays meet, of *forms* or of others: conversions without loss.
+
+    *also*: whether a format holds what is of none.
+    """
+    order = sorted(map(get, STANDARD), key=lambda f: (f not in forms, f.compute is not f, f.bits))
+    for form in order:
+        if all(fits(one, form) for one in forms) and also(form):
+            others = [one.name for one in forms if one is not form]
+            which = f"the array of {others[0]}" if len(others) < len(forms) else "both"
+            return f"convert {which} with astype({form.name!r})"
+    return "no format holds all numbers of both: astype rounds"

@@ -1,0 +1,268 @@
+"""What users type first: results with all digits, and advice that works when it is followed."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import portmp as mp
+from portmp import formats, progress
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError, FormatError, UnsupportedError
+from portmp.formats import inputs
+from portmp.routines.jacobi import blocks, columns, symmetric
+
+# --- text that makes the array again --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*formats.NAMES, *formats.STORED])
+def test_what_is_printed_makes_the_array_again(name: str) -> None:
+    """All limbs, in every format: ordinary values, zeros, values with gaps between limbs."""
+    form = formats.get(name)
+    computing = form.arithmetic
+    limbs = inputs.ordinary(computing, (4,), "repr")
+    found = mp.from_limbs(limbs, computing.name).astype(name).reshape(2, 2)
+    texts = ["0.1", "-0.0", "nan", "inf"] + ([] if form.limbs == 1 else [str(2**40 + 2**-40)])
+    for x in (found, mp.array(texts, name), found[0, 0]):
+        again = eval(repr(x), {"portmp": mp})
+        assert again.format is x.format and again.shape == x.shape
+        for parts in zip(x.to_parts(), again.to_parts(), strict=True):
+            mine, theirs = (np.where(np.isnan(p), 7, p) for p in parts)
+            assert mine.tobytes() == theirs.tobytes()
+
+
+def test_what_is_printed_of_plain_numbers_makes_them_again() -> None:
+    for x in (mp.array([[1, 2]], "uint8"), mp.array([True, False])):
+        again = eval(repr(x), {"portmp": mp})
+        assert again.dtype == x.dtype and again.tolist() == x.tolist()
+
+
+def test_printing_follows_numpys_options() -> None:
+    """Where none are set here."""
+    x = mp.array(["0.123456789", "1e-30"], "qd")
+    with np.printoptions(precision=3):
+        assert str(x) == "[0.123, 1e-30]"
+        with mp.printoptions(precision=5):
+            assert str(x) == "[0.12346, 1e-30]"
+    assert str(x) == "[0.123456789, 1e-30]"
+    with np.printoptions(threshold=2, edgeitems=1):
+        assert str(mp.arange(4, "qd")) == "[0.0, ..., 3.0]"
+
+
+def test_matrices_are_tables_in_notebooks() -> None:
+    row = "<tr><td>0.1</td><td>2.0</td></tr>"
+    assert mp.array([["0.1", 2]], "qd")._repr_html_() == f"<table>{row}</table>"
+    assert mp.zeros(3)._repr_html_() is None and mp.zeros((50, 50))._repr_html_() is None
+
+
+# --- advice ---------------------------------------------------------------------------------------
+
+
+def _exact(x: Any) -> Any:
+    return x.to_fractions() if isinstance(x, mp.Array) else x.tolist()
+
+
+def _followed(message: str, *arrays: Any) -> list[Any]:
+    """The arrays after what a message says about them."""
+    one = re.search(r"convert the array of (\S+) with astype\('(\S+)'\)", message)
+    both = re.search(r"convert both with astype\('(\S+)'\)", message)
+    assert one or both, message
+    if both:
+        return [x.astype(both[1]) for x in arrays]
+    assert one is not None
+    return [x.astype(one[2]) if str(x.dtype) == one[1] else x for x in arrays]
+
+
+MIXED = [*formats.STANDARD, "dd2011", "slfp64in48b", "int64", "uint64"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(a, b) for a, b in itertools.product(MIXED, MIXED) if "slfp" not in a + b or a < b],
+)
+def test_advice_about_formats_loses_nothing(first: str, second: str) -> None:
+    """What a message advises works, and keeps all digits of both arrays."""
+    x, y = (
+        mp.array([2**63 - 1], name)
+        if "int" in name
+        else mp.array(["0.1"], formats.get(name).arithmetic.name).astype(name)
+        for name in (first, second)
+    )
+    try:
+        _ = x + y
+    except FormatError as error:
+        given = [_exact(one) for one in (x, y)]
+        converted = _followed(str(error), x, y)
+        assert [_exact(one) for one in converted] == given
+        _ = converted[0] + converted[1]
+
+
+@pytest.mark.parametrize("first", ["dd", "qd"])
+def test_advice_of_routines_loses_nothing(first: str) -> None:
+    second = {"dd": "qd", "qd": "dd"}[first]
+    a, b = mp.array([["0.1"]], first), mp.array([["0.1"]], second)
+    for work in (mp.gemm, mp.random.default_rng(1).normal):
+        with pytest.raises(FormatError, match=r"convert the array of dd with astype\('qd'\)") as it:
+            work(a, b)
+        work(*_followed(str(it.value), a, b))
+
+
+def test_advice_about_complex_numbers_works() -> None:
+    x, y = np.array([1 + 2j, 3]), mp.array(["0.1", "0.2"], "qd")
+    work: list[Callable[[], Any]] = [lambda: x * y, lambda: y * x, lambda: mp.add(y, x)]
+    for one in work:
+        with pytest.raises(ArgumentError, match=r"x\.real and x\.imag are operands"):
+            one()
+    assert (x.real * y).to_strings(30) == ["0.1", "0.6"]
+    assert (y * x.imag).to_strings(30) == ["0.2", "0.0"]
+
+
+def test_advice_about_sparse_operands_works() -> None:
+    x, y = scipy.sparse.csr_array(np.eye(2)), mp.array(["0.1", "0.2"], "qd")
+    with pytest.raises(ArgumentError, match=r"portmp\.array\(x\.toarray\(\), 'qd'\)"):
+        _ = y * x
+    assert (y * mp.array(x.toarray(), "qd"))[1].to_strings(30) == ["0.0", "0.2"]
+    with pytest.raises(UnsupportedError, match=r"portmp\.sparse\.csr_array SciPy's matrices"):
+        _ = x @ y
+    assert (mp.sparse.csr_array(x, "qd") @ y).to_strings(30) == ["0.1", "0.2"]
+
+
+# --- formats where zeros takes them ---------------------------------------------------------------
+
+
+def test_formats_are_given_by_place() -> None:
+    """As ``zeros(3, "qd")`` has it; NumPy's arguments stay where they are."""
+    qd = formats.get("qd")
+    made = [
+        (mp.eye(3, "qd"), (3, 3)),
+        (mp.eye(3, 2, 1, "qd"), (3, 2)),
+        (mp.identity(2, qd), (2, 2)),
+        (mp.arange(5, "qd"), (5,)),
+        (mp.arange(1, 5, "qd"), (4,)),
+        (mp.arange(1, 5, "0.5", "qd"), (8,)),
+        (mp.linspace(0, 1, "qd"), (50,)),
+        (mp.linspace(0, 1, 3, "qd"), (3,)),
+    ]
+    for x, shape in made:
+        assert x.format is qd and x.shape == shape
+    assert mp.arange(1, 5, "0.5", "qd").tolist() == [1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5]
+    assert mp.eye(2, "qd").tolist() == [[1, 0], [0, 1]]
+    assert mp.arange("1", "2").tolist() == [1]
+    with pytest.raises(ArgumentError, match="beside format"):
+        mp.eye(3, "qd", dtype="dd")
+
+
+def test_float_is_float64_for_astype() -> None:
+    """As ``np.float64``, not the default format."""
+    for x in (mp.array(["0.1"], "qd"), mp.array([1], "int64")):
+        for given in (float, "float"):
+            assert x.astype(given).format.name == "float64"
+            assert mp.astype(x, given).tolist() == x.astype(np.float64).tolist()
+
+
+# --- pandas, matplotlib ---------------------------------------------------------------------------
+
+
+def test_columns_of_pandas_are_operands() -> None:
+    """On either side, with all digits of the array's format."""
+    v, s = mp.array(["0.1", "0.2"], "qd"), pd.Series([2.0, 3.0], index=["a", "b"])
+    for found in (v * s, s * v, mp.multiply(v, s)):
+        assert found.format.name == "qd" and found.to_strings(30) == ["0.2", "0.6"]
+    assert (v - s).to_strings(30) == ["-1.9", "-2.8"] and (s - v).to_strings(30) == ["1.9", "2.8"]
+    assert (v @ s).to_strings(30) == "0.8" and (v == s).tolist() == [False, False]
+    table = pd.DataFrame({"x": [2.0, 3.0]})
+    assert (table * v[:, None]).to_strings(30) == [["0.2"], ["0.6"]]
+    with pytest.raises(UnsupportedError, match=r"a\.to_float64\(\) gives values rounded"):
+        table["y"] = v
+    table["y"] = v.to_float64()
+    assert table["y"].tolist() == [0.1, 0.2]
+    with pytest.raises(FormatError, match="float32 does not hold all of it"):
+        _ = mp.array([1, 2], "float32") * s
+
+
+def test_matplotlib_draws_arrays() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    v = mp.array(["0.1", "0.2"], "qd")
+    (line,) = pyplot.plot(v, mp.arange(2))
+    assert line.get_xdata().tolist() == [0.1, 0.2] and line.get_ydata().tolist() == [0, 1]
+    assert v.to_numpy().dtype == np.float64
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["solve", "eigh", "cg", "default_rng", "csr_array"])
+def test_names_of_packages_inside(name: str) -> None:
+    """What the message says is there."""
+    with pytest.raises(AttributeError) as found:
+        getattr(mp, name)
+    place = re.search(r"it is (portmp\.\w+\.\w+)", str(found.value))
+    assert place and callable(eval(place[1], {"portmp": mp}))
+
+
+def test_mistyped_names_are_told() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'lingalg'") as found:
+        _ = mp.lingalg
+    assert found.value.name == "lingalg" and found.value.obj is mp
+    with pytest.raises(ValueError, match=r"portmp\.finfo\('qd'\)"):
+        np.finfo(mp.zeros(1, "qd"))
+    assert mp.finfo("qd").digits == 66
+
+
+# --- long work ---
+
+
+@pytest.mark.parametrize("work", ["eigh", "eigvalsh", "svd", "svdvals", "cond"])
+def test_long_work_says_so_on_terminals(
+    work: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By itself, with the step; not beside a line that is there, nor into files."""
+    shown: list[str] = []
+    waited = threading.Event()
+
+    def slowly(self: progress.Progress, text: str) -> None:
+        shown.append(text)
+        waited.set()
+
+    def step(text: str, doing: Callable[[str], None] = progress.doing) -> None:
+        doing(text)
+        if progress._running:
+            waited.wait(60)
+
+    a = mp.array([[2, 1], [1, 3]], "qd")
+    for module in (blocks, columns, symmetric):
+        monkeypatch.setattr(module, "doing", step)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress.Progress, "show", slowly)
+    getattr(mp.linalg, work)(a)
+    assert not shown
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True)
+    getattr(mp.linalg, work)(a)
+    assert shown and shown[0].startswith(("eigenvalues", "singular values"))
+    assert not progress._running
+
+
+# --- kernels --------------------------------------------------------------------------------------
+
+
+def test_kernels_refuse_one_array_as_input_and_result(device: Device) -> None:
+    """What reads neighbours would find some of them written already; an inout is read, too."""
+    text = "${kernel()}\n{\n}\n"
+    a = mp.array([1, 2], "dd", device)
+    apart = mp.Kernel(text, "apart(x: in [n], y: out [n])", threads="n", block=64)
+    for _ in range(2):
+        with pytest.raises(ArgumentError, match="apart: y: overlaps x, and is written"):
+            apart(x=a, y=a)
+    both = mp.Kernel(text, "both(x: out [n], y: out [n])", threads="n", block=64)
+    with pytest.raises(ArgumentError, match="both: x: overlaps y"):
+        both(x=a, y=a)
+    mp.Kernel(text, "kept(x: in [n], y: inout [n])", threads="n", block=64)(x=a, y=a)
