@@ -16,7 +16,7 @@ from work import frames
 import portmp as mp
 from portmp.backends.base import Device, recording, replay
 from portmp.errors import DeviceError
-from portmp.runtime import launch, program
+from portmp.runtime import launch, planes, program
 from portmp.runtime.planes import PERIOD, Start, Unknown
 from portmp.schedules import database
 
@@ -202,6 +202,16 @@ def test_kernels_of_planned_calls_are_seen(device: Device) -> None:
             x / x
         seen.append([spec.name for spec in specs])
     assert seen[0] == seen[1] == ["elementwise_div"]
+
+
+def test_sizes_of_numpys_integers(device: Device) -> None:
+    """They are equal to Python's: a plan made with the ones serves the others."""
+    planes.blank.cache_clear()
+    planes.dense_strides.cache_clear()
+    made = planes.blank("int32", (np.int64(2), np.int32(5)))
+    assert all(type(n) is int for n in (*made.shape, *made.strides, *made.sizes))
+    of_numpy = planes.allocate_numbers("int32", (np.int64(7),), device.queue)
+    assert all(type(n) is int for n in (*of_numpy.shape, *of_numpy.strides))
 
 
 def test_plans_are_made_anew(device: Device) -> None:

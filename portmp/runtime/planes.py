@@ -101,7 +101,7 @@ def dense_strides(shape: Shape) -> Shape:
     step = 1
     for size in reversed(shape):
         strides.append(step)
-        step *= max(size, 1)
+        step *= max(int(size), 1)
     return tuple(reversed(strides))
 
 
@@ -444,7 +444,11 @@ class Blank(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def blank(elements: Format | str, shape: Shape) -> Blank:
-    """What makes planes of a format, or plain numbers of a dtype."""
+    """What makes planes of a format, or plain numbers of a dtype.
+
+    Sizes may be NumPy's integers, which are equal to Python's and do less: they are kept as those.
+    """
+    shape = tuple(map(int, shape))
     kind: Any = Planes if isinstance(elements, Format) else Numbers
     parts = elements.parts if isinstance(elements, Format) else (elements,)
     size = max(math.prod(shape), 1)

@@ -189,7 +189,7 @@ def _split(s: Planes, x: Planes, apart: float, left: np.ndarray[Any, Any], metho
     """
     limbs = parts.copied(parts.diagonal(s)).read_dense()
     gaps = sum(np.diff(limb.astype(np.float64)) for limb in limbs)
-    ends = [*(np.flatnonzero(gaps > apart) + 1), len(left)]
+    ends = [*(np.flatnonzero(gaps > apart) + 1).tolist(), len(left)]
     for first, end in zip([0, *ends[:-1]], ends, strict=True):
         if not left[first + 1 : end].any():
             continue
