@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from datetime import date
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,19 +20,20 @@ import times
 
 from portmp import discovery
 from portmp.backends import pool
-from portmp.backends.base import Device, Kernel
+from portmp.backends.base import Device
 from portmp.backends.energy import JOULES, Meter
 from portmp.backends.opencl import drivers
-from portmp.backends.opencl.runtime import ClDevice
 from portmp.bench import energy
 from portmp.discovery import finding
-from portmp.emulator.machine import Machine
 from portmp.errors import PortmpError
 from portmp.files import pictures
-from portmp.runtime import program
 from portmp.schedules import database
 
-KEPT = ("PORTMP_REQUIRE", "PORTMP_SLOW", "PORTMP_TEST_CACHE", "PORTMP_CLANG", "PORTMP_NVDISASM")
+TEST_DEVICE = "PORTMP_TEST_DEVICE"
+KEPT = (
+    *("PORTMP_REQUIRE", "PORTMP_SLOW", "PORTMP_CLANG", "PORTMP_NVDISASM"),
+    *("PORTMP_TEST_CACHE", TEST_DEVICE),
+)
 """Settings that say which tools and tests a run has; any other would change what is tested."""
 
 
@@ -61,6 +61,20 @@ def pytest_configure(config: pytest.Config) -> None:
         place.mkdir(parents=True, exist_ok=True)
         os.environ[f"PORTMP_{name}_DIR"] = str(place)
     os.environ[pool.POISON] = "1"
+    if wanted := os.environ.get(TEST_DEVICE) or quick_to_compile():
+        os.environ["PORTMP_DEVICE"] = wanted
+
+
+def quick_to_compile() -> str:
+    """Where the default device is a CPU, that of Intel's driver, if it is here and works.
+
+    Most of the tests' time is a CPU's compiler, and Intel's takes a third of PoCL's.
+    """
+    if discovery.get().properties.kind != "cpu":
+        return ""
+    there = discovery.find("opencl").devices
+    fast = (d for d in there if str(d.properties.extra.get("platform", "")).startswith("Intel"))
+    return next((device.name for device in discovery.accepted(fast)), "")
 
 
 # --- the slow tier (slow.py) ---------------------------------------------------------------
@@ -170,59 +184,13 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(f"{name.removeprefix('remark ')}: {text}")
 
 
-UNOPTIMISED = ("-cl-opt-disable",)
-
-
 @pytest.fixture(scope="module", autouse=True)
-def devices_of_a_module(request: pytest.FixtureRequest) -> Iterator[None]:
-    """CPUs of OpenCL compile without optimisation, but for modules with ``OPTIMISED = True``.
-
-    Their compilers take seconds to optimise kernels that are made for GPUs; IEEE 754 leaves them
-    nothing to change in results. The modules that ask for it run what users run. And names mean the
-    same devices in each module, whatever another one opened by its name.
-    """
-    as_asked(optimised=getattr(request.module, "OPTIMISED", False))
+def devices_of_a_module() -> Iterator[None]:
+    """Names mean the same devices in each module, whatever another one opened by its name."""
     before = dict(finding._opened)
     yield
     finding._opened.clear()
     finding._opened.update(before)
-
-
-@cache
-def _compilers() -> list[tuple[ClDevice, tuple[str, ...]]]:
-    """The CPUs of OpenCL, opened, since the probe's process finds them as they usually are.
-
-    And their compilers' usual options.
-    """
-    cpus = [one for one, _ in discovery.opened() if one.properties.kind == "cpu"]
-    return [(one, one.compiler.build_options) for one in cpus if isinstance(one, ClDevice)]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def fast_interpreters() -> Iterator[None]:
-    """What interprets AMD's code runs for long: it is compiled with optimisation in any module."""
-    compiled = Machine._interpreter
-
-    def optimised(machine: Machine, lanes: int) -> Kernel:
-        usual = next((options for device, options in _compilers() if device is machine.host), None)
-        if usual is None:
-            return compiled(machine, lanes)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(machine.host.compiler, "build_options", usual)
-            return compiled(machine, lanes)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Machine, "_interpreter", optimised)
-        yield
-
-
-def as_asked(*, optimised: bool) -> None:
-    """Let CPUs of OpenCL compile in this way from now on; what was loaded is forgotten."""
-    for device, usual in _compilers():
-        options = usual + UNOPTIMISED * (not optimised)
-        if device.compiler.build_options != options:
-            device.compiler.build_options = options
-            program._loaded.pop(device, None)
 
 
 @pytest.fixture(scope="module")

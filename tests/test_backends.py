@@ -18,7 +18,6 @@ from portmp.errors import DeviceError
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.reduce import launch as reduce
 
-OPTIMISED = True
 """Devices are opened anew: the process that probes them finds them as they usually are."""
 
 

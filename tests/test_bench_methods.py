@@ -15,8 +15,6 @@ from portmp.bench import gemm_methods, reports
 from portmp.bench.experiment import SCHEMA
 from portmp.formats import convert
 
-OPTIMISED = True  # rates are measured
-
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:

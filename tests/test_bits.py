@@ -14,8 +14,6 @@ from portmp.backends.base import Device
 from portmp.routines.case import Case
 from portmp.verify import cases, command
 
-OPTIMISED = True
-
 
 def _differences(outcomes: list[command.Outcome]) -> list[str]:
     return [f"{o.key} {o.error}".strip() for o in outcomes if not o.ok]

@@ -34,8 +34,6 @@ Vector = dict[str, Any]
 CHOSEN = ("dd", "ts", "float32", "d+s")
 ALPHA, BETA = "1.1", "-2/3"
 
-OPTIMISED = True
-
 
 def bits(planes: Host) -> list[Any]:
     """The bits of limb planes, all NaN made one."""

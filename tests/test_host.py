@@ -45,7 +45,6 @@ from portmp.runtime import program
 from portmp.runtime.planes import upload
 from portmp.verify import cases, command
 
-OPTIMISED = True
 """Devices are opened anew: the process that probes them finds them as they usually are."""
 
 ROOT = Path(__file__).resolve().parents[1]

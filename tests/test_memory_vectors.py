@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 import tiers
-from conftest import UNOPTIMISED
 from slow import mostly_slow
 
 import portmp as mp
@@ -75,8 +74,6 @@ def device(scalar: Platform) -> ClDevice:
     device = ClDevice(found.index, found.handle)
     device.platform = scalar.name
     device.traits = found.traits
-    # Many kernels are tried for their bits alone, which no optimiser changes.
-    device.compiler.build_options += UNOPTIMISED
     device.properties = replace(found.properties, kind="gpu")
     return device
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import tiers
-from conftest import UNOPTIMISED
 from slow import mostly_slow
 
 import portmp as mp
@@ -38,12 +37,9 @@ from portmp.verify import cases as verify
 
 def narrow(threads: int, kind: str = "cpu") -> ClDevice:
     """A device of its own that says it allows so few threads a block."""
-    found = tiers.interpreter()
-    assert isinstance(found, ClDevice)
+    found = tiers.cpu()
     device = ClDevice(found.index, found.handle)
     device.traits = found.traits
-    # Many kernels are tried for their bits alone, which no optimiser changes.
-    device.compiler.build_options += UNOPTIMISED
     device.properties = replace(found.properties, max_threads=threads, kind=kind)
     return device
 

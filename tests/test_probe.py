@@ -27,7 +27,6 @@ from portmp.errors import CompileError, DeviceError
 from portmp.routines import compilation_units
 from portmp.runtime import program
 
-OPTIMISED = True
 """Devices are opened anew: the process that probes them finds them as they usually are."""
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from portmp import discovery
 from portmp.backends.base import Device
+from portmp.backends.opencl.runtime import ClDevice
 from portmp.errors import BackendUnavailable, DeviceError, PortmpError
 
 TIERS = (
@@ -188,6 +189,16 @@ def interpreter() -> Device:
         return discovery.interpreter()
     except DeviceError as error:
         pytest.skip(str(error))
+
+
+def cpu() -> ClDevice:
+    """The OpenCL CPU device that tests take; skips where there is none, or none works."""
+    found = discovery.get()
+    if isinstance(found, ClDevice) and found.properties.kind == "cpu":
+        return found
+    found = interpreter()
+    assert isinstance(found, ClDevice)
+    return found
 
 
 def opencl() -> str:
