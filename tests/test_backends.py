@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import discovery, formats
+from portmp import discovery, formats, paths
 from portmp.arrays import creation
 from portmp.backends.base import Device, recording, replay
 from portmp.discovery import finding, probe
@@ -108,9 +107,11 @@ def test_selection(every_device: Device, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_refused_device_is_refused_however_it_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By its name and as a Device; other names fall back to the next one, with a line."""
+    # A line that is said once a day is said each time where there is no cache.
+    monkeypatch.setattr(paths, "cache_folder", lambda: None)
     found = sorted(discovery.listed(), key=finding._rank)
     refused = Verdict(found[0].traits, refusal="a made-up difference")
     monkeypatch.setattr(finding, "_opened", {})
@@ -121,8 +122,6 @@ def test_a_refused_device_is_refused_however_it_is_named(
             discovery.get(wanted)
     for wanted in (None, found[0].platform):
         others = [d for d in found[1:] if wanted in (None, d.platform)]
-        # The line is said once a day by all that share a cache.
-        monkeypatch.setenv("PORTMP_CACHE_DIR", str(tmp_path / str(wanted)))
         capsys.readouterr()
         if others:
             assert discovery.get(wanted) in others

@@ -246,7 +246,7 @@ def test_a_verdict_on_an_interpreter_goes_with_its_code(
     """It is kept from one process to the next, until a line changes, and for one device."""
     device = tiers.interpreted("emulated:gfx90a")
     key = probe._key(device)
-    monkeypatch.setenv("PORTMP_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(paths, "cache_folder", lambda: tmp_path)
     probe._remember(key, Verdict(device.traits))
     with monkeypatch.context() as patch:
         patch.setattr(program, "code", lambda: "other")
