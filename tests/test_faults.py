@@ -176,7 +176,7 @@ def test_what_keeps_devices_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     """Where the user's setting leaves none, an installation would not help."""
     monkeypatch.delenv("PORTMP_ICD_ONLY", raising=False)
     monkeypatch.setenv("OCL_ICD_VENDORS", "nowhere")
-    assert "is installed by: pip install" in drivers.remedy()
+    assert drivers.remedy().startswith("a CPU device is installed by: ")
     monkeypatch.setenv("PORTMP_ICD_ONLY", "1")
     assert drivers.remedy().endswith("all drivers but OCL_ICD_VENDORS=nowhere")
 
