@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+from slow import first_device
 
 import portmp as mp
 from portmp import discovery, formats, paths
@@ -57,7 +58,7 @@ def test_copies_between_devices(every_device: Device) -> None:
 
 @pytest.mark.with_host
 def test_zeros(every_device: Device) -> None:
-    """Few bytes are set by the driver, many by a kernel, in every format: they alone."""
+    """Few bytes are set by the driver, many by a kernel, of any format: they alone."""
     queue = every_device.new_queue()
     parts = queue.allocate_parts((24, 1001, 8))
     for part in parts:
@@ -67,7 +68,8 @@ def test_zeros(every_device: Device) -> None:
         got = np.empty(part.nbytes, np.uint8)
         queue.read(part, got)
         assert (got == (part is parts[2])).all()
-    for kind in (*formats.NAMES, *formats.STORAGE, "int16", "bool"):
+    kinds = (*formats.NAMES, *formats.STORAGE, "int16", "bool")
+    for kind in kinds if every_device.name == first_device() else kinds[::5]:
         double = kind in formats.NAMES + formats.STORAGE and formats.get(kind).word == "float64"
         if double and not every_device.properties.float64:
             continue

@@ -10,6 +10,7 @@ from typing import Any
 import gmpy2
 import numpy as np
 import pytest
+import tiers
 from slow import mostly_slow, slow
 
 import portmp as mp
@@ -146,7 +147,16 @@ def test_many_sums(device: Device, form: str) -> None:
         check(mp.gemm(a, b, **CORRECT), sums)
 
 
-@pytest.mark.parametrize("form", ["ts", "dd"])
+@pytest.mark.parametrize(
+    ("anywhere", "form"),
+    [
+        ("default", "ts"),
+        ("default", "dd"),
+        (tiers.INTERPRETED[0], "dd"),
+        (tiers.INTERPRETED[1], "ts"),
+    ],
+    indirect=["anywhere"],
+)
 def test_the_same_bits_anywhere(anywhere: Device, form: str) -> None:
     """The recorded digests, in machine code of other vendors too."""
     chosen = [c for c in cases.cases(form) if c.routine.startswith("exact")]
