@@ -179,6 +179,7 @@ def test_products_in_sums_lose_no_more(name: str) -> None:
     assert found.bound <= LOCAL[name]
 
 
+@slow("the same steps with other powers", unless=lambda c: c["p"] == 24)
 @pytest.mark.parametrize("p", [24, 53])
 @pytest.mark.parametrize("name", LOCAL)
 def test_sums_of_products_keep_their_bounds(name: str, p: int) -> None:
