@@ -69,8 +69,7 @@ def scalar(monkeypatch: pytest.MonkeyPatch) -> Iterator[Platform]:
 @pytest.fixture
 def device(scalar: Platform) -> ClDevice:
     """The default OpenCL device as a GPU of that platform: schedules are those of GPUs."""
-    found = tiers.interpreter()
-    assert isinstance(found, ClDevice)
+    found = tiers.gpu_shaped()
     device = ClDevice(found.index, found.handle)
     device.platform = scalar.name
     device.traits = found.traits

@@ -37,7 +37,7 @@ from portmp.verify import cases as verify
 
 def narrow(threads: int, kind: str = "cpu") -> ClDevice:
     """A device of its own that says it allows so few threads a block."""
-    found = tiers.cpu()
+    found = tiers.cpu() if kind == "cpu" else tiers.gpu_shaped()
     device = ClDevice(found.index, found.handle)
     device.traits = found.traits
     device.properties = replace(found.properties, max_threads=threads, kind=kind)

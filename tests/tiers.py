@@ -194,8 +194,14 @@ def interpreter() -> Device:
 def cpu() -> ClDevice:
     """The OpenCL CPU device that tests take; skips where there is none, or none works."""
     found = discovery.get()
-    if isinstance(found, ClDevice) and found.properties.kind == "cpu":
-        return found
+    return found if isinstance(found, ClDevice) and found.properties.kind == "cpu" else gpu_shaped()
+
+
+def gpu_shaped() -> ClDevice:
+    """The OpenCL CPU device for kernels as GPUs have them, that of the interpreter: not Intel's.
+
+    Its optimiser loses work-items' variables at barriers of such kernels; those for CPUs have none.
+    """
     found = interpreter()
     assert isinstance(found, ClDevice)
     return found
