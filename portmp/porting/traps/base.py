@@ -85,7 +85,8 @@ class Trap:
 
     ``construct``: the text there, in short; ``effect``: a key of EFFECTS; ``platform``: where it
     bites, hip (AMD) or opencl; ``words``: what is wrong at this place; ``cured``: whether the HIP
-    text that was written with the report has it right.
+    text that was written with the report has it right; ``kept``: whether it stands in a string,
+    which the HIP text keeps.
     """
 
     entry: str
@@ -96,6 +97,7 @@ class Trap:
     words: str
     platform: str = HIP
     cured: bool = False
+    kept: bool = False
 
 
 @dataclass(frozen=True)
