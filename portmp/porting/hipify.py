@@ -20,7 +20,7 @@ from portmp import paths
 from portmp.paths import PACKAGE
 from portmp.porting import names
 from portmp.porting.sources import Node, Source, arguments, called, line_of, text_of
-from portmp.porting.tables import table
+from portmp.porting.tables import named, table
 from portmp.porting.traps import language as traps_of_language
 from portmp.porting.traps.base import HIP, UNDEFINED, WARP, Facts, Trap, at
 from portmp.porting.traps.host import is_typed
@@ -50,9 +50,7 @@ that a program looks at them.
 _ANY_WARPS = re.compile(rf"\b({'|'.join(_OF_WARPS)})\b")
 
 
-_BY_THE_HELPER = frozenset(
-    ("warps/hard-coded-32", "warps/lane-mask", "warps/popc-of-ballot", "warps/warp-size-constant")
-)
+_BY_THE_HELPER = named("entries_by_the_helper")
 """Entries about 64 lanes, of which functions of warps know nothing in a text with the helper."""
 _BY_NAMES = {
     "warps/mask-32-bits": WARP,

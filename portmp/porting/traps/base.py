@@ -24,6 +24,7 @@ from portmp.porting.sources import (
     text_of,
     walk,
 )
+from portmp.porting.tables import named
 from portmp.porting.words import Word, words
 
 CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
@@ -49,9 +50,7 @@ MATCHES = frozenset(("__match_any_sync", "__match_all_sync"))
 REDUCTIONS = frozenset(f"__reduce_{n}_sync" for n in ("add", "min", "max", "and", "or", "xor"))
 WARP = SHUFFLES | SHUFFLES_SYNC | BALLOTS | VOTES_SYNC | MATCHES | REDUCTIONS
 WARP |= {"__any", "__all", "__syncwarp"}
-BARRIERS = frozenset(
-    ("__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or")
-)
+BARRIERS = named("barriers")
 
 
 _TEMPLATE = "template_declaration"
@@ -74,9 +73,7 @@ def _of_literal(text: str) -> str:
     return f"unsigned {size}" if "u" in plain else size
 
 
-_SCOPES = frozenset(
-    ("translation_unit", "namespace_definition", "declaration_list", "linkage_specification")
-)
+_SCOPES = named("scopes_of_files")
 
 
 @dataclass(frozen=True)

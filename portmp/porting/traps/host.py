@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from portmp.porting import names
 from portmp.porting.sources import Node, arguments, called, of_type, text_of, walk
-from portmp.porting.tables import table
+from portmp.porting.tables import named, table
 from portmp.porting.traps.base import CERTAIN, LIKELY, POSSIBLE, Facts, Trap, at, short
 from portmp.porting.words import INCLUDE
 
@@ -113,7 +113,7 @@ def policies(facts: Facts) -> Iterator[Trap]:
             yield Trap("libraries/thrust", *at(node), "compile", CERTAIN, words)
 
 
-MEMBERS = frozenset(table("members")["names"].split())
+MEMBERS = named("lacking_members")
 """Members of cudaDeviceProp that hipDeviceProp_t of ROCm 5.2 has not."""
 
 
