@@ -186,14 +186,20 @@ TOLD = {
         {(3, "warps/independent-scheduling"), (5, "warps/independent-scheduling")},
     ),
     "kernels, libraries and options in strings": (
-        'const char *a = R"(\n__global__ void k(int *x) { x[0] = __any_sync(~0u, x[0]); })";\n'
+        'const char *a = R"(\n__global__ void k(int *x) { x[threadIdx.x & 31] = '
+        '__any_sync(~0u, 1); })";\n'
         'const char *b = "__global__ void k(int *x) {\\n"\n  "x[0] = __any_sync(~0u, 1); }";\n'
         'int f() { puts("cudaMalloc fails, sm_80"); nvrtcCompileProgram(0, 0, 0);\n'
         '  const char *given[] = {"-arch=sm_80",\n  "--use_fast_math", "-std=c++17"};\n'
         '  dlopen("libcudart.so.12", 1);\n  dlsym(0, "cudaFree"); dlsym(0, "mine"); }\n'
         "__global__ void l(int *x) { x[0] = __any_sync(~0u, x[0]); }",
         {
-            *((2, "warps/mask-32-bits"), (4, "warps/mask-32-bits"), (6, "compilation/options")),
+            *(
+                (2, "warps/hard-coded-32"),
+                (2, "warps/mask-32-bits"),
+                (4, "warps/mask-32-bits"),
+                (6, "compilation/options"),
+            ),
             *((7, "compilation/options"), (8, "host/names"), (9, "host/names")),
         },
     ),
