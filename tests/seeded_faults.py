@@ -1030,6 +1030,14 @@ FAULTS = (
         "barriers_that_some_reach",
     ),
     Fault(
+        "interpreter: a store of two branches has the line of what follows",
+        "portmp/emulator/lines.py",
+        "[_UNSURE, table[index]]",
+        "[table[index], table[index]]",
+        CHECKED,
+        "test_stores_of_two_branches",
+    ),
+    Fault(
         "checks: no marks",
         "portmp/emulator/marks.py",
         "wanted = warp or (block and single)",
@@ -1610,6 +1618,14 @@ FAULTS = (
         "if (rank <= mine + 1)",
         "test_port.py",
         "test_groups",
+    ),
+    Fault(
+        "port: strings are told as what the HIP text has right",
+        "portmp/porting/hipify.py",
+        "if trap.platform != HIP or trap.kept:",
+        "if trap.platform != HIP:",
+        "test_port_silent.py",
+        "test_told",
     ),
     Fault(
         "port: a comment behind a macro's value counts",

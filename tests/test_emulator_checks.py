@@ -271,6 +271,31 @@ def test_functions_of_portmp_name_the_template(device: str) -> None:
 
 
 @on_both
+def test_stores_of_two_branches(device: str) -> None:
+    """Compilers make them one, of no line: the one before is named, and none of the barrier's."""
+    loop = (
+        "    for (int h = 0; h < 2; ++h) {\n"
+        "        const int i = ${thread_id()} + h * ${block_size()};\n"
+        "        if (${global_id(1)} < rows) %s\n%s    }\n"
+    )
+    filled = loop % (
+        'held[i] = ${load("x", global_id(1), "i")};',
+        "        else held[i] = ${number(0)};\n",
+    )
+    stored = loop % ('${store("x", global_id(1), "i", "held[i]")}', "")
+    start = '${kernel()}\n{\n    ${shared(value, "held", 64)}\n'
+    text = f"{start}{filled}    ${{barrier()}}\n{stored}}}"
+    options: dict[str, Any] = {"threads": (32, "rows"), "block": (32, 4), "format": "dd"}
+    kernel = mp.Kernel(text, "k(x: inout [rows, 64])", **options)
+    with pytest.raises(CheckError) as error:
+        kernel(mp.zeros((6, 64), "dd", interpreted(device)))
+    races = [told for told in str(error.value).splitlines() if "Write-write" in told]
+    assert len(races) == 2
+    for told in races:  # at 0 and at 512
+        assert set(re.findall(r"template text line (\d+)", told)) <= {"6", "7"}
+
+
+@on_both
 def test_a_mistake_changes_nothing_later(device: str) -> None:
     """The device goes on, and knows nothing of earlier launches."""
     bad, good = "held[t / 2] = t; k0[t] = held[t ^ 1];", "held[t] = t; k0[t] = held[t];"

@@ -875,6 +875,11 @@ WARPS = {
         "cuda_reduce_min_sync(~0u, x)",
         lambda x, i: [x[n // 32 * 32 :][:32].min() for n in i],
     ),
+    "structures": (
+        "cuda_shfl_xor_sync(~0u, three{(short)x, 1, (short)-x}, 3).c * 8 + "
+        "cuda_shfl_up(three{1, (short)x, 2}, 1).b",
+        lambda x, i: [-8 * x[n ^ 3] + x[n - (n % 32 > 0)] for n in i],
+    ),
     "size": ("cuda_warp_size + (cuda_activemask() == ~0u)", lambda x, i: 33 + 0 * x),
 }
 """Functions of the helper, and what CUDA's of 32 lanes give."""
@@ -890,7 +895,8 @@ def test_warps_of_32(device: str) -> None:
     )
     helper = hipify.HELPER.read_text().replace("#include <hip/hip_runtime.h>\n", "")
     text = (
-        f'{helper}\nextern "C" __global__ void k(int *out, const int *in)\n'
+        f"{helper}\nstruct three {{ short a, b, c; }};\n"
+        'extern "C" __global__ void k(int *out, const int *in)\n'
         f"{{\n    const int x = in[threadIdx.x];\n    cuda_syncwarp();\n{lines}}}\n"
     )
     out = np.zeros(64 * len(WARPS), np.int32)

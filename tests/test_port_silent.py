@@ -123,6 +123,10 @@ WRITTEN = {
         "  hipLaunchCooperativeKernel(k, 1, 2, 0, 0, 0); "
         "hipMemcpyToSymbolAsync(HIP_SYMBOL(a), b, 4, 0, c); }",
     ),
+    "events with flags": (
+        "void f() { cudaEventCreate(&e); cudaEventCreate(&e, cudaEventDisableTiming); }",
+        "void f() { hipEventCreate(&e); hipEventCreateWithFlags(&e, hipEventDisableTiming); }",
+    ),
     "a file that names nothing of CUDA's": ("int f() { return abs(1); }",) * 2,
 }
 """Sources and their HIP texts, but for the include at the start."""
@@ -180,6 +184,32 @@ TOLD = {
         "  while (s[n] == 0);\n  int v, warp = n;\n  do { v = f[warp]; } while (v == 0);\n"
         "  while (f[blockIdx.x] == 0) __threadfence();\n  while (s[n] > 2) n++; }",
         {(3, "warps/independent-scheduling"), (5, "warps/independent-scheduling")},
+    ),
+    "kernels, libraries and options in strings": (
+        'const char *a = R"(\n__global__ void k(int *x) { x[threadIdx.x & 31] = '
+        '__any_sync(~0u, 1); })";\n'
+        'const char *b = "__global__ void k(int *x) {\\n"\n  "x[0] = __any_sync(~0u, 1); }";\n'
+        'int f() { puts("cudaMalloc fails, sm_80"); nvrtcCompileProgram(0, 0, 0);\n'
+        '  const char *given[] = {"-arch=sm_80",\n  "--use_fast_math", "-std=c++17"};\n'
+        '  dlopen("libcudart.so.12", 1);\n  dlsym(0, "cudaFree"); dlsym(0, "mine"); }\n'
+        "__global__ void l(int *x) { x[0] = __any_sync(~0u, x[0]); }",
+        {
+            *(
+                (2, "warps/hard-coded-32"),
+                (2, "warps/mask-32-bits"),
+                (4, "warps/mask-32-bits"),
+                (6, "compilation/options"),
+            ),
+            *((7, "compilation/options"), (8, "host/names"), (9, "host/names")),
+        },
+    ),
+    "words and arguments": (
+        "__global__ void __maxnreg__(32) k(float *x) {\n  x[0] = __tanhf(x[1]); }\n"
+        "void f() { cudaGraphExecUpdate(a, b, c);\n  cudaEventCreate(&e, 2); }",
+        {
+            *((1, "launch/launch-bounds-second"), (2, "mathematics/fast-intrinsics")),
+            (3, "host/graphs"),
+        },
     ),
     "guards": (
         "#ifdef __TEXTURE_TYPES_H__\n#endif\n#ifndef MY_CUDA_RUNTIME_H\n#define MY_CUDA_RUNTIME_H\n"

@@ -6,10 +6,12 @@ With ``OPTIONS`` compilers write such a table; the instructions stay what they a
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from portmp.compilers import amd_code, elf
+from portmp.emulator.listing import Instruction
 
 if TYPE_CHECKING:
     from elftools.dwarf.compileunit import CompileUnit
@@ -22,6 +24,11 @@ NAME = "rendered"
 HEAD = f'#line 1 "{NAME}"\n'
 """Stands before the text."""
 
+_STORES = re.compile(r"_(store|write)\d?_")
+
+_UNSURE = -1
+"""Instead of a line: the instruction may come from another one than its table says."""
+
 
 class _Inlined(NamedTuple):
     """Addresses of a function's body where it stands in another one, and the line of its call."""
@@ -33,9 +40,12 @@ class _Inlined(NamedTuple):
 
 
 class Lines:
-    """The line table of a code object; ValueError where the file is damaged."""
+    """The line table of a code object; ValueError where the file is damaged.
 
-    def __init__(self, binary: bytes) -> None:
+    *code*: the instructions of a kernel in it, by which lines that are not sure are known.
+    """
+
+    def __init__(self, binary: bytes, code: Sequence[Instruction]) -> None:
         self._starts: list[int] = []
         self._lines: list[int] = []
         self._inlined: list[_Inlined] = []
@@ -45,6 +55,22 @@ class Lines:
         order = sorted(range(len(self._starts)), key=self._starts.__getitem__)
         self._starts = [self._starts[i] for i in order]
         self._lines = [self._lines[i] for i in order]
+        for wait, one, more in zip(code, code[1:], code[2:], strict=False):
+            if wait.mnemonic.startswith("s_waitcnt") and _STORES.search(one.mnemonic):
+                self._doubt(wait.address, more.address)
+
+    def _doubt(self, wait: int, more: int) -> None:
+        """Of a wait and a store up to *more*, where the line may be a later one's.
+
+        A store of two branches that compilers make one has no line: a wait before it is given that
+        of the next instruction that has one, and the store stands in the wait's part of the table.
+        Such a part stands behind one without a line, where the branches meet, and goes on.
+        """
+        index = bisect.bisect_left(self._starts, wait)
+        starts, table = self._starts[index : index + 2], self._lines
+        if index and starts[:1] == [wait] and not table[index - 1] and more not in starts:
+            self._starts.insert(index + 1, more)
+            table[index : index + 1] = [_UNSURE, table[index]]
 
     def of(self, address: int) -> tuple[int, ...]:
         """Lines of the text, from 1: that of the instruction, then those of the calls around it.
@@ -53,6 +79,8 @@ class Lines:
         """
         index = bisect.bisect_right(self._starts, address) - 1
         found = [self._lines[index]] if index >= 0 else []
+        if found == [_UNSURE]:
+            return ()
         around = [one for one in self._inlined if one.start <= address < one.end]
         found += [one.line for one in sorted(around, key=lambda one: -one.depth)]
         return tuple(line for line in found if line)
@@ -60,7 +88,7 @@ class Lines:
     def near(self, address: int) -> int:
         """The line of the last instruction before that has one; 0 for none."""
         index = bisect.bisect_right(self._starts, address) - 1
-        return next((line for line in reversed(self._lines[: index + 1]) if line), 0)
+        return next((line for line in reversed(self._lines[: index + 1]) if line > 0), 0)
 
     def _read(self, information: DWARFInfo) -> None:
         for unit in information.iter_CUs():

@@ -82,7 +82,7 @@ class Loaded:
     @cached_property
     def _lines(self) -> Lines:
         assert self.code
-        return Lines(self.code.binary)
+        return Lines(self.code.binary, self.kernel.code)
 
     def lines(self, address: int) -> tuple[int, ...]:
         """Lines of the rendered text that an instruction comes from, as far as they are known."""

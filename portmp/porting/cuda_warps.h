@@ -30,28 +30,39 @@ static __device__ inline int cuda_all_sync(unsigned mask, int predicate)
     return cuda_ballot_sync(mask, !predicate) == 0;
 }
 
+/* Also of types that HIP's shuffles do not take, such as half and half2. */
+template <typename T, typename F> static __device__ inline T cuda_by_words(T value, F shuffled)
+{
+    int words[(sizeof(T) + 3) / 4] = {};
+    __builtin_memcpy(words, &value, sizeof(T));
+    for (int &word : words)
+        word = shuffled(word);
+    __builtin_memcpy(&value, words, sizeof(T));
+    return value;
+}
+
 template <typename T>
 static __device__ inline T cuda_shfl_sync(unsigned, T value, int lane, int width = 32)
 {
-    return __shfl(value, lane & (width - 1), width);
+    return cuda_by_words(value, [=](int word) { return __shfl(word, lane & (width - 1), width); });
 }
 
 template <typename T>
 static __device__ inline T cuda_shfl_up_sync(unsigned, T value, unsigned by, int width = 32)
 {
-    return __shfl_up(value, by, width);
+    return cuda_by_words(value, [=](int word) { return __shfl_up(word, by, width); });
 }
 
 template <typename T>
 static __device__ inline T cuda_shfl_down_sync(unsigned, T value, unsigned by, int width = 32)
 {
-    return __shfl_down(value, by, width);
+    return cuda_by_words(value, [=](int word) { return __shfl_down(word, by, width); });
 }
 
 template <typename T>
 static __device__ inline T cuda_shfl_xor_sync(unsigned, T value, int bits, int width = 32)
 {
-    return __shfl_xor(value, bits, width);
+    return cuda_by_words(value, [=](int word) { return __shfl_xor(word, bits, width); });
 }
 
 static __device__ inline unsigned cuda_ballot(int predicate)
@@ -65,23 +76,23 @@ static __device__ inline int cuda_all(int predicate) { return cuda_ballot(!predi
 
 template <typename T> static __device__ inline T cuda_shfl(T value, int lane, int width = 32)
 {
-    return __shfl(value, lane & (width - 1), width);
+    return cuda_shfl_sync(0xffffffffu, value, lane, width);
 }
 
 template <typename T> static __device__ inline T cuda_shfl_up(T value, unsigned by, int width = 32)
 {
-    return __shfl_up(value, by, width);
+    return cuda_shfl_up_sync(0xffffffffu, value, by, width);
 }
 
 template <typename T>
 static __device__ inline T cuda_shfl_down(T value, unsigned by, int width = 32)
 {
-    return __shfl_down(value, by, width);
+    return cuda_shfl_down_sync(0xffffffffu, value, by, width);
 }
 
 template <typename T> static __device__ inline T cuda_shfl_xor(T value, int bits, int width = 32)
 {
-    return __shfl_xor(value, bits, width);
+    return cuda_shfl_xor_sync(0xffffffffu, value, bits, width);
 }
 
 static __device__ inline void cuda_syncwarp(unsigned = 0xffffffffu)

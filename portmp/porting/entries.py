@@ -10,24 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from portmp.paths import PACKAGE
+from portmp.porting.tables import table
 
 FOLDER = PACKAGE / "porting/entries"
 
-GROUPS = {
-    "language": "Source language",
-    "memory": "Memory spaces",
-    "launch": "Launch and configuration",
-    "warps": "Warps",
-    "synchronisation": "Synchronisation and memory order",
-    "atomics": "Atomics",
-    "arithmetic": "Arithmetic and intrinsics",
-    "mathematics": "Mathematical functions",
-    "host": "Host API",
-    "compilation": "Run-time compilation",
-    "libraries": "Libraries",
-    "debugging": "Debugging, profiling, sanitizers",
-    "building": "Build systems",
-}
+GROUPS: dict[str, str] = table("groups")
 """Groups, in the order of the pages."""
 
 

@@ -20,6 +20,7 @@ from portmp import paths
 from portmp.paths import PACKAGE
 from portmp.porting import names
 from portmp.porting.sources import Node, Source, arguments, called, line_of, text_of
+from portmp.porting.tables import named, table
 from portmp.porting.traps import language as traps_of_language
 from portmp.porting.traps.base import HIP, UNDEFINED, WARP, Facts, Trap, at
 from portmp.porting.traps.host import is_typed
@@ -49,9 +50,7 @@ that a program looks at them.
 _ANY_WARPS = re.compile(rf"\b({'|'.join(_OF_WARPS)})\b")
 
 
-_BY_THE_HELPER = frozenset(
-    ("warps/hard-coded-32", "warps/lane-mask", "warps/popc-of-ballot", "warps/warp-size-constant")
-)
+_BY_THE_HELPER = named("entries_by_the_helper")
 """Entries about 64 lanes, of which functions of warps know nothing in a text with the helper."""
 _BY_NAMES = {
     "warps/mask-32-bits": WARP,
@@ -65,6 +64,7 @@ _BY_NAMES = {
     "language/cuda-arch": frozenset(names.DEFINED),
     "libraries/thrust": frozenset(("cuda",)),
     "host/graphs": frozenset(("cudaGraphInstantiate",)),
+    "host/events": frozenset(("cudaEventCreate",)),
     "language/assert": frozenset(("__trap", "__brkpt")),
 }
 """Entries that do not apply where one of these names was changed."""
@@ -102,7 +102,7 @@ class Hip:
 
     def cures(self, trap: Trap) -> bool:
         """Whether a trap of the source does not bite in this text."""
-        if trap.platform != HIP:
+        if trap.platform != HIP or trap.kept:
             return False
         if (trap.line, trap.construct, trap.entry) in self.rewritten:
             return True
@@ -228,8 +228,8 @@ def _after(facts: Facts, word: Word, helpers: Sequence[Path]) -> str:
         after, mark = _ON_THE_HOST[name]
         if any(mark.search(one.text) for one in (facts.source, *facts.source.group)):
             return after
-    if name == "cudaGraphInstantiate" and _with_flags(word):
-        return "hipGraphInstantiateWithFlags"
+    if _given(word) in _WITH_FLAGS.get(name, ()):
+        return f"{names.hip_name(name)}WithFlags"
     if name == "cuda" and word.scope == "thrust":
         return "hip"
     if name == "cub" and word.kind not in ("namespace_identifier", "identifier"):
@@ -237,20 +237,17 @@ def _after(facts: Facts, word: Word, helpers: Sequence[Path]) -> str:
     return names.hip_name(name) or ""
 
 
-def _with_flags(word: Word) -> bool:
-    """Whether a graph is instantiated with the arguments of CUDA 12: two, or three."""
+_WITH_FLAGS = {"cudaGraphInstantiate": (2, 3), "cudaEventCreate": (2,)}
+"""With so many arguments, as in CUDA 12 and in C++, HIP has them under another name."""
+
+
+def _given(word: Word) -> int:
+    """With how many arguments a name is called."""
     call = word.node.parent if word.node is not None else None
-    return call is not None and call.type == "call_expression" and len(arguments(call)) in (2, 3)
+    return len(arguments(call)) if call is not None and call.type == "call_expression" else 0
 
 
-_SYMBOLS = {
-    "cudaMemcpyToSymbol": 0,
-    "cudaMemcpyToSymbolAsync": 0,
-    "cudaMemcpyFromSymbol": 1,
-    "cudaMemcpyFromSymbolAsync": 1,
-    "cudaGetSymbolAddress": 1,
-    "cudaGetSymbolSize": 1,
-}
+_SYMBOLS: dict[str, int] = table("symbols")
 _FUNCTIONS = {"cudaFuncSetAttribute": 0, "cudaFuncSetCacheConfig": 0, "cudaFuncGetAttributes": 1}
 
 
@@ -273,8 +270,8 @@ def _arguments(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
             after = "".join(f", {one}" for one in (*missing, ""))[:-2] + ")"
             change = Change(int(call.end_point[0]) + 1, ")", after, "argument")
             yield call, entry, (end - 1, end, change)
-        for table, entry, written in _WRITTEN:
-            place = table.get(name)
+        for places, entry, written in _WRITTEN:
+            place = places.get(name)
             if place is None or place >= len(given):
                 continue
             one = given[place]

@@ -15,31 +15,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from portmp.porting.tables import named
+
 Node = Any
 Walk = Callable[[Node], Iterator[Node]]
 
 _SPACES = frozenset(("__global__", "__device__", "__host__", "__constant__", "__shared__"))
-_DECLARING = _SPACES | frozenset(
-    (
-        *("static", "inline", "__inline__", "__inline", "__forceinline__", "__noinline__"),
-        *("extern", "constexpr", "volatile", "__restrict__", "__restrict", "noexcept"),
-        *("__launch_bounds__", "__attribute__", "__align__", "__declspec", "__cluster_dims__"),
-    )
-)
+_DECLARING = named("declaring")
 """Words before a name that change no type."""
 
-_BEFORE_PARENTHESES = frozenset(
-    (
-        *("__align__", "__builtin_align__", "__cluster_dims__", "__block_size__", "__maxnreg__"),
-        *("_Pragma", "__nv_pure__", "__attribute__", "__declspec", "alignas", "_Alignas"),
-    )
-)
-_ALONE = frozenset(
-    (
-        *("CUDART_CB", "CUDA_CB", "CUDARTAPI", "CUDAAPI", "CUBLASWINAPI", "CURANDAPI", "CUFFTAPI"),
-        *("__grid_constant__", "__CUDA_CB", "__restrict"),
-    )
-)
+_BEFORE_PARENTHESES = named("hidden_with_parentheses")
+_ALONE = named("hidden")
 _NONE: frozenset[str] = frozenset()
 _TOKEN = re.compile(rb'[A-Za-z_]\w*|"(?:[^"\\]|\\.)*"|\.\.\.|[^\s\\]')
 _CLOSING = {b"(": b")", b"[": b"]", b"{": b"}"}

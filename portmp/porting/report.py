@@ -12,7 +12,8 @@ from typing import Any
 from portmp.porting import entries, names
 from portmp.porting.entries import Entry
 from portmp.porting.hipify import Hip
-from portmp.porting.sources import Source, line_of, text_of
+from portmp.porting.sources import Source, line_of, of_type, text_of
+from portmp.porting.tables import named
 from portmp.porting.traps import arithmetic, host, kernels, lacking, language, opencl, warps
 from portmp.porting.traps.base import CERTAINTIES, EFFECTS, HIP, OPENCL, POSSIBLE, Facts, Trap
 from portmp.porting.words import INCLUDE, Word
@@ -82,7 +83,7 @@ def of(source: Source) -> Report:
     facts = Facts(source)
     traps = {
         _where_compiled(facts, trap): None
-        for find in FINDERS
+        for find in (*FINDERS, _in_strings)
         for trap in find(facts)
         if not any(first < trap.line < last for first, last in facts.dead)
     }
@@ -94,6 +95,31 @@ def of(source: Source) -> Report:
     found = {t: None for t in opencl.sketch(facts) if (t.line, t.entry) not in told}
     sketch = tuple(sorted(found, key=lambda trap: trap.line))
     return Report(source.name, constructs, tuple(order), sketch, remarks)
+
+
+def _in_strings(facts: Facts) -> Iterator[Trap]:
+    """Traps of kernels that stand in strings, for a compiler at run time."""
+    for node in of_type(facts.source.nodes, "string_literal", "raw_string_literal", _STRINGS):
+        whole = text_of(node)
+        if "__global__" not in whole or (node.parent and node.parent.type == _STRINGS):
+            continue
+        inside = "".join(
+            raw or _LETTERS.sub(_letter, plain) for _, raw, plain in _TEXTS.findall(whole)
+        )
+        for trap in of(Source(facts.source.name, inside.encode("utf-8", "surrogateescape"))).traps:
+            if trap.platform == HIP:
+                line = line_of(node) + min(trap.line - 1, whole.count("\n"))
+                words = f"{trap.words}; in a string, which portmp port --hip leaves as it is"
+                yield replace(trap, line=line, words=words, kept=True)
+
+
+_STRINGS = "concatenated_string"
+_TEXTS = re.compile(r'R"(?P<end>\w*)\((.*?)\)(?P=end)"|"((?:\\.|[^"\\])*)"', re.DOTALL)
+_LETTERS = re.compile(r"\\(\n|.)", re.DOTALL)
+
+
+def _letter(found: re.Match[str]) -> str:
+    return {"n": "\n", "t": "\t", "\n": ""}.get(found[1], found[1])
 
 
 def _where_compiled(facts: Facts, trap: Trap) -> Trap:
@@ -133,14 +159,7 @@ def first(about: Sequence[Entry]) -> Entry | None:
     return next(iter(plain or about), None)
 
 
-_OF_NAMES = frozenset(
-    (
-        *("language/kernel-qualifier", "memory/shared-static", "synchronisation/barrier-flags"),
-        *("atomics/returned-value", "arithmetic/integer-intrinsics", "host/launch"),
-        *("mathematics/roots-and-hypot", "host/symbols", "arithmetic/division-float"),
-        "warps/mask-32-bits",
-    )
-)
+_OF_NAMES = named("entries_of_names")
 
 
 def _counts(facts: Facts, word: Word) -> bool:
@@ -165,20 +184,10 @@ def _counts(facts: Facts, word: Word) -> bool:
     return facts.on_device(word.start) and not _is_variable(facts, word)
 
 
-_MEMBERS = host.MEMBERS | {
-    "clockRate",
-    "memoryClockRate",
-    "multiProcessorCount",
-    "sharedMemPerBlock",
-}
+_MEMBERS = host.MEMBERS | named("members")
 
 
-_OF_GROUPS = frozenset(
-    (
-        *("meta_group_rank", "meta_group_size", "num_threads", "num_blocks", "block_rank"),
-        *("dim_blocks", "dim_threads"),
-    )
-)
+_OF_GROUPS = named("members_of_groups")
 
 
 def _is_variable(facts: Facts, word: Word) -> bool:

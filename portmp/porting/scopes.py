@@ -13,6 +13,7 @@ from typing import cast
 
 from portmp.porting import names
 from portmp.porting.sources import Node, Source, declared_name, scope_of, text_of, walk
+from portmp.porting.tables import named
 
 _FILE = ""
 """The name of the scope that is a file."""
@@ -30,13 +31,7 @@ _NAMED = (
     *("type_parameter_declaration", *_MACROS),
 )
 _OF_TYPES = (*_TAGS, "type_definition", "alias_declaration", "type_parameter_declaration", *_MACROS)
-_AROUND = frozenset(
-    (
-        *("compound_statement", "function_definition", "lambda_expression", "for_statement"),
-        *("for_range_loop", "if_statement", "while_statement", "catch_clause", "declaration"),
-        *("template_declaration", "namespace_definition", "translation_unit", *_TAGS),
-    )
-)
+_AROUND = named("scopes")
 
 
 @dataclass

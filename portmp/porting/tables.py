@@ -17,3 +17,8 @@ def _all() -> dict[str, dict[str, Any]]:
 def table(name: str) -> dict[str, Any]:
     """One of them."""
     return _all()[name]
+
+
+def named(key: str) -> frozenset[str]:
+    """One of the sets of names."""
+    return frozenset(table("names")[key].split())

@@ -7,35 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from portmp.porting.sources import Node, Source, parsed, scope_of, text_of, walk
+from portmp.porting.tables import named
 
 INCLUDE = "include"
-_NAMES = frozenset(
-    (
-        "identifier",
-        "type_identifier",
-        "field_identifier",
-        "namespace_identifier",
-        "primitive_type",
-        "sized_type_specifier",
-    )
-)
-_KEYWORDS = frozenset(
-    (
-        *("__global__", "__device__", "__host__", "__shared__", "__constant__", "__managed__"),
-        *("__launch_bounds__", "asm", "__asm__", "volatile", "template", "class", "operator"),
-        *(
-            "__forceinline__",
-            "__noinline__",
-            "auto",
-            "nullptr",
-            "virtual",
-            "new",
-            "delete",
-            "<<<",
-            "__restrict__",
-        ),
-    )
-)
+_NAMES = named("nodes_of_names")
+_KEYWORDS = named("keywords")
 
 _WORDS = _NAMES | _KEYWORDS
 _COMPOUND = "sized_type_specifier"

@@ -24,6 +24,7 @@ from portmp.porting.sources import (
     text_of,
     walk,
 )
+from portmp.porting.tables import named
 from portmp.porting.words import Word, words
 
 CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
@@ -49,9 +50,7 @@ MATCHES = frozenset(("__match_any_sync", "__match_all_sync"))
 REDUCTIONS = frozenset(f"__reduce_{n}_sync" for n in ("add", "min", "max", "and", "or", "xor"))
 WARP = SHUFFLES | SHUFFLES_SYNC | BALLOTS | VOTES_SYNC | MATCHES | REDUCTIONS
 WARP |= {"__any", "__all", "__syncwarp"}
-BARRIERS = frozenset(
-    ("__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or")
-)
+BARRIERS = named("barriers")
 
 
 _TEMPLATE = "template_declaration"
@@ -74,9 +73,7 @@ def _of_literal(text: str) -> str:
     return f"unsigned {size}" if "u" in plain else size
 
 
-_SCOPES = frozenset(
-    ("translation_unit", "namespace_definition", "declaration_list", "linkage_specification")
-)
+_SCOPES = named("scopes_of_files")
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,8 @@ class Trap:
 
     ``construct``: the text there, in short; ``effect``: a key of EFFECTS; ``platform``: where it
     bites, hip (AMD) or opencl; ``words``: what is wrong at this place; ``cured``: whether the HIP
-    text that was written with the report has it right.
+    text that was written with the report has it right; ``kept``: whether it stands in a string,
+    which the HIP text keeps.
     """
 
     entry: str
@@ -96,6 +94,7 @@ class Trap:
     words: str
     platform: str = HIP
     cured: bool = False
+    kept: bool = False
 
 
 @dataclass(frozen=True)

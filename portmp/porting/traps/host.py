@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from portmp.porting import names
 from portmp.porting.sources import Node, arguments, called, of_type, text_of, walk
-from portmp.porting.tables import table
+from portmp.porting.tables import named, table
 from portmp.porting.traps.base import CERTAIN, LIKELY, POSSIBLE, Facts, Trap, at, short
 from portmp.porting.words import INCLUDE
 
+_LOOKS_UP = re.compile(r"dlsym|GetProcAddress|cuGetProcAddress\w*|cudaGetDriverEntryPoint\w*")
 _SYMBOLS = re.compile(r"cuda(Memcpy(To|From)Symbol(Async)?|GetSymbol(Address|Size))")
 
 
@@ -51,6 +52,12 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
         elif name == "cudaFuncSetAttribute" and given and "void" not in text_of(given[0]):
             words = f"HIP wants (const void *){short(given[0])}; portmp port --hip writes it"
             yield Trap("launch/shared-opt-in", *at(call), "compile", CERTAIN, words)
+        elif name == "cudaGraphExecUpdate" and len(given) == 3:
+            words = "HIP has the four arguments of CUDA 11: a node and a result, no structure"
+            yield Trap("host/graphs", *at(call), "compile", CERTAIN, words)
+        elif name == "cudaEventCreate" and len(given) == 2:
+            words = "HIP takes the event alone; portmp port --hip writes ...WithFlags"
+            yield Trap("host/events", *at(call), "compile", CERTAIN, words)
         elif name == "cudaGraphInstantiate" and len(given) in (2, 3):
             words = "HIP has the five arguments of CUDA 11; portmp port --hip writes ...WithFlags"
             yield Trap("host/graphs", *at(call), "compile", CERTAIN, words)
@@ -106,7 +113,7 @@ def policies(facts: Facts) -> Iterator[Trap]:
             yield Trap("libraries/thrust", *at(node), "compile", CERTAIN, words)
 
 
-MEMBERS = frozenset(table("members")["names"].split())
+MEMBERS = named("lacking_members")
 """Members of cudaDeviceProp that hipDeviceProp_t of ROCm 5.2 has not."""
 
 
@@ -147,7 +154,22 @@ def synchronous(facts: Facts) -> Iterator[Trap]:
             yield Trap("debugging/error-checks", *at(call), "compile", LIKELY, words)
 
 
+def strings(facts: Facts) -> Iterator[Trap]:
+    """Libraries and options of NVIDIA's in strings, and functions that are looked up by name."""
+    for node in of_type(facts.source.nodes, "string_literal"):
+        for pattern, (entry, effect, words) in table("strings").items():
+            compiles = effect != "compile" or "nvrtc" in facts.source.text
+            if compiles and re.fullmatch(pattern, text_of(node)[1:-1]):
+                yield Trap(entry, *at(node), effect, LIKELY, words)
+    for call in facts.calls:
+        for one in arguments(call) if _LOOKS_UP.fullmatch(called(call)) else ():
+            name = text_of(one).strip('"')
+            if other := names.hip_name(name):
+                words = f"{name} is looked up by its name, which stays: HIP has {other}"
+                yield Trap("host/names", *at(one), "results", LIKELY, words)
+
+
 TRAPS = (
     *(missing_names, changed_arguments, pointers, members, attributes, policies, versions),
-    *(synchronous,),
+    *(synchronous, strings),
 )

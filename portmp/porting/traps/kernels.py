@@ -17,7 +17,7 @@ from portmp.porting.sources import (
     text_of,
     walk,
 )
-from portmp.porting.tables import table
+from portmp.porting.tables import named, table
 from portmp.porting.traps.base import (
     BARRIERS,
     CERTAIN,
@@ -177,14 +177,7 @@ def _static(inside: Inside) -> tuple[int, Node | None]:
     return sum(_bytes(inside, one) for one in some), some[-1] if some else None
 
 
-_LAUNCHES = {
-    "cudaFuncSetAttribute": 2,
-    "cuFuncSetAttribute": 2,
-    "cudaLaunchKernel": 4,
-    "cudaLaunchCooperativeKernel": 4,
-    "cuLaunchKernel": 7,
-    "cuLaunchCooperativeKernel": 7,
-}
+_LAUNCHES: dict[str, int] = table("launches")
 """Where functions take the bytes of block memory."""
 
 
@@ -217,13 +210,7 @@ def textures(facts: Facts) -> Iterator[Trap]:
                 yield Trap("memory/texture-object", *at(call), "support", LIKELY, words)
 
 
-_TEXTURES = frozenset(
-    (
-        *("tex1D", "tex2D", "tex3D", "tex1DLod", "tex2DLod", "tex3DLod", "tex2DLayered"),
-        *("surf1Dread", "surf2Dread", "surf3Dread", "surf1Dwrite", "surf2Dwrite", "surf3Dwrite"),
-        "tex1Dfetch",
-    )
-)
+_TEXTURES = named("textures")
 
 
 def barriers(facts: Facts) -> Iterator[Trap]:

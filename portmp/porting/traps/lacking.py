@@ -36,23 +36,14 @@ def headers(facts: Facts) -> Iterator[Trap]:
                 yield Trap(entry, word.line, word.text, "compile", sure, words.format(word.text))
 
 
-_WORDS = {
-    "__grid_constant__": (
-        "language/grid-constant",
-        "HIP has no {}: leave it out, the parameter is constant as it is",
-    ),
-    "__cluster_dims__": ("launch/clusters", "HIP has no {}"),
-    "__block_size__": ("launch/clusters", "HIP has no {}"),
-}
-
-
 def before_declarations(facts: Facts) -> Iterator[Trap]:
-    """``__grid_constant__`` and ``__cluster_dims__(...)``, which the syntax tree does not show."""
+    """``__grid_constant__`` and ``__maxnreg__(...)``, which the syntax tree does not show."""
+    rows = table("before")
     for one in facts.source.hidden:
         name = one.text.partition("(")[0].strip()
-        if name in _WORDS:
+        if name in rows:
             line = facts.source.content.count(b"\n", 0, one.start) + 1
-            entry, words = _WORDS[name]
+            entry, words = rows[name]
             yield Trap(entry, line, one.text, "compile", CERTAIN, words.format(name))
 
 

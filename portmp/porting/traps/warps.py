@@ -16,6 +16,7 @@ from portmp.porting.sources import (
     walk,
     without_comments,
 )
+from portmp.porting.tables import named
 from portmp.porting.traps.base import (
     BALLOTS,
     BARRIERS,
@@ -467,13 +468,7 @@ def _threads(facts: Facts, node: Node) -> int | None:
     return product
 
 
-_GROUPS = frozenset(
-    (
-        *("thread_group", "thread_block", "grid_group", "multi_grid_group", "coalesced_group"),
-        *("thread_block_tile", "tiled_group", "this_thread_block", "this_grid", "this_multi_grid"),
-        *("tiled_partition", "sync", "thread_rank", "group_size", "is_valid"),
-    )
-)
+_GROUPS = named("groups")
 """What ROCm 5.2 has in the namespace; groups of 64 lanes at most beside it."""
 _KNOWN = _GROUPS | {"plus", "less", "greater", "bit_and", "bit_or", "bit_xor", "this_cluster"}
 """And what is told of elsewhere."""
