@@ -157,7 +157,7 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     Without an axis of all elements in C order.
     """
     given, along = _along(x, axis, "delete")
-    kept = placed("delete", np.delete, np.arange(given.shape[along]), _key(obj))
+    kept = placed("delete", np.delete, np.arange(given.shape[along]), _key(obj, "delete"))
     return manipulation.take(given, kept, axis=along)
 
 
@@ -167,17 +167,20 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     Places are those of x. Without an axis of all elements in C order.
     """
     given, along = _along(x, axis, "insert")
-    n, key = given.shape[along], _key(obj)
+    n, key = given.shape[along], _key(obj, "insert")
+    if isinstance(key, np.ndarray) and key.dtype.kind == "b":
+        if key.shape != (n,):
+            raise PlaceError(f"insert: obj: truth values of shape {key.shape} given, ({n},) needed")
+        key = np.flatnonzero(key)
     more = creation.asarray(values, dtype=dtypes.of_view(given.planes), device=given.queue)
     more = more.reshape((1,) * (given.ndim - more.ndim) + more.shape)
     one = not isinstance(key, slice) and np.ndim(key) == 0
     if one:
         # At one place a list's items are parts one after the other.
         more = manipulation.moveaxis(more, 0, along)
-    if one:
         count = more.shape[along]
     else:
-        count = np.arange(n)[key].size if _is_choice(key) else np.size(key)
+        count = np.arange(n)[key].size if isinstance(key, slice) else np.size(key)
     shape = tuple(count if i == along else m for i, m in enumerate(given.shape))
     both = manipulation.concat([given, manipulation.broadcast_to(more, shape)], axis=along)
     order = placed("insert", np.insert, np.arange(n), key, np.arange(n, n + count))
@@ -192,14 +195,12 @@ def placed(what: str, function: Callable[..., Any], *given: Any) -> Any:
         raise PlaceError(f"{what}: {error}") from None
 
 
-def _key(obj: Any) -> Any:
-    """Places on the host."""
-    return np.asarray(obj) if isinstance(obj, Viewed) else obj
-
-
-def _is_choice(key: Any) -> bool:
-    """Whether a key chooses among places by a slice or by truth values."""
-    return isinstance(key, slice) or np.asarray(key).dtype == bool
+def _key(obj: Any, what: str) -> Any:
+    """Places on the host: a slice or an array."""
+    if isinstance(obj, slice):
+        return obj
+    key = placed(f"{what}: obj", np.asarray, obj)
+    return key if key.size else key.astype(int)
 
 
 def _along(x: Any, axis: int | None, what: str) -> tuple[Any, int]:

@@ -79,7 +79,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise", out: Any = None)
     n = len(arrays)
     if mode == "raise" and index.size and not 0 <= int(index.min()) <= int(index.max()) < n:
         raise PlaceError(f"choose: a: from {int(index.min())} to {int(index.max())}, {n} choices")
-    index = powers.remainder(index, n) if mode == "wrap" else elementwise.clip(index, 0, n - 1)
+    index = manipulation.bounded(index, n, mode)
     found = arrays[0]
     for i, choice in enumerate(arrays[1:], 1):
         found = elementwise.where(elementwise.equal(index, i), choice, found)

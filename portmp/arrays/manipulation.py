@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from portmp.arrays import dtypes, elementwise, indexing
-from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, integers, made, wrapped
 from portmp.errors import ArgumentError, MatrixShapeError, PlaceError, ShapeError, choice
 from portmp.routines import axes, base
 from portmp.routines.moves import launch as moves
@@ -394,13 +394,37 @@ def _counts(repeats: Any, n: int, x: AnyArray) -> Numbers:
 # --- chosen elements ------------------------------------------------------------------------------
 
 
-def take(x: AnyArray, indices: Any, /, axis: int | None = None) -> Any:
-    """Elements by their indices along an axis (needed where there are several)."""
+def bounded(indices: AnyArray, n: int, mode: str) -> Any:
+    """Indices taken into 0 to n - 1: *mode* ``wrap`` (modulo) or ``clip``."""
+    view = indices.planes
+    if not isinstance(view, Numbers):
+        view = indexing.uploaded(indexing.whole(view), view.queue)
+    view = elementwise.as_dtype(view, dtypes.INTEGER)
+    if mode == "wrap" and n:
+        return wrapped(plain.apply("remainder", [view, n], "int64"))
+    return elementwise.clip(wrapped(view), 0, n - 1)
+
+
+def take(
+    x: AnyArray,
+    indices: Any,
+    /,
+    axis: int | None = None,
+    out: AnyArray | None = None,
+    mode: str = "raise",
+) -> Any:
+    """Elements by their indices along an axis, without one of all elements in C order.
+
+    *mode*: a PlaceError for indices beyond the ends, ``wrap`` (modulo) or ``clip``.
+    """
     x = checked(x, "x")
     if axis is None:
         x, axis = (x, 0) if x.ndim == 1 else (ravel(x), 0)
     (along,) = axes.named(axis, x.ndim, count=1)
-    return x[(*(slice(None),) * along, indices)]
+    if choice("take: mode:", mode, ("raise", "wrap", "clip")) != "raise":
+        indices = indices if isinstance(indices, Viewed) else made(indices, device=x.queue)
+        indices = bounded(indices, x.shape[along], mode)
+    return elementwise.given_back(x[(*(slice(None),) * along, indices)].planes, out)
 
 
 def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int | None = -1) -> Any:
