@@ -399,10 +399,9 @@ def bounded(indices: AnyArray, n: int, mode: str) -> Any:
     view = indices.planes
     if not isinstance(view, Numbers):
         view = indexing.uploaded(indexing.whole(view), view.queue)
-    view = elementwise.as_dtype(view, dtypes.INTEGER)
     if mode == "wrap" and n:
         return wrapped(plain.apply("remainder", [view, n], "int64"))
-    return elementwise.clip(wrapped(view), 0, n - 1)
+    return elementwise.clip(wrapped(elementwise.as_dtype(view, dtypes.INTEGER)), 0, n - 1)
 
 
 def take(

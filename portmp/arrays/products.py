@@ -35,11 +35,7 @@ def matmul(x1: AnyArray, x2: AnyArray, /, *, out: AnyArray | None = None) -> Any
     a, b = _pair("matmul", x1, x2)
     if not a.shape or not b.shape:
         raise ShapeError("@: operands of shape () given; use *")
-    found = _product(a.planes, b.planes)
-    if out is None:
-        return wrapped(found)
-    elementwise.into(found, elementwise.target(out))
-    return out
+    return elementwise.given_back(_product(a.planes, b.planes), out)
 
 
 def _product(a: View[Any], b: View[Any]) -> View[Any]:

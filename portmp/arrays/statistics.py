@@ -74,10 +74,7 @@ def _reduced(kind: str, view: View[Any], axis: Axis, keepdims: bool, dtype: str 
 
 
 def _into(found: Any, out: AnyArray | None) -> Any:
-    if out is None:
-        return found
-    elementwise.into(found.planes, elementwise.target(out))
-    return out
+    return found if out is None else elementwise.given_back(found.planes, out)
 
 
 def _summed(

@@ -60,7 +60,8 @@ def _tell(text: str) -> None:
     """A warning at the line that called portmp, or an error."""
     if answer.get() == "raise":
         raise RoundedError(text)
-    frame, level = sys._getframe(0), 1
+    frame: FrameType | None = sys._getframe(0)
+    level = 1
     while _is_own(frame):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, RoundedWarning, stacklevel=level)
