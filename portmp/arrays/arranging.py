@@ -10,6 +10,7 @@ import numpy as np
 
 from portmp.arrays import composed, creation, dtypes, elementwise, functions, manipulation, powers
 from portmp.arrays.creation import Where
+from portmp.arrays.products import diag
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers
 from portmp.errors import ArgumentError, PlaceError, ShapeError
 from portmp.formats import constants
@@ -85,21 +86,13 @@ def block(arrays: Any) -> Any:
     levels = depth(arrays)
     if not leaves(arrays):
         raise ArgumentError("block: no arrays given")
-    made = iter(elementwise.as_arrays(leaves(arrays), "block"))
+    made = elementwise.as_arrays(leaves(arrays), "block")
+    most, each = max(levels, *(x.ndim for x in made)), iter(made)
 
     def filled(given: Any) -> Any:
-        return [filled(x) for x in given] if isinstance(given, list) else next(made)
+        return [filled(x) for x in given] if isinstance(given, list) else next(each)
 
-    arrays = filled(arrays)
-
-    def widest(given: Any) -> int:
-        if isinstance(given, list):
-            return max(map(widest, given))
-        found: int = given.ndim
-        return found
-
-    most = max(levels, widest(arrays))
-    return joined(arrays, levels)
+    return joined(filled(arrays), levels)
 
 
 def rot90(x: AnyArray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
@@ -221,11 +214,7 @@ def tri(
 
 def diagflat(v: Any, k: int = 0) -> Any:
     """The matrix with these elements, in C order, on its k-th diagonal."""
-    given = manipulation.ravel(manipulation.checked(v, "v"))
-    n = given.size + abs(k)
-    found = creation.zeros((n, n), given.dtype, given.queue)
-    manipulation.diagonal(found, offset=k)[...] = given
-    return found
+    return diag(manipulation.ravel(manipulation.checked(v, "v")), k)
 
 
 def fill_diagonal(a: AnyArray, val: Any) -> None:
@@ -236,12 +225,9 @@ def fill_diagonal(a: AnyArray, val: Any) -> None:
             f"fill_diagonal: a: a matrix or equal axes are needed, shape {a.shape} given"
         )
     n = min(a.shape)
-    places = np.arange(n)
-    more = val
     if not elementwise.is_number(val):
-        more = manipulation.ravel(creation.asarray(val, device=a.queue))
-        more = resize(more, n)
-    a[(places,) * a.ndim] = more
+        val = resize(creation.asarray(val, device=a.queue), n)
+    a[(np.arange(n),) * a.ndim] = val
 
 
 # --- grids ----------------------------------------------------------------------------------------

@@ -106,10 +106,8 @@ def swapaxes(x: AnyArray, axis1: int, axis2: int) -> Any:
 def moveaxis(x: AnyArray, source: int | Sequence[int], destination: int | Sequence[int], /) -> Any:
     """The view with some axes at other places; the others keep their order."""
     x = checked(x, "x")
-    left, there = (
-        axes.named(source, x.ndim, "source"),
-        axes.named(destination, x.ndim, "destination"),
-    )
+    left = axes.named(source, x.ndim, "source")
+    there = axes.named(destination, x.ndim, "destination")
     if len(left) != len(there):
         raise ArgumentError(f"moveaxis: {source} and {destination} given: as many of both")
     order = [i for i in range(x.ndim) if i not in left]
@@ -192,17 +190,15 @@ def concat(arrays: Sequence[AnyArray], /, axis: int | None = 0, out: AnyArray | 
     if not first.ndim:
         raise ShapeError("concat: arrays of shape () given; stack joins those")
     (along,) = axes.named(axis, first.ndim, count=1)
+    after = first.shape[along + 1 :]
     for i, view in enumerate(views):
-        others = [n for k, n in enumerate(view.shape) if k != along]
-        if view.ndim != first.ndim or others != [
-            n for k, n in enumerate(first.shape) if k != along
-        ]:
+        if view.shape[:along] != first.shape[:along] or view.shape[along:][1:] != after:
             raise ShapeError(
                 f"concat: arrays[{i}]: shape {view.shape} given, arrays[0] has {first.shape}; all "
                 f"but axis {along} must be the same"
             )
     total = sum(view.shape[along] for view in views)
-    shape = (*first.shape[:along], total, *first.shape[along + 1 :])
+    shape = (*first.shape[:along], total, *after)
     target = moves.like(first, shape) if out is None else elementwise.target(out)
     if out is not None:
         inputs = {f"arrays[{i}]": view for i, view in enumerate(views)}

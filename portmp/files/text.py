@@ -153,14 +153,10 @@ def decimal_strings(file: Path, planes: list[Plane], form: Format) -> Plane:
 
 def csv_text(array: Array) -> str:
     """What a .csv file of *array* holds."""
-    return csv_bytes(Path("standard output"), array.to_limbs(), array.format).decode()
+    return lines(",", Path("standard output"), array.to_limbs(), array.format).decode()
 
 
-def csv_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+def lines(separator: str, file: Path, planes: list[Plane], form: Format) -> bytes:
+    """What a file of lines with numbers holds."""
     rows = decimal_strings(file, planes, form).tolist()
-    return "".join(",".join(row) + "\n" for row in rows).encode()
-
-
-def txt_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
-    rows = decimal_strings(file, planes, form).tolist()
-    return "".join(" ".join(row) + "\n" for row in rows).encode()
+    return "".join(separator.join(row) + "\n" for row in rows).encode()

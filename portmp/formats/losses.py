@@ -43,9 +43,9 @@ def _is_rounded(value: Any, most: int) -> bool:
     bits = np.finfo(type(value)).nmant + 1
     if bits >= most or not math.isfinite(value):
         return False
-    exact = Fraction(*value.as_integer_ratio())
-    odd = exact.numerator // (exact.numerator & -exact.numerator or 1)
-    return 2 * odd.bit_length() > bits and Fraction(str(value)) != exact
+    n, below = value.as_integer_ratio()
+    odd = n // (n & -n or 1)
+    return 2 * odd.bit_length() > bits and Fraction(str(value)) != Fraction(n, below)
 
 
 def leaving(limbs: list[float], found: float) -> None:
