@@ -49,6 +49,8 @@ KEEPING: dict[str, Call] = {
     "what float holds": lambda: float(X[1]),
     "by name": X.to_float64,
     "printed": lambda: f"{X} {X!r} {X[0]:.3e}",
+    "usual tolerances": lambda: mp.allclose(X, X),
+    "the largest number": lambda: mp.nan_to_num(X),
     "floats within": lambda: mp.linalg.cond(mp.linalg.inv(mp.reshape([*X, *X[::-1]], (2, 2)))),
 }
 

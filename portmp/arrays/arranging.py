@@ -21,16 +21,11 @@ def _arrays(given: Any, what: str) -> list[Any]:
     """Arrays of a sequence, or of an array's first axis."""
     if not isinstance(given, (list, tuple, Viewed)):
         raise ArgumentError(f"{what}: {type(given).__name__} given, a list of arrays is needed")
-    made = list(creation.asarray(given) if _of_numbers(given) else given)
+    numbers = isinstance(given, (list, tuple)) and given and all(map(elementwise.is_number, given))
+    made = list(creation.asarray(given) if numbers else given)
     if not made:
         raise ArgumentError(f"{what}: no arrays given")
     return elementwise.as_arrays(made, what)
-
-
-def _of_numbers(given: Any) -> bool:
-    return (
-        isinstance(given, (list, tuple)) and bool(given) and all(map(elementwise.is_number, given))
-    )
 
 
 def copy(a: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -195,7 +196,7 @@ def nan_to_num(x: Any, nan: Any = 0, posinf: Any = None, neginf: Any = None) -> 
     form = dtypes.of_view(given.planes)
     if not isinstance(form, Format):
         return given.copy()
-    largest = dtypes.finfo(form).max
+    largest = Fraction(dtypes.finfo(form).max)
     high, low = (largest if posinf is None else posinf), (-largest if neginf is None else neginf)
     found = elementwise.where(elementwise.isnan(given), nan, given)
     found = elementwise.where(isposinf(given), high, found)

@@ -257,16 +257,13 @@ def _item_limbs(item: object, fmt: Format, argument: str) -> tuple[float, ...]:
     value = foreign.exact(item, argument)
     limbs, exact = _round(value, fmt)
     if isinstance(value, int) and not exact:
+        # Long integers cannot be printed in decimal (int's digit limit) and need not be.
+        shown = str(value) if value.bit_length() <= 256 else f"of {value.bit_length()} bits"
         raise FormatError(
-            f"{argument}: the integer {_shown_integer(value)} is not exact in {fmt}; convert it "
+            f"{argument}: the integer {shown} is not exact in {fmt}; convert it "
             "to a decimal string or a Fraction to have it rounded"
         )
     return limbs
-
-
-def _shown_integer(value: int) -> str:
-    # Long integers cannot be printed in decimal (int's digit limit) and need not be.
-    return str(value) if value.bit_length() <= 256 else f"of {value.bit_length()} bits"
 
 
 # --- limbs -> exact value

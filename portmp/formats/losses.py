@@ -60,8 +60,7 @@ def _tell(text: str) -> None:
     """A warning at the line that called portmp, or an error."""
     if answer.get() == "raise":
         raise RoundedError(text)
-    frame: FrameType | None = sys._getframe(0)
-    level = 1
+    frame, level = sys._getframe(0).f_back, 2
     while _is_own(frame):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, RoundedWarning, stacklevel=level)

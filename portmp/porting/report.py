@@ -162,7 +162,8 @@ def _counts(facts: Facts, word: Word) -> bool:
         return True
     if facts.source.content[: word.start].endswith(b"cub::"):
         return True
-    return facts.on_device(word.start) and not _is_variable(facts, word)
+    variable = any(word.text in inside.types for inside in facts.around(word.start))
+    return facts.on_device(word.start) and not variable
 
 
 _MEMBERS = host.MEMBERS | {
@@ -179,10 +180,6 @@ _OF_GROUPS = frozenset(
         *("dim_blocks", "dim_threads"),
     )
 )
-
-
-def _is_variable(facts: Facts, word: Word) -> bool:
-    return any(word.text in inside.types for inside in facts.around(word.start))
 
 
 def _structures(facts: Facts) -> Iterator[tuple[str, int]]:

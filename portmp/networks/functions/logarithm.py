@@ -99,7 +99,7 @@ def reduced(out: Listing, s: Setting, words: list[str], scale: str = "e") -> Red
 def series(out: Listing, s: Setting, words: list[str]) -> list[str]:
     """The words of log1p(s) - s, at most 2^-8 of it."""
     # 2/3 + 2 z/5 + 2 z^2/7 + ..., z = w^2
-    bits, k = s.bits + 6 - 2 * REACH, _limbs(s)
+    bits, k = s.bits + 6 - 2 * REACH, min(s.limbs, -(-(s.bits + 6 - 8 + 4) // s.p))
     terms, most = s.series("log_terms", lambda i: Fraction(2, 2 * i + 3), 2 * REACH, bits)
     short = out.named(value(words[:k]), "s")
     w = out.named(f"{short} / {out.named(f'{short} + 2')}", "w")
@@ -109,11 +109,6 @@ def series(out: Listing, s: Setting, words: list[str]) -> list[str]:
     inner = out.named(value([*limbs(inner, most), *["0"] * (k - most)]))
     inner = out.named(f"{inner} - {short}")
     return limbs(out.named(f"{w} * {inner}", "rest"), k)
-
-
-def _limbs(s: Setting) -> int:
-    """How many limbs what follows s needs."""
-    return min(s.limbs, -(-(s.bits + 6 - 8 + 4) // s.p))
 
 
 def total(
