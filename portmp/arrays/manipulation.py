@@ -190,15 +190,15 @@ def concat(arrays: Sequence[AnyArray], /, axis: int | None = 0, out: AnyArray | 
     if not first.ndim:
         raise ShapeError("concat: arrays of shape () given; stack joins those")
     (along,) = axes.named(axis, first.ndim, count=1)
-    after = first.shape[along + 1 :]
+    before, after = first.shape[:along], first.shape[along + 1 :]
     for i, view in enumerate(views):
-        if view.shape[:along] != first.shape[:along] or view.shape[along:][1:] != after:
+        others = view.shape[:along], view.shape[along + 1 :]
+        if view.ndim != first.ndim or others != (before, after):
             raise ShapeError(
                 f"concat: arrays[{i}]: shape {view.shape} given, arrays[0] has {first.shape}; all "
                 f"but axis {along} must be the same"
             )
-    total = sum(view.shape[along] for view in views)
-    shape = (*first.shape[:along], total, *after)
+    shape = (*before, sum(view.shape[along] for view in views), *after)
     target = moves.like(first, shape) if out is None else elementwise.target(out)
     if out is not None:
         inputs = {f"arrays[{i}]": view for i, view in enumerate(views)}
