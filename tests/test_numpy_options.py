@@ -11,7 +11,7 @@ import pytest
 
 import portmp as mp
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, FormatError, PortmpError, ShapeError
+from portmp.errors import ArgumentError, AxisError, FormatError, PlaceError, PortmpError, ShapeError
 
 HOST = np.array([[1.0, 4.0, -2.0], [3.0, 0.5, 8.0]])
 MASK = HOST > 0.75
@@ -34,6 +34,11 @@ REDUCED: dict[str, Call] = {
     "max": lambda xp, x, m: [xp.max(x, axis=1, where=m, initial=2), x.max(initial=99)],
     "min": lambda xp, x, m: [xp.min(x, axis=0, where=m, initial=2), x.min(initial=-99)],
     "mean": lambda xp, x, m: [xp.mean(x[:, ::2], where=m[:, ::2]), x.mean(axis=0, where=[[True]])],
+    "var of a mean": lambda xp, x, m: [
+        xp.var(x[:, :2], mean=2.5),
+        x[:, :2].var(axis=1, mean=[[1.0], [2.5]], keepdims=True),
+        xp.std(x, 0, mean=x[:1] - 2) ** 0,
+    ],
     "var": lambda xp, x, m: [
         x[1, ::2].var(where=[True, False]),
         xp.var(x[:, :2], where=[True, False]),
@@ -264,6 +269,13 @@ LISTS: tuple[Callable[[Any], Any], ...] = (
     lambda xp: xp.kron([1.0, 2.0], [1.0, 3.0]),
     lambda xp: xp.inner([1.0, 2.0], [1.0, 3.0]),
     lambda xp: xp.cross([1.0, 2.0, 3.0], [1.0, 0.0, 2.0]),
+    lambda xp: xp.cross([[1.0, 2, 3]], [[1.0], [0], [2]], axisb=0, axisc=0),
+    lambda xp: xp.cross([[1.0], [2], [3]], [[1.0], [0], [2]], axis=0),
+    lambda xp: xp.cross([[1.0], [2], [3]], [[1.0, 0, 2]], 0, 1),
+    lambda xp: xp.take([1.0, 2.0, 4.0], [[2, 7, -9]], mode="clip"),
+    lambda xp: xp.take([[1.0, 2.0], [4.0, 8.0]], np.array([3, -4], np.int8), 1, mode="wrap"),
+    lambda xp: xp.take([1.0, 2.0, 4.0], -1, mode="clip"),
+    lambda xp: xp.insert([1.0, 2.0, 4.0], ROW, [8.0, 16.0]),
     lambda xp: xp.polyval([1.0, 0.0, 2.0], 3.0),
     lambda xp: xp.polyval([1.0, 0.0, 2.0], [1.0, 2.0]),
     lambda xp: xp.maximum(1, [0.0, 2.0]),
@@ -286,6 +298,34 @@ def test_lists_are_taken(device: Device) -> None:
     with mp.device(device.name):
         for call in LISTS:
             _same(call(mp), call(np))
+
+
+def test_places_and_pairs() -> None:
+    """By lists of truth values as by arrays, into ``out``; else one error of portmp's."""
+    x = mp.array([1, 2, 4], "dd", "host")
+    _same(mp.insert(x, [True, False, True], 9), [9, 1, 2, 9, 4])
+    _same(mp.insert(x[None], mp.asarray(ROW, device="host"), 9, axis=1), [[9, 1, 2, 9, 4]])
+    out = mp.zeros(2, "dd", "host")
+    assert mp.take(x, [0, 5], out=out, mode="clip") is out
+    _same(out, [1, 4])
+    assert x.take([2, 0], None, out) is out
+    _same(np.take(x, [5, 3], mode="wrap"), [4, 1])
+    factors = mp.array([[2, 0], [0.5, 4]], "dd", "host"), np.array([1, 1])
+    _same(mp.linalg.lu_solve(factors, x[1:]), [2, 0])
+    for error, words, call in (
+        (PlaceError, r"shape \(2,\)", lambda: mp.insert(x, [True, False], 9)),
+        (PlaceError, r"shape \(\)", lambda: mp.insert(x, True, 9)),
+        (ArgumentError, "mode: 'up' given", lambda: mp.take(x, 0, mode="up")),
+        (PlaceError, "whole", lambda: mp.take(x, [0.5], mode="clip")),
+        (PlaceError, "out of range", lambda: mp.take(x[:0], [1], mode="wrap")),
+        (ShapeError, "shape", lambda: mp.take(x, [0], out=out)),
+        (ShapeError, r"\(2,\)", lambda: mp.var(x, mean=[1, 2])),
+        (AxisError, "5 given", lambda: mp.cross(x, x, axisa=5)),
+        (ArgumentError, "NoneType given, a pair", lambda: mp.linalg.lu_solve(None, x)),
+        (ArgumentError, "tuple given, a pair", lambda: mp.linalg.lu_solve((x, x, x), x)),
+    ):
+        with pytest.raises(error, match=words):
+            call()
 
 
 def test_what_is_no_array_is_refused() -> None:

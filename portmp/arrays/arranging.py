@@ -10,6 +10,7 @@ import numpy as np
 
 from portmp.arrays import composed, creation, dtypes, elementwise, functions, manipulation, powers
 from portmp.arrays.creation import Where
+from portmp.arrays.products import diag
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers
 from portmp.errors import ArgumentError, PlaceError, ShapeError
 from portmp.formats import constants
@@ -20,16 +21,11 @@ def _arrays(given: Any, what: str) -> list[Any]:
     """Arrays of a sequence, or of an array's first axis."""
     if not isinstance(given, (list, tuple, Viewed)):
         raise ArgumentError(f"{what}: {type(given).__name__} given, a list of arrays is needed")
-    made = list(creation.asarray(given) if _of_numbers(given) else given)
+    numbers = isinstance(given, (list, tuple)) and given and all(map(elementwise.is_number, given))
+    made = list(creation.asarray(given) if numbers else given)
     if not made:
         raise ArgumentError(f"{what}: no arrays given")
     return elementwise.as_arrays(made, what)
-
-
-def _of_numbers(given: Any) -> bool:
-    return (
-        isinstance(given, (list, tuple)) and bool(given) and all(map(elementwise.is_number, given))
-    )
 
 
 def copy(a: Any) -> Any:
@@ -85,21 +81,13 @@ def block(arrays: Any) -> Any:
     levels = depth(arrays)
     if not leaves(arrays):
         raise ArgumentError("block: no arrays given")
-    made = iter(elementwise.as_arrays(leaves(arrays), "block"))
+    made = elementwise.as_arrays(leaves(arrays), "block")
+    most, each = max(levels, *(x.ndim for x in made)), iter(made)
 
     def filled(given: Any) -> Any:
-        return [filled(x) for x in given] if isinstance(given, list) else next(made)
+        return [filled(x) for x in given] if isinstance(given, list) else next(each)
 
-    arrays = filled(arrays)
-
-    def widest(given: Any) -> int:
-        if isinstance(given, list):
-            return max(map(widest, given))
-        found: int = given.ndim
-        return found
-
-    most = max(levels, widest(arrays))
-    return joined(arrays, levels)
+    return joined(filled(arrays), levels)
 
 
 def rot90(x: AnyArray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
@@ -157,7 +145,7 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     Without an axis of all elements in C order.
     """
     given, along = _along(x, axis, "delete")
-    kept = placed("delete", np.delete, np.arange(given.shape[along]), _key(obj))
+    kept = placed("delete", np.delete, np.arange(given.shape[along]), _key(obj, "delete"))
     return manipulation.take(given, kept, axis=along)
 
 
@@ -167,17 +155,20 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     Places are those of x. Without an axis of all elements in C order.
     """
     given, along = _along(x, axis, "insert")
-    n, key = given.shape[along], _key(obj)
+    n, key = given.shape[along], _key(obj, "insert")
+    if isinstance(key, np.ndarray) and key.dtype.kind == "b":
+        if key.shape != (n,):
+            raise PlaceError(f"insert: obj: truth values of shape {key.shape} given, ({n},) needed")
+        key = np.flatnonzero(key)
     more = creation.asarray(values, dtype=dtypes.of_view(given.planes), device=given.queue)
     more = more.reshape((1,) * (given.ndim - more.ndim) + more.shape)
     one = not isinstance(key, slice) and np.ndim(key) == 0
     if one:
         # At one place a list's items are parts one after the other.
         more = manipulation.moveaxis(more, 0, along)
-    if one:
         count = more.shape[along]
     else:
-        count = np.arange(n)[key].size if _is_choice(key) else np.size(key)
+        count = np.arange(n)[key].size if isinstance(key, slice) else np.size(key)
     shape = tuple(count if i == along else m for i, m in enumerate(given.shape))
     both = manipulation.concat([given, manipulation.broadcast_to(more, shape)], axis=along)
     order = placed("insert", np.insert, np.arange(n), key, np.arange(n, n + count))
@@ -192,14 +183,12 @@ def placed(what: str, function: Callable[..., Any], *given: Any) -> Any:
         raise PlaceError(f"{what}: {error}") from None
 
 
-def _key(obj: Any) -> Any:
-    """Places on the host."""
-    return np.asarray(obj) if isinstance(obj, Viewed) else obj
-
-
-def _is_choice(key: Any) -> bool:
-    """Whether a key chooses among places by a slice or by truth values."""
-    return isinstance(key, slice) or np.asarray(key).dtype == bool
+def _key(obj: Any, what: str) -> Any:
+    """Places on the host: a slice or an array."""
+    if isinstance(obj, slice):
+        return obj
+    key = placed(f"{what}: obj", np.asarray, obj)
+    return key if key.size else key.astype(int)
 
 
 def _along(x: Any, axis: int | None, what: str) -> tuple[Any, int]:
@@ -220,11 +209,7 @@ def tri(
 
 def diagflat(v: Any, k: int = 0) -> Any:
     """The matrix with these elements, in C order, on its k-th diagonal."""
-    given = manipulation.ravel(manipulation.checked(v, "v"))
-    n = given.size + abs(k)
-    found = creation.zeros((n, n), given.dtype, given.queue)
-    manipulation.diagonal(found, offset=k)[...] = given
-    return found
+    return diag(manipulation.ravel(manipulation.checked(v, "v")), k)
 
 
 def fill_diagonal(a: AnyArray, val: Any) -> None:
@@ -235,12 +220,9 @@ def fill_diagonal(a: AnyArray, val: Any) -> None:
             f"fill_diagonal: a: a matrix or equal axes are needed, shape {a.shape} given"
         )
     n = min(a.shape)
-    places = np.arange(n)
-    more = val
     if not elementwise.is_number(val):
-        more = manipulation.ravel(creation.asarray(val, device=a.queue))
-        more = resize(more, n)
-    a[(places,) * a.ndim] = more
+        val = resize(creation.asarray(val, device=a.queue), n)
+    a[(np.arange(n),) * a.ndim] = val
 
 
 # --- grids ----------------------------------------------------------------------------------------

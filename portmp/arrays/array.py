@@ -17,7 +17,7 @@ from portmp.arrays.methods import Methods
 from portmp.arrays.viewed import wrapped
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, ShapeError, shown
-from portmp.formats import Format, convert, decimal, exact, longer
+from portmp.formats import Format, convert, decimal, exact, longer, losses
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.runtime.planes import Planes, allocate, moved, upload, within
@@ -135,7 +135,9 @@ class Array(Methods[Planes], holds=Planes):
         limbs = [plane.item() for plane in self.to_limbs()]
         leading = limbs[0]
         # fsum rounds the exact sum once.
-        return math.fsum(limbs) if math.isfinite(leading) and leading else leading
+        found = math.fsum(limbs) if math.isfinite(leading) and leading else leading
+        losses.leaving(limbs, found)
+        return found
 
     __array_ufunc__ = numpy_protocol.ufunc
     __array_function__ = numpy_protocol.function

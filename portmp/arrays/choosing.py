@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise", out: Any = None)
     n = len(arrays)
     if mode == "raise" and index.size and not 0 <= int(index.min()) <= int(index.max()) < n:
         raise PlaceError(f"choose: a: from {int(index.min())} to {int(index.max())}, {n} choices")
-    index = powers.remainder(index, n) if mode == "wrap" else elementwise.clip(index, 0, n - 1)
+    index = manipulation.bounded(index, n, mode)
     found = arrays[0]
     for i, choice in enumerate(arrays[1:], 1):
         found = elementwise.where(elementwise.equal(index, i), choice, found)
@@ -195,7 +196,7 @@ def nan_to_num(x: Any, nan: Any = 0, posinf: Any = None, neginf: Any = None) -> 
     form = dtypes.of_view(given.planes)
     if not isinstance(form, Format):
         return given.copy()
-    largest = dtypes.finfo(form).max
+    largest = Fraction(dtypes.finfo(form).max)
     high, low = (largest if posinf is None else posinf), (-largest if neginf is None else neginf)
     found = elementwise.where(elementwise.isnan(given), nan, given)
     found = elementwise.where(isposinf(given), high, found)

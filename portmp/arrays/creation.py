@@ -16,7 +16,7 @@ from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_array
 from portmp.backends import cuda_array, dlpack
 from portmp.backends.base import Device, Queue, is_recording
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError, choice
-from portmp.formats import Format, convert, foreign
+from portmp.formats import Format, convert, foreign, losses
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
@@ -179,7 +179,9 @@ def rounded(kind: Dtype, rounding: str | None) -> Dtype:
 def _of_host(data: Any, kind: Dtype, device: Where) -> View[Any]:
     """Numbers of the host on a device."""
     if isinstance(kind, Format):
-        return upload(kind, convert.to_limbs(data, kind), opened(kind, device))
+        limbs = convert.to_limbs(data, kind)
+        losses.check(data, kind, "data")
+        return upload(kind, limbs, opened(kind, device))
     host = plain_host(data, kind.name, "data")
     made = allocate_numbers(kind.name, host.shape, opened(kind, device))
     if made.size:

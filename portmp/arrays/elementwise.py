@@ -558,18 +558,12 @@ def clip(
     """
     min, max = a_min if min is None else min, a_max if max is None else max
     x = as_arrays([x, *(end for end in (min, max) if isinstance(end, Viewed))], "clip: x")[0]
-    found = positive(x) if min is None and max is None else x
+    found, kind = positive(x) if min is None and max is None else x, dtypes.of_view(x.planes)
     for end, cut in ((min, maximum), (max, minimum)):
         if end is not None:
-            found = cut(found, _in_dtype(end, x))
+            own = wrapped(as_dtype(end.planes, kind)) if isinstance(end, Viewed) else end
+            found = cut(found, own)
     return given_back(found.planes, out)
-
-
-def _in_dtype(end: Any, x: AnyArray) -> Any:
-    """An end in the dtype of what is cut."""
-    return (
-        wrapped(as_dtype(end.planes, dtypes.of_view(x.planes))) if isinstance(end, Viewed) else end
-    )
 
 
 @maskable

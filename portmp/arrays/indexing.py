@@ -45,7 +45,7 @@ def _item(item: Any) -> Any:
     planes = getattr(item, "planes", None)
     if isinstance(planes, View):
         if not isinstance(planes, Numbers):
-            return _whole(planes)
+            return whole(planes)
         return planes if planes.ndim or planes.dtype == "bool" else int(planes.read_span())
     if isinstance(item, (bool, np.bool_)):
         return np.asarray(item)
@@ -65,7 +65,7 @@ def _item(item: Any) -> Any:
         ) from None
 
 
-def _whole(view: View[Any]) -> np.ndarray[Any, Any]:
+def whole(view: View[Any]) -> np.ndarray[Any, Any]:
     """The integers that an array of values holds, as ``array([0, 2])`` does; else PlaceError."""
     assert isinstance(view, Planes)
     limbs = elementwise.contiguous(view).read_dense() if view.ndim and view.size else []

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from portmp.arrays import dtypes, elementwise, indexing
-from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, integers, made, wrapped
 from portmp.errors import ArgumentError, MatrixShapeError, PlaceError, ShapeError, choice
 from portmp.routines import axes, base
 from portmp.routines.moves import launch as moves
@@ -106,10 +106,8 @@ def swapaxes(x: AnyArray, axis1: int, axis2: int) -> Any:
 def moveaxis(x: AnyArray, source: int | Sequence[int], destination: int | Sequence[int], /) -> Any:
     """The view with some axes at other places; the others keep their order."""
     x = checked(x, "x")
-    left, there = (
-        axes.named(source, x.ndim, "source"),
-        axes.named(destination, x.ndim, "destination"),
-    )
+    left = axes.named(source, x.ndim, "source")
+    there = axes.named(destination, x.ndim, "destination")
     if len(left) != len(there):
         raise ArgumentError(f"moveaxis: {source} and {destination} given: as many of both")
     order = [i for i in range(x.ndim) if i not in left]
@@ -192,17 +190,15 @@ def concat(arrays: Sequence[AnyArray], /, axis: int | None = 0, out: AnyArray | 
     if not first.ndim:
         raise ShapeError("concat: arrays of shape () given; stack joins those")
     (along,) = axes.named(axis, first.ndim, count=1)
+    before, after = first.shape[:along], first.shape[along + 1 :]
     for i, view in enumerate(views):
-        others = [n for k, n in enumerate(view.shape) if k != along]
-        if view.ndim != first.ndim or others != [
-            n for k, n in enumerate(first.shape) if k != along
-        ]:
+        others = view.shape[:along], view.shape[along + 1 :]
+        if view.ndim != first.ndim or others != (before, after):
             raise ShapeError(
                 f"concat: arrays[{i}]: shape {view.shape} given, arrays[0] has {first.shape}; all "
                 f"but axis {along} must be the same"
             )
-    total = sum(view.shape[along] for view in views)
-    shape = (*first.shape[:along], total, *first.shape[along + 1 :])
+    shape = (*before, sum(view.shape[along] for view in views), *after)
     target = moves.like(first, shape) if out is None else elementwise.target(out)
     if out is not None:
         inputs = {f"arrays[{i}]": view for i, view in enumerate(views)}
@@ -394,13 +390,36 @@ def _counts(repeats: Any, n: int, x: AnyArray) -> Numbers:
 # --- chosen elements ------------------------------------------------------------------------------
 
 
-def take(x: AnyArray, indices: Any, /, axis: int | None = None) -> Any:
-    """Elements by their indices along an axis (needed where there are several)."""
+def bounded(indices: AnyArray, n: int, mode: str) -> Any:
+    """Indices taken into 0 to n - 1: *mode* ``wrap`` (modulo) or ``clip``."""
+    view = indices.planes
+    if not isinstance(view, Numbers):
+        view = indexing.uploaded(indexing.whole(view), view.queue)
+    if mode == "wrap" and n:
+        return wrapped(plain.apply("remainder", [view, n], "int64"))
+    return elementwise.clip(wrapped(elementwise.as_dtype(view, dtypes.INTEGER)), 0, n - 1)
+
+
+def take(
+    x: AnyArray,
+    indices: Any,
+    /,
+    axis: int | None = None,
+    out: AnyArray | None = None,
+    mode: str = "raise",
+) -> Any:
+    """Elements by their indices along an axis, without one of all elements in C order.
+
+    *mode*: a PlaceError for indices beyond the ends, ``wrap`` (modulo) or ``clip``.
+    """
     x = checked(x, "x")
     if axis is None:
         x, axis = (x, 0) if x.ndim == 1 else (ravel(x), 0)
     (along,) = axes.named(axis, x.ndim, count=1)
-    return x[(*(slice(None),) * along, indices)]
+    if choice("take: mode:", mode, ("raise", "wrap", "clip")) != "raise":
+        indices = indices if isinstance(indices, Viewed) else made(indices, device=x.queue)
+        indices = bounded(indices, x.shape[along], mode)
+    return elementwise.given_back(x[(*(slice(None),) * along, indices)].planes, out)
 
 
 def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int | None = -1) -> Any:

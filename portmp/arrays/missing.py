@@ -82,23 +82,20 @@ nanvar = _without("nanvar", "Variances.", few=True)
 nanstd = _without("nanstd", "Their square roots.", few=True)
 
 
-def _place(x: Any, axis: Any, keepdims: bool, largest: bool, out: Any) -> Any:
-    given = manipulation.checked(x, "x")
-    best = (nanmax if largest else nanmin)(given, axis, keepdims=True)
-    there = elementwise.equal(given, best)
-    if not bool(statistics.all(statistics.any(there, axis))):
-        raise ArgumentError(f"{'nanargmax' if largest else 'nanargmin'}: x: a row is all NaN")
-    return statistics.argmax(there.astype("int8"), axis, keepdims=keepdims, out=out)
+def _place(name: str, extremum: Any, which: str) -> Any:
+    def place(x: Any, axis: Any = None, *, keepdims: bool = False, out: Any = None) -> Any:
+        given = manipulation.checked(x, "x")
+        there = elementwise.equal(given, extremum(given, axis, keepdims=True))
+        if not bool(statistics.all(statistics.any(there, axis))):
+            raise ArgumentError(f"{name}: x: a row is all NaN")
+        return statistics.argmax(there.astype("int8"), axis, keepdims=keepdims, out=out)
+
+    about = f"The index of the first of the {which} elements; ArgumentError where all are NaN."
+    return called(place, name, f"{about} A wait.")
 
 
-def nanargmax(x: Any, axis: Any = None, *, keepdims: bool = False, out: Any = None) -> Any:
-    """The index of the first of the largest elements; ArgumentError where all are NaN. A wait."""
-    return _place(x, axis, keepdims, True, out)
-
-
-def nanargmin(x: Any, axis: Any = None, *, keepdims: bool = False, out: Any = None) -> Any:
-    """That of the first of the smallest, likewise."""
-    return _place(x, axis, keepdims, False, out)
+nanargmax = _place("nanargmax", nanmax, "largest")
+nanargmin = _place("nanargmin", nanmin, "smallest")
 
 
 def _each_row(x: Any, axis: Axis, keepdims: bool, name: str, of_row: Any) -> Any:

@@ -118,14 +118,18 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     return quotient, _trimmed(rest[steps:] if steps < over.size else rest[-1:])
 
 
+def _times(m: Any, what: str) -> int:
+    (count,) = integers((m,), "m", count=1)
+    if count < 0:
+        raise ArgumentError(f"{what}: m: {m} given, a number from 0 on is needed")
+    return count
+
+
 @takes_objects
 def polyder(p: Any, m: int = 1) -> Any:
     """The m-th derivative."""
     (found,) = _coefficients(p, what="polyder")
-    (count,) = integers((m,), "m", count=1)
-    if count < 0:
-        raise ArgumentError(f"polyder: m: {m} given, a number from 0 on is needed")
-    for _ in range(count):
+    for _ in range(_times(m, "polyder")):
         n = found.size - 1
         found = (
             found[:-1] * creation.arange(n, 0, -1, dtype=found.dtype, device=found.queue)
@@ -139,11 +143,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The m-th antiderivative, with constants *k* (0 by default), the first integral's first."""
     (found,) = _coefficients(p, what="polyint")
-    (count,) = integers((m,), "m", count=1)
-    if count < 0:
-        raise ArgumentError(f"polyint: m: {m} given, a number from 0 on is needed")
-    if k is None:
-        k = [0] * count
+    count, k = _times(m, "polyint"), 0 if k is None else k
     constants = [k] * count if elementwise.is_number(k) else list(k)
     if len(constants) == 1:
         constants *= count

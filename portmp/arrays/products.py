@@ -35,11 +35,7 @@ def matmul(x1: AnyArray, x2: AnyArray, /, *, out: AnyArray | None = None) -> Any
     a, b = _pair("matmul", x1, x2)
     if not a.shape or not b.shape:
         raise ShapeError("@: operands of shape () given; use *")
-    found = _product(a.planes, b.planes)
-    if out is None:
-        return wrapped(found)
-    elementwise.into(found, elementwise.target(out))
-    return out
+    return elementwise.given_back(_product(a.planes, b.planes), out)
 
 
 def _product(a: View[Any], b: View[Any]) -> View[Any]:
@@ -228,15 +224,24 @@ def trace(
     return statistics.sum(found, -1, dtype=dtype, out=out)
 
 
-def cross(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:
-    """The vector product along an axis of length 3."""
-    a, b = _pair("cross", x1, x2)
-    a, b = (manipulation.moveaxis(x, axis, -1) for x in (a, b))
+def cross(
+    x1: AnyArray,
+    x2: AnyArray,
+    /,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Any:
+    """The vector product along an axis of length 3: that of x1, of x2, of the result, or of all."""
+    axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
+    first, second = _pair("cross", x1, x2)
+    a, b = manipulation.moveaxis(first, axisa, -1), manipulation.moveaxis(second, axisb, -1)
     if a.shape[-1:] != (3,) or b.shape[-1:] != (3,):
         raise ShapeError(f"cross: an axis of length 3 is needed, {a.shape} and {b.shape} given")
     after, before = [1, 2, 0], [2, 0, 1]
     found = a[..., after] * b[..., before] - a[..., before] * b[..., after]
-    return manipulation.moveaxis(found, -1, axis)
+    return manipulation.moveaxis(found, -1, axisc)
 
 
 def diag(x: AnyArray, k: int = 0) -> Any:

@@ -74,10 +74,7 @@ def _reduced(kind: str, view: View[Any], axis: Axis, keepdims: bool, dtype: str 
 
 
 def _into(found: Any, out: AnyArray | None) -> Any:
-    if out is None:
-        return found
-    elementwise.into(found.planes, elementwise.target(out))
-    return out
+    return found if out is None else elementwise.given_back(found.planes, out)
 
 
 def _summed(
@@ -270,6 +267,8 @@ def mean(
 
 
 def _spread(name: str, about: str) -> Any:
+    of_all = mean
+
     def spread(
         x: AnyArray,
         /,
@@ -281,13 +280,20 @@ def _spread(name: str, about: str) -> Any:
         keepdims: bool = False,
         out: AnyArray | None = None,
         where: Any = True,
+        mean: Any = None,
     ) -> Any:
         if ddof is not None and correction != 0:
             raise ArgumentError(f"{name}: correction: given beside ddof, which is the same")
         values = _values(x, dtype, name)
         left = _counted(values, axis, keepdims, where) - (correction if ddof is None else ddof)
         left = elementwise.maximum(left, 0) if where is not True else left if left > 0 else 0
-        centre = mean(values, axis, keepdims=True, where=where)
+        if mean is None:
+            centre = of_all(values, axis, keepdims=True, where=where)
+        else:
+            over = axes.named(axis, values.ndim)
+            shape = tuple(1 if i in over else n for i, n in enumerate(values.shape))
+            centre = elementwise.as_arrays([values, mean], ("x", f"{name}: mean"))[1]
+            centre = manipulation.broadcast_to(centre, shape)
         apart, power = values - centre, None
         found = sum(apart * apart, axis, keepdims=keepdims, where=where) / left
         if values.size and not composed.in_range(found, least=True):
@@ -305,8 +311,9 @@ var = _spread(
     "var",
     """The sum of squares of the differences from the mean, divided by n - *correction*.
 
-    *ddof* is NumPy's name for the correction. *where*: which elements count. Where squares leave
-    the format's range, of differences over a power of two: it reads the result.
+    *ddof* is NumPy's name for the correction. *where*: which elements count. *mean*: the mean where
+    it is known, with the axes that ``keepdims`` leaves. Where squares leave the format's range, of
+    differences over a power of two: it reads the result.
     """,
 )
 std = _spread("std", "The square root of the variance, whose own range does not matter.")

@@ -47,19 +47,16 @@ class Finding:
         return f"{self.what}: {' and '.join(places)}"
 
 
-def _rank(kind: tuple[str, tuple[str, ...]]) -> int:
-    return next(i for i, word in enumerate(_CAUSES) if word in kind[0])
-
-
 def told(findings: Sequence[Finding]) -> str:
     """The first finding of each mistake, a line each."""
     counts: Counter[tuple[str, tuple[str, ...]]] = Counter()
     for finding in findings:
         counts[finding.kind] += finding.times
     first = {finding.kind: finding for finding in reversed(findings)}
+    ranks = {kind: next(i for i, word in enumerate(_CAUSES) if word in kind[0]) for kind in counts}
     lines = [
         f"  {first[kind]}" + (f"; {counts[kind] - 1} more of these" if counts[kind] > 1 else "")
-        for kind in sorted(counts, key=_rank)
+        for kind in sorted(counts, key=ranks.__getitem__)
     ]
     more = [f"  and {len(lines) - MOST} other mistakes"] if len(lines) > MOST else []
     return "\n".join(lines[:MOST] + more)

@@ -767,7 +767,8 @@ class Assembler:
             base = operands.pop()
         if access.space != "shared":
             returns = len(operands) == 3
-            if returns != _said_to_return(one):
+            said = {"glc", "sc0"} & one.words or "RETURN" in one.modifiers.get("th", "")
+            if returns != bool(said):
                 raise Unknown("whether it returns the number before")
         target = operands.pop(0) if returns else "null"
         address, *numbers = operands
@@ -905,11 +906,6 @@ def _first_source(operation: instructions.Operation) -> int:
 
 def _offset(one: Instruction, name: str = "offset") -> int:
     return int(one.modifiers.get(name, "0"), 0)
-
-
-def _said_to_return(one: Instruction) -> bool:
-    """Whether an atomic operation's modifiers say that it gives the number before."""
-    return bool({"glc", "sc0"} & one.words) or "RETURN" in one.modifiers.get("th", "")
 
 
 def _halfword(text: str, signed: bool) -> int:

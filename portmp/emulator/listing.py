@@ -50,17 +50,14 @@ def _split(text: str) -> tuple[str, tuple[str, ...], dict[str, str], frozenset[s
 
     # What stands in parentheses is one operand; a register range's colon is in brackets.
     rest = re.sub(r",\s+(?=[^()]*\))", ",", rest)
-    plain = re.sub(_MODIFIER, take, rest)
-    operands = [part.strip() for part in _commas(plain)]
+    plain = re.sub(_MODIFIER, take, rest).strip()
+    # Commas outside of brackets and parentheses part them.
+    parts = re.split(r",\s*(?![^\[]*\]|[^(]*\))", plain) if plain else []
+    operands = [part.strip() for part in parts]
     words: list[str] = []
     if operands:
         operands[-1], *words = operands[-1].split() or [""]
     return mnemonic, tuple(filter(None, operands)), modifiers, frozenset(words)
-
-
-def _commas(text: str) -> list[str]:
-    """Split at commas outside of brackets and parentheses."""
-    return re.split(r",\s*(?![^\[]*\]|[^(]*\))", text.strip()) if text.strip() else []
 
 
 def instruction(text: str, address: int, nbytes: int) -> Instruction:

@@ -79,6 +79,14 @@ class UnsupportedError(PortmpError, TypeError):
     """Something of NumPy's that portmp has not, and that would lose digits; it says what to use."""
 
 
+class RoundedError(PortmpError, FloatingPointError):
+    """A float that lost digits, where ``errstate(rounded="raise")`` asks for that."""
+
+
+class RoundedWarning(RuntimeWarning):
+    """The same, where ``errstate(rounded="warn")`` asks for that."""
+
+
 class InputError(PortmpError, ValueError):
     """A file or text that cannot be read, with its place."""
 

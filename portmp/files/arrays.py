@@ -14,7 +14,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Container
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -28,7 +28,7 @@ from portmp.files import text
 from portmp.files.content import TEXT_BYTES, afford, afford_unpacked, content, reading, regular
 from portmp.files.matrix_market import mtx_bytes, read_mtx
 from portmp.files.target import check_place, replace
-from portmp.files.text import Plane, csv_bytes, read_csv, read_txt, txt_bytes
+from portmp.files.text import Plane, lines, read_csv, read_txt
 from portmp.formats import Format, convert, encode
 
 FORMAT_KEY = "format"
@@ -307,6 +307,6 @@ _WRITERS: dict[str, Callable[[Path, list[Plane], Format], bytes]] = {
     ".npy": _npy_bytes,
     ".npz": _npz_bytes,
     ".mtx": mtx_bytes,
-    ".csv": csv_bytes,
-    ".txt": txt_bytes,
+    ".csv": partial(lines, ","),
+    ".txt": partial(lines, " "),
 }

@@ -61,7 +61,9 @@ def afford_unpacked(file: Path, packed: int, unpacked: int) -> None:
 def content(file: Path) -> bytes:
     """The bytes of a regular file, or of standard input (/dev/stdin)."""
     with reading(file):
-        if _is_handed_over(file) and not file.is_file():
+        # Standard input, or another file that the caller's shell has opened.
+        handed_over = str(file) == "/dev/stdin" or str(file.parent) == "/dev/fd"
+        if handed_over and not file.is_file():
             with file.open("rb") as stream:
                 found = stream.read(limit() + 1)
         else:
@@ -103,11 +105,6 @@ def regular(file: Path) -> BinaryIO:
     if stat.S_ISDIR(mode):
         raise InputError(f"{file}: is a folder, not a file")
     raise InputError(f"{file}: is a pipe or a device; regular files and /dev/stdin are read")
-
-
-def _is_handed_over(file: Path) -> bool:
-    """Whether it is standard input or another file that the caller's shell has opened."""
-    return str(file) == "/dev/stdin" or str(file.parent) == "/dev/fd"
 
 
 @contextlib.contextmanager

@@ -124,16 +124,13 @@ def parsed_field(field: str, place: str, form: Format, integer: bool = False) ->
         raise InputError(f"{place}: {field[:60]!r} is not an integer")
     value = parse.parse_number(field, place)
     # Integers of up to 7 characters are exact in every format (0xfffff, 9999999).
-    if len(field) > 7 and _is_integral(field, value) and not _holds(value, form):
+    whole = len(field) > 7 and isinstance(value, Fraction) and value.denominator == 1
+    if whole and not _POINTED.search(field) and not _holds(value, form):
         raise InputError(
             f"{place}: the integer {field[:60]} is not exact in {form}; "
             "write it in decimal with a point (such as 12.0) to have it rounded"
         )
     return value
-
-
-def _is_integral(field: str, value: Number) -> bool:
-    return isinstance(value, Fraction) and value.denominator == 1 and not _POINTED.search(field)
 
 
 def _holds(value: Number, form: Format) -> bool:
@@ -153,14 +150,10 @@ def decimal_strings(file: Path, planes: list[Plane], form: Format) -> Plane:
 
 def csv_text(array: Array) -> str:
     """What a .csv file of *array* holds."""
-    return csv_bytes(Path("standard output"), array.to_limbs(), array.format).decode()
+    return lines(",", Path("standard output"), array.to_limbs(), array.format).decode()
 
 
-def csv_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+def lines(separator: str, file: Path, planes: list[Plane], form: Format) -> bytes:
+    """What a file of lines with numbers holds."""
     rows = decimal_strings(file, planes, form).tolist()
-    return "".join(",".join(row) + "\n" for row in rows).encode()
-
-
-def txt_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
-    rows = decimal_strings(file, planes, form).tolist()
-    return "".join(" ".join(row) + "\n" for row in rows).encode()
+    return "".join(separator.join(row) + "\n" for row in rows).encode()

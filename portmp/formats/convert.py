@@ -157,7 +157,8 @@ def _from_array(data: Array, fmt: Format, argument: str) -> list[Array]:
     kind, size = data.dtype.kind, data.dtype.itemsize
     if kind == "f" and size in (4, 8):
         return _from_floats(data, fmt)[0]
-    if kind in "iu" and _all_small(data):
+    ends = [int(data.min()), int(data.max())] if kind in "iu" and data.size else [0]
+    if kind in "iu" and ends[0] >= -_EXACT_INTEGER and ends[-1] <= _EXACT_INTEGER:
         planes, rest = _from_floats(data, fmt)
         if not np.any(rest):
             return planes
@@ -173,13 +174,6 @@ def _from_array(data: Array, fmt: Format, argument: str) -> list[Array]:
         )
     # Integers come here to be converted exactly, or refused with the place of the first.
     return _from_items(data.ravel().tolist(), data.shape, fmt, argument)
-
-
-def _all_small(data: Array) -> bool:
-    """Return whether all integers of *data* are exact in float64."""
-    return data.size == 0 or (
-        int(data.min()) >= -_EXACT_INTEGER and int(data.max()) <= _EXACT_INTEGER
-    )
 
 
 def _from_floats(data: Array, fmt: Format) -> tuple[list[Array], Array]:
@@ -263,16 +257,13 @@ def _item_limbs(item: object, fmt: Format, argument: str) -> tuple[float, ...]:
     value = foreign.exact(item, argument)
     limbs, exact = _round(value, fmt)
     if isinstance(value, int) and not exact:
+        # Long integers cannot be printed in decimal (int's digit limit) and need not be.
+        shown = str(value) if value.bit_length() <= 256 else f"of {value.bit_length()} bits"
         raise FormatError(
-            f"{argument}: the integer {_shown_integer(value)} is not exact in {fmt}; convert it "
+            f"{argument}: the integer {shown} is not exact in {fmt}; convert it "
             "to a decimal string or a Fraction to have it rounded"
         )
     return limbs
-
-
-def _shown_integer(value: int) -> str:
-    # Long integers cannot be printed in decimal (int's digit limit) and need not be.
-    return str(value) if value.bit_length() <= 256 else f"of {value.bit_length()} bits"
 
 
 # --- limbs -> exact value

@@ -28,7 +28,7 @@ from portmp.kernels.tuned import Schedule, Subject
 from portmp.progress import lasting
 from portmp.runtime.digests import digest
 from portmp.schedules import database
-from portmp.tuner.trials import SHORTEST, Search, Trial, Winner, timed
+from portmp.tuner.trials import SHORTEST, Search, Trial, timed
 from portmp.verify.outcome import planes_of
 
 BLOCK = "block"
@@ -180,17 +180,13 @@ def tune(
     finally:
         search.set_back()
         device.queue.synchronize()
-    database.store([], target, [_entry(kernel, device, best)])
-    database.reload()
-    return Tuning(kernel.name, device.name, tried, best.schedule, best.gain, str(target))
-
-
-def _entry(kernel: Subject, device: Device, best: Winner[Schedule]) -> dict[str, Any]:
-    """What the database keeps."""
-    return tuned.purpose(kernel, device) | {
+    entry = tuned.purpose(kernel, device) | {
         "schedule": {"values": dict(best.schedule.values), "block": list(best.schedule.block)},
         "measured": best.measured(device, seconds=best.seconds),
     }
+    database.store([], target, [entry])
+    database.reload()
+    return Tuning(kernel.name, device.name, tried, best.schedule, best.gain, str(target))
 
 
 def _device(name: str, arguments: Mapping[str, Any], asked: str | Device | None) -> Device:

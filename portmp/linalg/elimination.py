@@ -82,6 +82,10 @@ def lu_solve(
     b is (n,) or (..., n, r); with *overwrite_b* x takes its memory. LinAlgError for a zero on U's
     diagonal.
     """
+    if not isinstance(lu_and_piv, (tuple, list)) or len(lu_and_piv) != 2:
+        raise ArgumentError(
+            f"lu_solve: lu_and_piv: {type(lu_and_piv).__name__} given, a pair is needed: lu, piv"
+        )
     factors, piv = lu_and_piv
     matrix = operands.matrix(factors, "lu_solve", square=True, argument="lu")
     if trans not in (0, 1):

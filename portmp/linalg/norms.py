@@ -15,12 +15,14 @@ from portmp.arrays.blas import nrm2
 from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import Bound
 from portmp.errors import ArgumentError, MatrixShapeError, ShapeError
+from portmp.formats import convert
 from portmp.linalg import bounded_norms, operands
 from portmp.linalg.elimination import inv, lu_factor, lu_solve
 from portmp.linalg.operands import By
 from portmp.linalg.singular import svdvals
 from portmp.routines import axes as named_axes
 from portmp.routines import certified
+from portmp.runtime.planes import upload
 
 Order = int | float | str | None
 VECTOR = "None, 0, inf, -inf and numbers"
@@ -291,7 +293,8 @@ def norm_estimate(
         return x.to_limbs()[0].astype(np.float64)
 
     def host(values: Any) -> Array:
-        return array(np.asarray(values, np.float64), like.format, like.queue)
+        limbs = convert.to_limbs(np.asarray(values, np.float64), like.format)
+        return Array(upload(like.format, limbs, like.queue))
 
     slopes = np.where(np.arange(n) % 2, -1.0, 1.0) * (1 + np.arange(n) / max(n - 1, 1))
     # Both do not depend on what follows: one pass over the operator.

@@ -8,9 +8,11 @@ import numpy as np
 
 from portmp import definition
 from portmp.arrays import elementwise, manipulation, sorting, statistics
-from portmp.arrays.array import Array, array, zeros
+from portmp.arrays.array import Array, zeros
 from portmp.arrays.manipulation import stack
+from portmp.arrays.viewed import wrapped
 from portmp.errors import ArgumentError, LinAlgError, ShapeError
+from portmp.formats import convert
 from portmp.linalg import operands, scaling
 from portmp.linalg.eigen import eigh
 from portmp.linalg.operands import By
@@ -19,7 +21,7 @@ from portmp.progress import lasting
 from portmp.routines.jacobi import columns, parts, symmetric
 from portmp.routines.lu.launch import ordered
 from portmp.routines.triangular.steps import Method
-from portmp.runtime.planes import Planes
+from portmp.runtime.planes import Planes, upload
 
 
 class SVD(NamedTuple):
@@ -301,7 +303,8 @@ def _lengths(rows: Array, negligible: np.ndarray[Any, Any]) -> _Lengths:
     divisor = elementwise.where(length > 0, length, 1)
     lengths = scaling.times_power(length, powers)
     units = near / divisor[..., None]
-    least = array(negligible[:, None], rows.format, rows.queue)
+    limbs = convert.to_limbs(negligible[:, None], rows.format)
+    least = wrapped(upload(rows.format, limbs, rows.queue))
     return _Lengths(lengths, elementwise.where((lengths > least)[..., None], units, 0))
 
 

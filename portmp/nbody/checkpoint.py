@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -97,7 +97,7 @@ class Checkpoint:
                 courses[-1],
                 Fraction(facts["energy"]),
                 [Fraction(x) for x in facts["momentum"]],
-                _planes(found, "origin"),
+                [found[key] for i in range(len(found)) if (key := f"origin{i}") in found],
                 int(facts["done"]),
             )
         except ArgumentError:
@@ -108,7 +108,3 @@ class Checkpoint:
     def remove(self) -> None:
         """The run is over, and its results are where they were asked for."""
         self.file.unlink(missing_ok=True)
-
-
-def _planes(found: Mapping[str, Any], name: str) -> Sequence[Any]:
-    return [found[key] for i in range(len(found)) if (key := f"{name}{i}") in found]

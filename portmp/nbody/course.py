@@ -84,7 +84,9 @@ class Stage:
             float(sum((x - y) ** 2 for x, y in zip(momentum, self.momentum, strict=True)))
         )
         self.course.times.append(float(self.system.time))
-        self.course.energy_errors.append(_relative(energy - self.energy, self.energy))
+        error = energy - self.energy
+        error = error / self.energy if self.energy else error
+        self.course.energy_errors.append(abs(float(error)))
         self.course.momentum_errors.append(change / size if size else change)
         if ways:
             self.course.positions.append(self.system.position.to_float64())
@@ -109,10 +111,6 @@ def _fraction(value: Array) -> Fraction:
         )
     found: Fraction = value.to_fractions()
     return found
-
-
-def _relative(error: Fraction, size: Fraction) -> float:
-    return abs(float(error / size)) if size else abs(float(error))
 
 
 def go_on(stage: Stage) -> None:

@@ -181,17 +181,14 @@ def _counts(facts: Facts, word: Word) -> bool:
         return True
     if facts.source.content[: word.start].endswith(b"cub::"):
         return True
-    return facts.on_device(word.start) and not _is_variable(facts, word)
+    variable = any(word.text in inside.types for inside in facts.around(word.start))
+    return facts.on_device(word.start) and not variable
 
 
 _MEMBERS = host.MEMBERS | named("members")
 
 
 _OF_GROUPS = named("members_of_groups")
-
-
-def _is_variable(facts: Facts, word: Word) -> bool:
-    return any(word.text in inside.types for inside in facts.around(word.start))
 
 
 def _structures(facts: Facts) -> Iterator[tuple[str, int]]:

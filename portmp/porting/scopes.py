@@ -213,7 +213,7 @@ def _around(node: Node) -> tuple[Node | None, str | None]:
             return one, _FILE
         elif (
             kind in _AROUND
-            and not (kind == "template_declaration" and _is_template(node))
+            and not (kind == "template_declaration" and node.type not in _PARAMETERS)
             and (kind != "declaration" or node.type.endswith("parameter_declaration"))
         ):
             return one, None
@@ -221,9 +221,8 @@ def _around(node: Node) -> tuple[Node | None, str | None]:
     return None, None
 
 
-def _is_template(node: Node) -> bool:
-    """Whether a template's head is what a declaration stands behind."""
-    return node.type not in ("type_parameter_declaration", "parameter_declaration")
+_PARAMETERS = ("type_parameter_declaration", "parameter_declaration")
+"""What stands in a template's head, not behind it."""
 
 
 def _scope_of_definition(node: Node) -> str | None:

@@ -106,9 +106,11 @@ def style() -> dict[str, Any]:
 def drawn(figure: Figure, identity: str, broad: bool = False, titled: bool = False) -> str:
     """The figure's SVG text; *identity* begins its names within the page; *broad*: for a desk."""
     plt = pyplot()
+    # Rows of names, each with its name above it, need room of their own.
+    height = 0.7 + ROW * len(figure.names) if figure.names else HEIGHT
     with plt.rc_context(style()):
         picture, axes = plt.subplots(
-            figsize=(WIDER if broad else WIDTH, _height(figure) + 0.8 * broad),
+            figsize=(WIDER if broad else WIDTH, height + 0.8 * broad),
             layout="constrained",
             facecolor="none",
         )
@@ -147,11 +149,6 @@ def mark(i: int) -> str:
 def letter(i: int, series: Series) -> str:
     """What stands for a series in a list: its mark, or a dash."""
     return MARKS[mark(i)] if series.marked else "╌"
-
-
-def _height(figure: Figure) -> float:
-    """Rows of names, each with its name above it, need room of their own."""
-    return 0.7 + ROW * len(figure.names) if figure.names else HEIGHT
 
 
 def _plot(axes: Any, figure: Figure) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from portmp import formats
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError, choice
-from portmp.formats import Format, convert
+from portmp.formats import Format, convert, losses
 from portmp.formats.meeting import meeting
 from portmp.runtime.planes import Host, Numbers, Planes, View, allocate, allocate_numbers
 
@@ -27,6 +27,7 @@ Operand = View[Any] | ScalarLimbs | None
 def scalar_limbs(form: Format, value: object, argument: str) -> ScalarLimbs:
     """Limbs of an exact scalar as kernel arguments, in words of the arithmetic."""
     form = form.arithmetic
+    losses.check(value, form, argument)
     if type(value) is float and (limbs := _float_limbs(form, value)):
         return limbs
     # == does not tell -0.0 from 0.0.

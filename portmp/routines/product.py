@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 import numpy as np
 
 from portmp.codegen.signature import Flag, Value
+from portmp.errors import ShapeError
 from portmp.routines import base
 from portmp.runtime.planes import Host, Planes
 
@@ -90,6 +91,16 @@ def entries(given: Product[Planes], axes: int = 2) -> Iterator[Product[Planes]]:
         return
     for entry in np.ndindex(*given.out.shape[:-axes]):
         yield given.each(partial(base.matrix_of, entry=entry))
+
+
+def vector_addend(given: Asked, shape: Sequence[int]) -> Planes:
+    """What beta multiplies of a matrix' product with vectors: y."""
+    if given.c is None:
+        raise ShapeError("beta is not 0 but y is missing")
+    base.same(given.b.format, x=given.b, y=given.c)
+    if given.c.shape != shape:
+        raise ShapeError(f"y: shape {given.c.shape} given, {shape} needed")
+    return given.c
 
 
 def completed(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
-from dataclasses import fields
-from typing import Any, ClassVar, Self, TypeVar
+from dataclasses import fields, replace
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from portmp.backends.base import Device
 from portmp.codegen import platform
@@ -26,19 +26,30 @@ class Schedule(ABC):
     """
 
     kind: ClassVar[str]
+    halved: ClassVar[tuple[str, ...]] = ()
+    """Fields that smaller ones have halves of, the first that are above 1 first."""
     call: object = None
 
     @abstractmethod
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
 
-    @abstractmethod
     def smaller(self) -> Self | None:
         """The next smaller one, for a device that this one does not fit; None at the smallest."""
+        lengths = {name: getattr(self, name) for name in self.halved}
+        name = next((name for name, length in lengths.items() if length > 1), None)
+        return self._changed(**{name: lengths[name] // 2}) if name else None
 
     def narrowed(self, widths: Collection[int]) -> Self:
         """The same with vectors of one of *widths*: defaults are written for wide ones."""
-        return self
+        own: Any = self
+        if "width" not in {field.name for field in fields(own)}:
+            return self
+        return self._changed(width=widest(own.width, widths))
+
+    def _changed(self, **fields: int) -> Self:
+        found: Self = replace(cast("Any", self), **fields)
+        return found
 
     def for_shape(self, shape: str) -> Self:
         """The same for a class of shapes: entries do not say how operands are read."""

@@ -12,7 +12,6 @@ import pickle
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from shutil import which
@@ -22,8 +21,9 @@ import numpy as np
 
 from portmp import errors, paths
 from portmp.backends import findings
-from portmp.backends.base import Argument, Buffer, Device, Dim3, Event, Kernel, Queue
+from portmp.backends.base import Argument, Buffer, Device, Dim3, Kernel, Queue
 from portmp.backends.energy import Meter
+from portmp.backends.host.runtime import HostEvent
 from portmp.backends.oclgrind import log
 from portmp.codegen.platform import Traits
 from portmp.errors import BackendUnavailable, DeviceError, OutOfMemory, PortmpError
@@ -158,20 +158,6 @@ class CheckedKernel(Kernel):
         self.number = number
 
 
-class CheckedEvent(Event):
-    """A moment: all that was asked for before is done."""
-
-    def __init__(self) -> None:
-        self.time = time.perf_counter()
-
-    def wait(self) -> None:
-        return
-
-    def seconds_since(self, earlier: Event) -> float:
-        assert isinstance(earlier, CheckedEvent)
-        return self.time - earlier.time
-
-
 class CheckedQueue(Queue):
     """Everything is done, and checked, when a call returns."""
 
@@ -213,8 +199,8 @@ class CheckedQueue(Queue):
 
         return run
 
-    def record(self) -> CheckedEvent:
-        return CheckedEvent()
+    def record(self) -> HostEvent:
+        return HostEvent()
 
     def synchronize(self) -> None:
         return

@@ -28,13 +28,6 @@ def _table(s: Setting) -> str:
     return s.table("exp_table", rows, "2^(j/64)")
 
 
-def _terms(s: Setting) -> tuple[str, int]:
-    """(exp(r) - 1 - r) / r^2."""
-    return s.series(
-        "exp_terms", lambda i: Fraction(1, factorial(i + 2)), REACH, s.bits + 6 - 2 * REACH
-    )
-
-
 def reduced(out: Listing, s: Setting, x: list[str], n: int) -> tuple[list[str], str, str, str]:
     """r in *n* words, k = 64 e + j, e and j, of words with a bounded leading one."""
     k = out.named(f"{x[0]} * {s.words(STEPS * Fraction(constants.ONE, constants.ln2()), 1)[0]!r}")
@@ -49,7 +42,9 @@ def reduced(out: Listing, s: Setting, x: list[str], n: int) -> tuple[list[str], 
 def parts(out: Listing, s: Setting, x: list[str]) -> tuple[list[str], list[str], str]:
     """T (one limb more), T (exp(r) - 1) and e: exp(x) = 2^e times their sum."""
     r, _, e, j = reduced(out, s, x, s.limbs)
-    terms, k = _terms(s)
+    # (exp(r) - 1 - r) / r^2
+    bits = s.bits + 6 - 2 * REACH
+    terms, k = s.series("exp_terms", lambda i: Fraction(1, factorial(i + 2)), REACH, bits)
     t = out.named(f"{_table(s)}({j})", "table")
     short = out.named(value(r[:k]), "r")
     square = out.named(f"{short} * {short}", "square")

@@ -56,13 +56,6 @@ def _table(s: Setting, scale: str) -> str:
     return s.table(f"log{'' if scale == 'e' else scale}_table", rows, "c, and -log(c) or -log(2 c)")
 
 
-def _terms(s: Setting) -> tuple[str, int]:
-    """2/3 + 2 z/5 + 2 z^2/7 + ..., z = w^2."""
-    return s.series(
-        "log_terms", lambda i: Fraction(2, 2 * i + 3), 2 * REACH, s.bits + 6 - 2 * REACH
-    )
-
-
 def normal(
     out: Listing, s: Setting, words: list[str], others: Sequence[str] = ()
 ) -> tuple[list[str], str]:
@@ -105,7 +98,9 @@ def reduced(out: Listing, s: Setting, words: list[str], scale: str = "e") -> Red
 
 def series(out: Listing, s: Setting, words: list[str]) -> list[str]:
     """The words of log1p(s) - s, at most 2^-8 of it."""
-    (terms, most), k = _terms(s), _limbs(s)
+    # 2/3 + 2 z/5 + 2 z^2/7 + ..., z = w^2
+    bits, k = s.bits + 6 - 2 * REACH, min(s.limbs, -(-(s.bits + 6 - 8 + 4) // s.p))
+    terms, most = s.series("log_terms", lambda i: Fraction(2, 2 * i + 3), 2 * REACH, bits)
     short = out.named(value(words[:k]), "s")
     w = out.named(f"{short} / {out.named(f'{short} + 2')}", "w")
     z = out.named(f"{w} * {w}", "z")
@@ -114,11 +109,6 @@ def series(out: Listing, s: Setting, words: list[str]) -> list[str]:
     inner = out.named(value([*limbs(inner, most), *["0"] * (k - most)]))
     inner = out.named(f"{inner} - {short}")
     return limbs(out.named(f"{w} * {inner}", "rest"), k)
-
-
-def _limbs(s: Setting) -> int:
-    """How many limbs what follows s needs."""
-    return min(s.limbs, -(-(s.bits + 6 - 8 + 4) // s.p))
 
 
 def total(

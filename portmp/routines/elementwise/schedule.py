@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from portmp.backends.base import Device
 from portmp.formats import Format
@@ -14,7 +13,6 @@ from portmp.schedules.base import (
     check_positive,
     check_width,
     kind,
-    widest,
 )
 from portmp.schedules.database import Task, find, register, shared_names, stored_names
 
@@ -33,23 +31,14 @@ class FlatSchedule(Schedule):
     width: int = 1
     elements_per_access: int = 1
 
+    halved = "width", "threads"
+
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the device."""
         check_positive(self, "threads", "items")
         check_elements_per_access(self.elements_per_access)
         check_width(self.width, form, device)
         check_block(self.threads, 0, device)
-
-    def narrowed(self, widths: Collection[int]) -> FlatSchedule:
-        """The same with vectors of one of *widths*."""
-        return replace(self, width=widest(self.width, widths))
-
-    def smaller(self) -> FlatSchedule | None:
-        """The next smaller one, for a device that this one does not fit."""
-        for name in ("width", "threads"):
-            if getattr(self, name) > 1:
-                return replace(self, **{name: getattr(self, name) // 2})
-        return None
 
 
 def _names(form: Format) -> list[tuple[str, ...]]:

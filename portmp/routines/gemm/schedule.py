@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, ClassVar
@@ -14,7 +13,7 @@ from portmp import definition
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Accumulator, Format, with_bound
-from portmp.schedules.base import Schedule, check_block, check_positive, check_width, kind, widest
+from portmp.schedules.base import Schedule, check_block, check_positive, check_width, kind
 from portmp.schedules.database import Task, find, register
 
 MOST_RESULTS = 64
@@ -255,6 +254,7 @@ class PanelSchedule(Schedule):
     results_n: int = 2
     width: int = 1
 
+    halved = "width", "results_n", "results_m"
     template: ClassVar[str] = "blas/gemm_panels.mako"
     threads: ClassVar[int] = 1
     split: ClassVar[bool] = False
@@ -287,17 +287,6 @@ class PanelSchedule(Schedule):
     def fitting(self, m: int, n: int) -> PanelSchedule:
         """Itself: a work-item leaves out what is beyond the product."""
         return self
-
-    def narrowed(self, widths: Collection[int]) -> PanelSchedule:
-        """The same with vectors of one of *widths*."""
-        return replace(self, width=widest(self.width, widths))
-
-    def smaller(self) -> PanelSchedule | None:
-        """The next smaller one, for a device that this one does not fit."""
-        for name in ("width", "results_n", "results_m"):
-            if getattr(self, name) > 1:
-                return replace(self, **{name: getattr(self, name) // 2})
-        return None
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the device."""

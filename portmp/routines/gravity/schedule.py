@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from portmp import definition
@@ -10,7 +9,7 @@ from portmp.backends.base import Device
 from portmp.codegen import platform
 from portmp.errors import ArgumentError
 from portmp.formats import Format
-from portmp.schedules.base import Schedule, check_block, check_positive, check_width, kind, widest
+from portmp.schedules.base import Schedule, check_block, check_positive, check_width, kind
 from portmp.schedules.database import Task, find, register
 
 WRITTEN_OUT = 128
@@ -45,6 +44,8 @@ class NbodySchedule(Schedule):
     async_copy: int = 0
     ilp: int = 1
     call: Slabs = Slabs()
+
+    halved = "width", "targets", "threads"
 
     @property
     def parts(self) -> bool:
@@ -112,20 +113,13 @@ class NbodySchedule(Schedule):
         """Whether a GPU's registers hold the interactions that are written out."""
         return self.targets * self.unroll * form.limbs**3 <= WRITTEN_OUT
 
-    def narrowed(self, widths: Collection[int]) -> NbodySchedule:
-        """The same with vectors of one of *widths*."""
-        return replace(self, width=widest(self.width, widths))
-
     def smaller(self) -> NbodySchedule | None:
         """The next smaller one, for a device that this one does not fit."""
         if self.stages > 1 or self.shared > 1:
             return replace(self, stages=1, async_copy=0, shared=1)
         if self.tile > 32:
             return replace(self, tile=32, unroll=min(self.unroll, 32))
-        for name in ("width", "targets", "threads"):
-            if getattr(self, name) > 1:
-                return replace(self, **{name: getattr(self, name) // 2})
-        return None
+        return super().smaller()
 
     def finer(self) -> NbodySchedule | None:
         """With half the targets a thread, or half the threads; None at one warp or so."""

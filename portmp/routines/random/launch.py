@@ -23,7 +23,7 @@ from portmp.routines.random import reference
 from portmp.routines.random.layout import BLOCK, Draw, draw
 from portmp.routines.random.stream import Stream
 from portmp.runtime import launch
-from portmp.runtime.planes import Host, Numbers, Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 
 THREADS = 128
 _WORDS = "upper0", "upper1", "key0", "key1"
@@ -151,10 +151,8 @@ def fill_words(stream: Stream, first: int, out: Numbers) -> None:
         key = integers_spec(4, True, threads)
         _launch(key, stream, divmod(first, BLOCK), 1, BLOCK * threads, threads, out)
 
-    def by_reference() -> Host:
-        return [reference.words(stream, first, out.size).astype(np.uint32)]
-
-    launch.do((out,), by_kernel, base.hosted(by_reference))
+    terms = stream, first, out.size
+    launch.do((out,), by_kernel, base.hosted(lambda: [reference.words(*terms).astype(np.uint32)]))
 
 
 def orders(stream: Stream, first: int, rows: int, n: int, queue: Queue) -> Numbers:

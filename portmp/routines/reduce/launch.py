@@ -8,7 +8,7 @@ are not finite are recomputed from leading limbs in the same lanes and tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from typing import Any
@@ -21,7 +21,15 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines import base
-from portmp.routines.product import SCALARS, Asked, Product, completed, computed_by, of_vectors
+from portmp.routines.product import (
+    SCALARS,
+    Asked,
+    Product,
+    completed,
+    computed_by,
+    of_vectors,
+    vector_addend,
+)
 from portmp.routines.reduce import reference
 from portmp.routines.reduce import schedule as schedules
 from portmp.routines.reduce.roles import IDENTITY, steps
@@ -158,7 +166,7 @@ def _by_kernels(accuracy: str, schedule: Schedule | None, *operands: Any) -> Non
 
 def checked(given: Asked) -> Product[Planes]:
     """With an output, and what is added (where there is none, the output), once all shapes fit."""
-    return completed(given, _shape(given.a, given.b), _addend, "x", "y")
+    return completed(given, _shape(given.a, given.b), vector_addend, "x", "y")
 
 
 def _shape(a: Planes, x: Planes) -> tuple[int]:
@@ -171,17 +179,6 @@ def _shape(a: Planes, x: Planes) -> tuple[int]:
     return (a.shape[0],)
 
 
-def _addend(given: Asked, shape: Sequence[int]) -> Planes:
-    """What beta multiplies."""
-    x, y = given.b, given.c
-    if y is None:
-        raise ShapeError("gemv: beta is not 0 but y is missing")
-    base.same(x.format, x=x, y=y)
-    if y.shape != shape:
-        raise ShapeError(f"gemv: y has shape {y.shape}, {shape} needed")
-    return y
-
-
 def gemv_with_bound(
     given: Asked, *, accuracy: str = "accurate", one_limb_more: bool = False
 ) -> Planes:
@@ -189,7 +186,7 @@ def gemv_with_bound(
     a, x, alpha, beta, _, _ = given
     shape = _shape(a, x)
     # Without an addend planes of the format, which nobody reads.
-    y = _addend(given, shape) if given.adds else x.view(shape, (0,), x.start)
+    y = vector_addend(given, shape) if given.adds else x.view(shape, (0,), x.start)
     read, results = formats.with_bound(x.format, one_limb_more)
     out = allocate(results, shape, x.queue)
 

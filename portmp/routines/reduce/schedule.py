@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -17,7 +16,6 @@ from portmp.schedules.base import (
     check_positive,
     check_width,
     kind,
-    widest,
 )
 from portmp.schedules.database import Task, find, register, shared_names, stored_names, usual_names
 
@@ -52,6 +50,7 @@ class ReduceSchedule(Schedule):
     elements_per_access: int = 1
     call: Rows = ALONG
 
+    halved = "staged", "teams"
     width: ClassVar[int] = 1
     combines_alone: ClassVar[bool] = True
     combining: ClassVar[str] = "blas/reduce_combine.mako"
@@ -96,10 +95,7 @@ class ReduceSchedule(Schedule):
             return replace(self, combine_threads=max(self.combine_threads // 2, definition.LANES))
         if self.elements_per_access > 1 and self.staged:
             return replace(self, staged=0)
-        for name in ("staged", "teams"):
-            if getattr(self, name) > 1:
-                return replace(self, **{name: getattr(self, name) // 2})
-        return None
+        return super().smaller()
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
@@ -150,6 +146,7 @@ class SweepSchedule(Schedule):
     unroll: int = 1
     call: Rows = ALONG
 
+    halved = "width", "rows"
     ends: ClassVar[bool] = False
     template: ClassVar[str] = "blas/reduce_sweep.mako"
     combining: ClassVar[str] = "blas/reduce_combine_sweep.mako"
@@ -171,23 +168,12 @@ class SweepSchedule(Schedule):
                 f"schedule: unroll {self.unroll} does not divide {definition.LANES}"
             )
 
-    def narrowed(self, widths: Collection[int]) -> SweepSchedule:
-        """The same with vectors of one of *widths*."""
-        return replace(self, width=widest(self.width, widths))
-
     def for_shape(self, shape: str) -> SweepSchedule:
         """Read along rows, or across them where they lie side by side."""
         return replace(self, call=Rows(shape == "across"))
 
     def finer(self) -> None:
         """None: a work-item's rows share what it reads."""
-
-    def smaller(self) -> SweepSchedule | None:
-        """The next smaller one, for a device that this one does not fit."""
-        for name in ("width", "rows"):
-            if getattr(self, name) > 1:
-                return replace(self, **{name: getattr(self, name) // 2})
-        return None
 
 
 def _names(form: Format) -> list[tuple[str, ...]]:

@@ -11,7 +11,6 @@ a row without elements is a product over nothing. All is the same for each colum
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -24,7 +23,7 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Scratch
 from portmp.errors import ShapeError
 from portmp.routines import base
-from portmp.routines.product import SCALARS, Asked, Product, completed, computed_by
+from portmp.routines.product import SCALARS, Asked, Product, completed, computed_by, vector_addend
 from portmp.routines.reduce.roles import steps
 from portmp.routines.sparse import reference
 from portmp.runtime import launch
@@ -171,17 +170,7 @@ def _checked(given: Asked, shape: tuple[int, int]) -> Product[Planes]:
     base.same_device(x, a=values)
     if x.ndim not in (1, 2) or x.shape[0] != shape[1]:
         raise ShapeError(f"@: a sparse matrix {shape} and {x.shape} cannot be multiplied")
-    return completed(given, (shape[0], *x.shape[1:]), _addend, "x", "y")
-
-
-def _addend(given: Asked, shape: Sequence[int]) -> Planes:
-    x, y = given.b, given.c
-    if y is None:
-        raise ShapeError("beta is not 0 but y is missing")
-    base.same(x.format, x=x, y=y)
-    if y.shape != shape:
-        raise ShapeError(f"y: shape {y.shape} given, {shape} needed")
-    return y
+    return completed(given, (shape[0], *x.shape[1:]), vector_addend, "x", "y")
 
 
 def _by_kernels(alone: bool | None, *operands: Any) -> None:
