@@ -18,9 +18,11 @@ from slow import slow
 
 from portmp import formats, paths
 from portmp.backends.base import Device
+from portmp.backends.opencl import runtime
 from portmp.backends.opencl.runtime import ClDevice
 from portmp.codegen import kernel_spec
 from portmp.codegen.platform import Traits
+from portmp.compilers.opencl import OpenclCompiler
 from portmp.discovery import isolated, probe, probe_process
 from portmp.discovery.verdict import Verdict
 from portmp.errors import CompileError, DeviceError
@@ -70,6 +72,7 @@ def _failing(check: str, until: Traits) -> Any:
         ("fma", {"fma": "contracted"}),
         ("division float32", {"division": "widened"}),
         ("square root float32", {"sqrt": "widened"}),
+        ("barrier", {"barriers": "unoptimised"}),
     ],
 )
 def test_repairs(
@@ -118,6 +121,61 @@ def test_widened_division_and_root_are_correctly_rounded(fresh: Device) -> None:
     assert probe.examine(fresh).refusal == ""
 
 
+def test_negation_before_a_barrier(fresh: ClDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is kept wrongly the probe says so, and such programs are not optimised."""
+
+    class Mixing(OpenclCompiler):
+        """Intel's runtime 2026.2: a work-item gets the last one's; right without optimisation."""
+
+        def compile(self, source: str, arch: str, *more: str) -> bytes:
+            wrong = source.replace("kept = -numbers[thread]", "kept = -numbers[63]")
+            asked.append((wrong != source, more))
+            return super().compile(source if "-cl-opt-disable" in more else wrong, arch, *more)
+
+    asked: list[tuple[bool, tuple[str, ...]]] = []
+    binaries: dict[str, bytes] = {}
+    monkeypatch.setattr(paths, "kept", binaries.get)
+    monkeypatch.setattr(paths, "keep", binaries.__setitem__)
+    fresh.compiler = Mixing(fresh.context, fresh.handle)
+    fresh.traits = replace(fresh.traits, barriers="optimised")
+    assert probe._first_failure(fresh, lambda check: None) == (
+        "barrier",
+        "a number kept over a barrier: 63 of 64 results differ from IEEE 754",
+    )
+    usual = fresh.traits
+    verdict = probe.examine(fresh)
+    assert verdict.traits == replace(usual, barriers="unoptimised")
+    assert len(verdict.repairs) == 1 and verdict.refusal == ""
+    assert (True, ("-cl-opt-disable",)) in asked
+    assert not any(more for barrier, more in asked if not barrier)
+
+
+BLOCKS = "__kernel __attribute__((reqd_work_group_size({}, 1, 1))) void f()"
+
+
+@pytest.mark.parametrize(
+    ("line", "negates"),
+    [
+        ("y = -x;", True),
+        ("y = fma(a, -b, c);", True),
+        ("return -x;", True),
+        ("y = (double4)-x;", True),
+        ("y = x * -1.0f;", True),
+        ("y = -1.0 * x;", True),
+        ("y = -0.0 - x;", True),
+        ("y = a[i] - f(x) - z;", False),
+        ("int i = -1; --j; y = 1e-5f;", False),
+        ("table = {-541304.0, 2.0};", False),
+    ],
+)
+def test_only_negations_at_barriers_cost_optimisation(line: str, negates: bool) -> None:
+    """In blocks of several work-items."""
+    at_barriers = runtime._negates_at_barriers
+    assert at_barriers(f"{BLOCKS.format(64)} {{ {line} barrier(1); }}") == negates
+    assert not at_barriers(f"{BLOCKS.format(64)} {{ {line} }}")
+    assert not at_barriers(f"{BLOCKS.format(1)} {{ {line} barrier(1); }}")
+
+
 def _answering(answers: list[str]) -> Any:
     """Instead of ``Popen``: processes that run lines of Python, the last one ever on."""
     real = subprocess.Popen
@@ -154,13 +212,13 @@ STAND_IN = """
 import os, re, sys, time
 from portmp.compilers.opencl import OpenclCompiler
 compile = OpenclCompiler.compile
-def fragile(self, source, arch):
+def fragile(self, source, arch, *more):
     if re.search(r"\\b(double|long|ulong)8\\b|\\b(float|int|uint)16\\b", source):
         if "hangs" in os.environ["STAND_IN"]:
             time.sleep(600)
         print("LLVM ERROR: Cannot select: i64 = fsqrt", file=sys.stderr, flush=True)
         os.abort()
-    return compile(self, source, arch)
+    return compile(self, source, arch, *more)
 OpenclCompiler.compile = fragile
 """
 """A module that each Python process loads first: a compiler that cannot do 512 bits."""

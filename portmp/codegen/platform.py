@@ -26,7 +26,8 @@ class Traits:
     which compilers may turn into an instruction. ``exchange``: how threads of a warp exchange
     numbers, an ``instruction``, or ``memory`` where there is none. ``wide_atomics``: whether there
     are atomic operations on 64 bits. ``vector_bits``: the longest explicit vectors that the
-    device's compiler is given.
+    device's compiler is given. ``barriers``: with them programs are ``optimised``, or, where that
+    mixes up what work-items keep over a barrier, ``unoptimised``.
     """
 
     warp_size: int = 32
@@ -38,6 +39,7 @@ class Traits:
     exchange: str = "instruction"
     wide_atomics: bool = True
     vector_bits: int = 512
+    barriers: str = "optimised"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,13 +207,9 @@ _DOT_ASSEMBLY = {
     for sign, kind in (("signed", "s32"), ("unsigned", "u32"))
 }
 
+_COMBINING = ("add", "min", "max", "and", "or", "xor")
 _ATOMIC_FUNCTIONS = {
-    "add": "atomicAdd({0}, {1})",
-    "min": "atomicMin({0}, {1})",
-    "max": "atomicMax({0}, {1})",
-    "and": "atomicAnd({0}, {1})",
-    "or": "atomicOr({0}, {1})",
-    "xor": "atomicXor({0}, {1})",
+    **{op: f"atomic{op.capitalize()}({{0}}, {{1}})" for op in _COMBINING},
     "exchange": "atomicExch({0}, {1})",
     "compare_and_swap": "atomicCAS({0}, {1}, {2})",
 }
@@ -243,12 +241,7 @@ def _kept(op: str, text: str) -> str:
 
 
 _ATOMICS_32 = {
-    "add": "atomic_add({0}, {1})",
-    "min": "atomic_min({0}, {1})",
-    "max": "atomic_max({0}, {1})",
-    "and": "atomic_and({0}, {1})",
-    "or": "atomic_or({0}, {1})",
-    "xor": "atomic_xor({0}, {1})",
+    **{op: f"atomic_{op}({{0}}, {{1}})" for op in _COMBINING},
     "exchange": "atomic_xchg({0}, {1})",
     "compare_and_swap": "atomic_cmpxchg({0}, {1}, {2})",
 }
@@ -456,13 +449,8 @@ OPENCL = Platform(
 
 # --- all platforms ---------------------------------------------------------------------------
 
-_ALL = (
-    # in the order in which devices are listed
-    CUDA,
-    ROCM,
-    OPENCL,
-)
-PLATFORMS = {p.name: p for p in _ALL}
+# in the order in which devices are listed
+PLATFORMS = {p.name: p for p in (CUDA, ROCM, OPENCL)}
 
 
 def get(name: str) -> Platform:

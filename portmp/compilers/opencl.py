@@ -50,12 +50,12 @@ class OpenclCompiler(Compiler):
     def options(self, arch: str) -> tuple[str, ...]:
         return self.build_options
 
-    def compile(self, source: str, arch: str) -> bytes:
+    def compile(self, source: str, arch: str, *more: str) -> bytes:
         import pyopencl as cl
 
         program = cl.Program(self.context, source)
         try:
-            built = self._quietly(program)
+            built = self._quietly(program, *more)
         except cl.Error as error:
             log = ""
             with contextlib.suppress(cl.Error), warnings.catch_warnings():
@@ -76,13 +76,12 @@ class OpenclCompiler(Compiler):
 
         return self._quietly(cl.Program(self.context, [self.handle], [binary]))
 
-    def _quietly(self, program: Any) -> Any:
+    def _quietly(self, program: Any, *more: str) -> Any:
         """Build without a warning for every log that is not empty."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return program.build(
-                options=list(self.build_options), devices=[self.handle], cache_dir=False
-            )
+            options = [*self.build_options, *more]
+            return program.build(options=options, devices=[self.handle], cache_dir=False)
 
     def disassemble(self, binary: bytes) -> dict[str, list[str]]:
         raise BackendUnavailable(

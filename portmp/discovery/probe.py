@@ -104,6 +104,8 @@ def _repair(device: Device, check: str) -> Traits | None:
         return replace(traits, division="widened")
     if check == "square root float32" and traits.sqrt == "native":
         return replace(traits, sqrt="widened")
+    if check == "barrier" and traits.barriers == "optimised":
+        return replace(traits, barriers="unoptimised")
     if check == "reciprocal root" and traits.root != "ieee":
         return replace(traits, root="estimate" if traits.root == "assembly" else "ieee")
     return narrower(device)
@@ -137,6 +139,9 @@ def _checks(device: Device, started: Callable[[str], None]) -> Iterator[Check]:
         what = "reciprocal square root from the estimate"
         started(what)
         yield "reciprocal root", what, *_roots(device)
+    what = "a number kept over a barrier"
+    started(what)
+    yield "barrier", what, *_kept(device)
 
 
 def _differences(
@@ -240,6 +245,17 @@ def _roots(device: Device) -> tuple[int, int]:
         launch.run(device.queue, (roots_spec(threads),), grid, (threads, 1, 1), given)
         differing += int(wrong.read_dense()[0].sum())
     return differing, 3 * ROOTS
+
+
+def _kept(device: Device) -> tuple[int, int]:
+    """A negated number, which Intel's runtime 2026.2 takes from another work-item."""
+    threads, form = base.threads(device, THREADS), formats.get("float32")
+    given = np.arange(1, threads + 1, dtype=np.float32)
+    numbers = planes.upload(form, [given], device.queue)
+    takes = [Scratch("numbers", "float32")]
+    one = spec("barrier", "probe/barrier.mako", form, {}, takes=takes, threads=threads)
+    launch.run(device.queue, (one,), (1, 1, 1), (threads, 1, 1), {"numbers": numbers})
+    return _differences(numbers.read_dense(), [-given * given[::-1]])
 
 
 # --- verdicts on disk ---------------------------------------------------------------------

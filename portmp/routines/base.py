@@ -277,6 +277,12 @@ def threads(device: Device | None, usual: int) -> int:
     return usual if allowed >= usual else 1 << (allowed.bit_length() - 1)
 
 
+def threads_of(device: Device | None, usual: int) -> int:
+    """Threads of a block with many barriers: one on a CPU, which would take them in turns."""
+    cpu = device is not None and device.properties.kind == "cpu"
+    return 1 if cpu else threads(device, usual)
+
+
 def blocks(count: int, block: int) -> int:
     """How many blocks of *block* cover *count*."""
     return -(-count // block)

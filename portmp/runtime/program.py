@@ -116,10 +116,9 @@ def _noted(note: str) -> tuple[bytes | None, list[str]]:
 def _remembered(device: Device, note: str) -> dict[str, Kernel] | None:
     """The kernels of a unit that was rendered before, if its binary is still there."""
     binary, names = _noted(note)
-    try:
+    with contextlib.suppress(PortmpError):
         return device.load(binary, names) if binary else None
-    except PortmpError:
-        return None
+    return None
 
 
 def is_cached(device: Device, unit: CompilationUnit) -> bool:
@@ -159,7 +158,8 @@ def load(device: Device, text: RenderedSource) -> dict[str, Kernel]:
 
 def _digest(device: Device, text: RenderedSource) -> str:
     """What the binary of *text* is called."""
-    return hashlib.sha256(f"{device.compiler_key()}\0{text.text}".encode()).hexdigest()
+    parts = device.compiler_key(), device.traits.barriers, text.text
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def compile_source(device: Device, source: RenderedSource) -> bytes:
@@ -175,11 +175,9 @@ def explained(error: CompileError, source: RenderedSource) -> CompileError:
     log = str(error)
     lines = source.text.splitlines()
     notes = []
-    seen = set()
-    for number in (int(a or b) for a, b in _ERROR_LINE.findall(log)):
-        if number in seen or not 0 < number <= len(lines):
+    for number in dict.fromkeys(int(a or b) for a, b in _ERROR_LINE.findall(log)):
+        if not 0 < number <= len(lines):
             continue
-        seen.add(number)
         origin = source.origin(number)
         place = f"{origin[0]} line {origin[1]}" if origin else "generated text"
         place = place if place.startswith("template ") else f"template {place}"  # a text's name
@@ -214,10 +212,8 @@ def placed(error: CheckError, source: RenderedSource) -> CheckError:
 
     def places(match: re.Match[str]) -> str:
         first, *calls = map(int, re.findall(r"\d+", match[0]))
-        if _is_own(source.origin(first)):
-            calls = [line for line in calls if not _is_own(source.origin(line))][:1]
-        else:
-            calls = []
+        own = _is_own(source.origin(first))
+        calls = [line for line in calls if own and not _is_own(source.origin(line))][:1]
         return ", called in ".join(map(place, [first, *calls]))
 
     found = re.sub(r"rendered line \d+(, called in rendered line \d+)*", places, str(error))

@@ -19,11 +19,11 @@
 ${arithmetic(many, [])}
 ${anywhere(many)}
 ${double_from_int(w.double)}
-/* for each modulus: what the parts of an operand weigh, what takes the bias away, the modulus, its inverse */
+/* for each modulus: what the parts of an operand weigh, what takes the bias away, the modulus with a minus, its inverse */
 ${p.constant} double ${table}_weights[${row * system.count}] = {
 % for m in system.moduli:
 <% factor = system.inverse(m) if inverted else 1 %>\
-    ${", ".join(map(w.double.literal, [*system.weights(m, factor), system.unbias(m, factor), m, 1 / m]))},
+    ${", ".join(map(w.double.literal, [*system.weights(m, factor), system.unbias(m, factor), -m, 1 / m]))},
 % endfor
 };
 <%rows:operand>
@@ -44,7 +44,7 @@ ${p.constant} double ${table}_weights[${row * system.count}] = {
             sum = ${many.fma(f"part{h}[i]", weight(h), "sum")};
 % endfor
             times = ${many.fma("sum", weight(len(parts) + 2), rounding)} - ${rounding};
-            ${many.there("float64", "out", f"l * (rows_padded * depth_padded) + {lanes} * i", const=False)} = ${many.fma("-times", weight(len(parts) + 1), "sum")};
+            ${many.there("float64", "out", f"l * (rows_padded * depth_padded) + {lanes} * i", const=False)} = ${many.fma("times", weight(len(parts) + 1), "sum")};
         }
     }
 </%rows:operand>

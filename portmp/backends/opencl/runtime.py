@@ -143,8 +143,7 @@ class ClQueue(PooledQueue):
     def _launcher(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
     ) -> Callable[[], None]:
-        launch = self._relauncher(kernel, grid, block, args, {})
-        return partial(launch, ())
+        return partial(self._relauncher(kernel, grid, block, args, {}), ())
 
     def _relauncher(
         self,
@@ -298,7 +297,9 @@ class ClDevice(PooledDevice):
         return found
 
     def compile(self, source: str) -> bytes:
-        return self.compiler.compile(source, self.properties.arch)
+        spoiled = self.traits.barriers == "unoptimised" and _negates_at_barriers(source)
+        more = ("-cl-opt-disable",) if spoiled else ()
+        return self.compiler.compile(source, self.properties.arch, *more)
 
     def compiler_key(self) -> str:
         p = self.properties
@@ -333,6 +334,18 @@ class ClDevice(PooledDevice):
             return {name: ClKernel(name, self._cl.Kernel(program, name)) for name in kernels}
         except self._cl.Error as error:
             raise LaunchError(f"{self.name}: the binary does not load: {error}") from None
+
+
+_NEGATION = re.compile(
+    r"([^\s\w)\]-]|\breturn|\b(float|double)\d*\))\s*-\s*([A-Za-z_(]|[01]\.0*f?\s*[*-])|[*/]\s*-"
+)
+"""A minus with nothing to its left; of literals only -1 in products and -0 are negations."""
+
+
+def _negates_at_barriers(source: str) -> bool:
+    """Whether a block of several work-items has barriers, and something is negated."""
+    several = source.count("__kernel ") > source.count("reqd_work_group_size(1, 1, 1)")
+    return several and "barrier(" in source and _NEGATION.search(source) is not None
 
 
 _BUS_DEVICES = 32
@@ -371,14 +384,11 @@ def _vector_bits(handle: Any) -> int:
     Its LLVM 14 does not know them: it compiles for one without AVX-512, and links functions that
     need it. Elsewhere the probe would find out, in some seconds.
     """
-    long = 512
-    if "PoCL 3.0" not in handle.platform.version:
-        return long
-    try:
+    facts = ""
+    with contextlib.suppress(OSError):
         facts = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return long
-    return long // 2 if "AuthenticAMD" in facts and "avx512f" in facts else long
+    dies = "PoCL 3.0" in handle.platform.version and "AuthenticAMD" in facts and "avx512f" in facts
+    return 256 if dies else 512
 
 
 def _root(facts: Properties) -> str:
@@ -403,13 +413,8 @@ def _properties(handle: Any) -> Properties:
     import pyopencl as cl
 
     gpu = bool(handle.type & (cl.device_type.GPU | cl.device_type.ACCELERATOR))
-    warp = 1
-    if gpu:
-        warp = (
-            int(getattr(handle, "warp_size_nv", 0) or 0)
-            or int(getattr(handle, "wavefront_width_amd", 0) or 0)
-            or 32
-        )
+    told = (getattr(handle, name, 0) for name in ("warp_size_nv", "wavefront_width_amd"))
+    warp = int(next(filter(None, told), 32)) if gpu else 1
     return Properties(
         name=handle.name.strip(),
         vendor=handle.vendor.strip(),
@@ -431,11 +436,10 @@ def _properties(handle: Any) -> Properties:
 
 def _host_clock(table: Path) -> float | None:
     """The fastest core's clock: the others may be idle. OpenCL itself tells none."""
-    try:
+    with contextlib.suppress(OSError):
         clocks = re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", table.read_text(), re.MULTILINE)
-    except OSError:
-        return None
-    return max(map(float, clocks), default=None)
+        return max(map(float, clocks), default=None)
+    return None
 
 
 def _architecture(handle: Any) -> str:
@@ -466,16 +470,13 @@ def find_devices() -> list[Device]:
         ) from None
     handles = []
     with drivers.settled():
-        try:
+        platforms = []
+        with contextlib.suppress(cl.Error):
             platforms = cl.get_platforms()
-        except cl.Error:
-            platforms = []
         invited = [p for p in platforms if not drivers.uninvited(p.int_ptr)]
         for platform in {(p.name, p.version): p for p in invited}.values():
-            try:
+            with contextlib.suppress(cl.Error):
                 handles += platform.get_devices()
-            except cl.Error:
-                continue
     if not handles:
         raise BackendUnavailable(f"no OpenCL device found; {drivers.remedy()}")
     handles.sort(key=_preference)

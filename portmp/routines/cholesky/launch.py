@@ -25,7 +25,7 @@ from portmp.routines.cholesky import reference
 from portmp.routines.cholesky.steps import CholeskySteps
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
-from portmp.routines.triangular.launch import OnDevice, copied_triangle, repeat, threads_of
+from portmp.routines.triangular.launch import OnDevice, copied_triangle, repeat
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
@@ -44,7 +44,7 @@ FAILED = Scratch("failed", "int32")
 
 def panel_rows(form: Format, device: Device | None) -> list[int]:
     """How many rows below a block of threads may have; none where one thread does everything."""
-    if threads_of(device, TEAM + LANES * min(ROWS)) == 1:
+    if base.threads_of(device, TEAM + LANES * min(ROWS)) == 1:
         return []
     most = device.properties.max_threads if device else TEAM + LANES * max(ROWS)
     limit = MOST_ROWS.get(form.limbs, max(ROWS))

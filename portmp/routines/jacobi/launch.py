@@ -25,10 +25,10 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Flag, Index, Parameter, Plain, Scratch, matrix
 from portmp.formats import Format
 from portmp.routines import base
+from portmp.routines.base import threads_of
 from portmp.routines.jacobi import reference
 from portmp.routines.jacobi.rule import Rule
 from portmp.routines.reference import Host
-from portmp.routines.triangular.launch import threads_of
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate, allocate_numbers
 

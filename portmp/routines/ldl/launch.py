@@ -28,7 +28,7 @@ from portmp.routines import base, small
 from portmp.routines.ldl import reference
 from portmp.routines.ldl.steps import LdlSteps
 from portmp.routines.reference import Host
-from portmp.routines.triangular.launch import OnDevice, threads_of
+from portmp.routines.triangular.launch import OnDevice
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate, allocate_numbers
 
@@ -69,7 +69,7 @@ class _OnDevice(OnDevice, LdlSteps[Planes]):
     def __init__(self, a: Planes) -> None:
         super().__init__(a.format, None)
         batch, n, _ = a.shape
-        self.threads = threads_of(a.device, THREADS)
+        self.threads = base.threads_of(a.device, THREADS)
         self.order, self.kinds = (allocate_numbers("int32", (batch, n), a.queue) for _ in range(2))
         self.order.write_parts([np.tile(np.arange(n, dtype=np.int32), (batch, 1))])
         self.ends = allocate_numbers("int32", (batch,), a.queue)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
+from portmp.routines.base import threads_of
 from portmp.routines.case import Case
 from portmp.routines.ldl import launch, reference
 from portmp.routines.routine import Routine
-from portmp.routines.triangular.launch import threads_of
 from portmp.runtime.program import CompilationUnit
 
 

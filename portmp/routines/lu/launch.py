@@ -28,7 +28,7 @@ from portmp.routines.panel import Panels, Shape
 from portmp.routines.plain import launch as plain
 from portmp.routines.reference import Host
 from portmp.routines.triangular import launch as triangular
-from portmp.routines.triangular.launch import COPYING, OnDevice, threads_of
+from portmp.routines.triangular.launch import COPYING, OnDevice
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, allocate_together
@@ -132,7 +132,7 @@ def swap_spec(form: str, threads: int = THREADS) -> KernelSpec:
 
 def threads_for(device: Device | None) -> int:
     """Threads of a block: at least one for each column of a panel, or a single one."""
-    threads = threads_of(device, THREADS)
+    threads = base.threads_of(device, THREADS)
     return threads if threads >= definition.BLOCK else 1
 
 

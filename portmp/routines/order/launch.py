@@ -139,7 +139,7 @@ def _seek(largest: bool, x: View[Any], out: View[Any]) -> None:
     rows, candidates = x.shape
     if not rows:
         return
-    threads = base.threads(x.device, THREADS)
+    threads = base.threads_of(x.device, THREADS)
     key = kernel_spec("position", _named(x)[0], threads, largest=largest, part=PART)
     left, step, blocks = out, 0, 0
     while blocks != 1:

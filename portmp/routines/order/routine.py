@@ -31,6 +31,7 @@ class Order(Routine):
         yield "argsort", (sorting,)
         search = launch.kernel_spec("search", form.name, threads, right=False, rank=1)
         yield "searchsorted", (search,)
+        threads = base.threads_of(device, launch.THREADS)
         largest = launch.kernel_spec("position", form.name, threads, largest=True, part=launch.PART)
         yield "argmax", (largest,)
 

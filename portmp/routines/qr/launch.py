@@ -37,7 +37,7 @@ from portmp.routines.qr import reference
 from portmp.routines.qr.steps import Kept, QrSteps, Reflectors
 from portmp.routines.reference import Host
 from portmp.routines.triangular import launch as triangular
-from portmp.routines.triangular.launch import OnDevice, threads_of
+from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
@@ -130,7 +130,7 @@ def _counts(shape: small.Shape) -> tuple[str, str]:
 
 def of_many(form: Format, device: Device | None) -> KernelSpec:
     """The kernel of a panel that several blocks of threads share."""
-    return panel_spec(form.name, shapes(threads_of(device, THREADS))[0])
+    return panel_spec(form.name, shapes(base.threads_of(device, THREADS))[0])
 
 
 class Factored(NamedTuple):
@@ -158,7 +158,7 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
     def panels(self) -> Panels:
         """Launches of panels of many rows."""
         device, stepped = self.queue.device, partial(panel_spec, self.form.name)
-        threads = threads_of(device, THREADS)
+        threads = base.threads_of(device, THREADS)
         one, single = Shape(definition.ROWS, threads), panel.alone(alone_spec, self.form, device)
         return Panels(self.queue, stepped, one, shapes(threads), single)
 

@@ -40,9 +40,9 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Flag, Index, Scratch, matrix
 from portmp.progress import doing
 from portmp.routines import base
+from portmp.routines.base import threads_of
 from portmp.routines.reference import Host
 from portmp.routines.schur import reference
-from portmp.routines.triangular.launch import threads_of
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate, allocate_numbers
 

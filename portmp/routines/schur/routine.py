@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from portmp.backends.base import Device
 from portmp.formats import Format
+from portmp.routines.base import threads_of
 from portmp.routines.routine import Routine
 from portmp.routines.schur import launch
-from portmp.routines.triangular.launch import threads_of
 from portmp.runtime.program import CompilationUnit
 
 

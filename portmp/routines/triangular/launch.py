@@ -69,13 +69,6 @@ OPERANDS = matrix("a"), matrix("b", const=False)
 """What kernels of systems take."""
 
 
-def threads_of(device: Device | None, usual: int) -> int:
-    """Threads of a block with many barriers: one on a CPU, which would take them in turns."""
-    if device is not None and device.properties.kind == "cpu":
-        return 1
-    return base.threads(device, usual)
-
-
 @cache
 def kernel_spec(form: str, width: int = 1) -> KernelSpec:
     """A block's unknowns, for many right-hand sides and matrices; *width* of them a vector.
@@ -153,7 +146,7 @@ def system_spec(form: str, layout: str, threads: int) -> KernelSpec:
 
 def whole(device: Device | None) -> bool:
     """Whether systems are solved whole: not on CPUs, whose threads take turns at barriers."""
-    return threads_of(device, THREADS) == THREADS
+    return base.threads_of(device, THREADS) == THREADS
 
 
 @cache
@@ -320,7 +313,7 @@ class OnDevice(Steps[Planes]):
             super().solve(a, b, lower=lower, unit=unit)
             return
         layout = layout_for(self.form.name, batch, columns)
-        threads = threads_of(b.device, LAYOUTS[layout]["threads"])
+        threads = base.threads_of(b.device, LAYOUTS[layout]["threads"])
         key = system_spec(self.form.name, layout, threads)
         tiles = base.blocks(columns, LAYOUTS[layout]["tile"])
         if not lower:
@@ -330,7 +323,7 @@ class OnDevice(Steps[Planes]):
         launch.run(b.queue, (key,), (batch * tiles, 1, 1), (threads, 1, 1), given)
 
     def solve_block(self, a: Planes, b: Planes, unit: bool) -> None:
-        threads = threads_of(b.device, THREADS)
+        threads = base.threads_of(b.device, THREADS)
         batch, n, columns = b.shape
         if threads == 1:
             key = kernel_spec(self.form.name, width_for(self.form, b.device))

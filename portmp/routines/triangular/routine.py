@@ -24,10 +24,10 @@ class Triangular(Routine):
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Systems, on CPUs blocks of unknowns; copies of triangles."""
-        whole, threads = launch.whole(device), launch.threads_of(device, launch.THREADS)
+        whole, threads = launch.whole(device), base.threads_of(device, launch.THREADS)
         if whole:
             for layout in launch.layouts(form.name):
-                each = launch.threads_of(device, launch.LAYOUTS[layout]["threads"])
+                each = base.threads_of(device, launch.LAYOUTS[layout]["threads"])
                 yield f"triangular_{layout}", (launch.system_spec(form.name, layout, each),)
         if threads > 1:
             for lanes in launch.LANES:
