@@ -449,8 +449,13 @@ OPENCL = Platform(
 
 # --- all platforms ---------------------------------------------------------------------------
 
-# in the order in which devices are listed
-PLATFORMS = {p.name: p for p in (CUDA, ROCM, OPENCL)}
+_ALL = (
+    # in the order in which devices are listed
+    CUDA,
+    ROCM,
+    OPENCL,
+)
+PLATFORMS = {p.name: p for p in _ALL}
 
 
 def get(name: str) -> Platform:
