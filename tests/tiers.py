@@ -200,7 +200,7 @@ def cpu() -> ClDevice:
 def gpu_shaped() -> ClDevice:
     """The OpenCL CPU device for kernels as GPUs have them, that of the interpreter: not Intel's.
 
-    Its optimiser loses work-items' variables at barriers of such kernels; those for CPUs have none.
+    There what has barriers may be compiled without optimisation (docs/devices.md).
     """
     found = interpreter()
     assert isinstance(found, ClDevice)
