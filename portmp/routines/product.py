@@ -93,13 +93,13 @@ def entries(given: Product[Planes], axes: int = 2) -> Iterator[Product[Planes]]:
         yield given.each(partial(base.matrix_of, entry=entry))
 
 
-def vector_addend(given: Asked, shape: Sequence[int]) -> Planes:
+def vector_addend(given: Asked, shape: Sequence[int], what: str = "") -> Planes:
     """What beta multiplies of a matrix' product with vectors: y."""
     if given.c is None:
-        raise ShapeError("beta is not 0 but y is missing")
+        raise ShapeError(f"{what}beta is not 0 but y is missing")
     base.same(given.b.format, x=given.b, y=given.c)
     if given.c.shape != shape:
-        raise ShapeError(f"y: shape {given.c.shape} given, {shape} needed")
+        raise ShapeError(f"{what}y: shape {given.c.shape} given, {shape} needed")
     return given.c
 
 

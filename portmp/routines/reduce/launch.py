@@ -186,7 +186,7 @@ def gemv_with_bound(
     a, x, alpha, beta, _, _ = given
     shape = _shape(a, x)
     # Without an addend planes of the format, which nobody reads.
-    y = vector_addend(given, shape) if given.adds else x.view(shape, (0,), x.start)
+    y = vector_addend(given, shape, "gemv: ") if given.adds else x.view(shape, (0,), x.start)
     read, results = formats.with_bound(x.format, one_limb_more)
     out = allocate(results, shape, x.queue)
 
