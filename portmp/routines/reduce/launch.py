@@ -159,6 +159,9 @@ def gemv(
     return out
 
 
+_addend = partial(vector_addend, what="gemv: ")
+
+
 def _by_kernels(accuracy: str, schedule: Schedule | None, *operands: Any) -> None:
     given: Product[Planes] = Product(*operands)
     _reduce("dot", given.a, given.out, schedule, accuracy, given)
@@ -166,7 +169,7 @@ def _by_kernels(accuracy: str, schedule: Schedule | None, *operands: Any) -> Non
 
 def checked(given: Asked) -> Product[Planes]:
     """With an output, and what is added (where there is none, the output), once all shapes fit."""
-    return completed(given, _shape(given.a, given.b), vector_addend, "x", "y")
+    return completed(given, _shape(given.a, given.b), _addend, "x", "y")
 
 
 def _shape(a: Planes, x: Planes) -> tuple[int]:
@@ -186,7 +189,7 @@ def gemv_with_bound(
     a, x, alpha, beta, _, _ = given
     shape = _shape(a, x)
     # Without an addend planes of the format, which nobody reads.
-    y = vector_addend(given, shape, "gemv: ") if given.adds else x.view(shape, (0,), x.start)
+    y = _addend(given, shape) if given.adds else x.view(shape, (0,), x.start)
     read, results = formats.with_bound(x.format, one_limb_more)
     out = allocate(results, shape, x.queue)
 
