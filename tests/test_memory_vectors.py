@@ -73,6 +73,7 @@ def device(scalar: Platform) -> ClDevice:
     device = ClDevice(found.index, found.handle)
     device.platform = scalar.name
     device.traits = found.traits
+    device.compiler.build_options = found.compiler.build_options
     device.properties = replace(found.properties, kind="gpu")
     return device
 

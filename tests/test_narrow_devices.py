@@ -40,6 +40,7 @@ def narrow(threads: int, kind: str = "cpu") -> ClDevice:
     found = tiers.cpu() if kind == "cpu" else tiers.gpu_shaped()
     device = ClDevice(found.index, found.handle)
     device.traits = found.traits
+    device.compiler.build_options = found.compiler.build_options
     device.properties = replace(found.properties, max_threads=threads, kind=kind)
     return device
 

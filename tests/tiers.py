@@ -197,14 +197,19 @@ def cpu() -> ClDevice:
     return found if isinstance(found, ClDevice) and found.properties.kind == "cpu" else gpu_shaped()
 
 
+@cache
 def gpu_shaped() -> ClDevice:
-    """The OpenCL CPU device for kernels as GPUs have them, that of the interpreter: not Intel's.
+    """A CPU device for kernels as GPUs have them: the interpreter's, one of its own.
 
-    There what has barriers may be compiled without optimisation (docs/devices.md).
+    On Intel's what has barriers may be right without optimisation alone (docs/devices.md); here
+    optimising takes seconds, and IEEE 754 leaves it nothing to change in results.
     """
     found = interpreter()
     assert isinstance(found, ClDevice)
-    return found
+    device = ClDevice(found.index, found.handle)
+    device.traits = found.traits
+    device.compiler.build_options += ("-cl-opt-disable",)
+    return device
 
 
 def opencl() -> str:
