@@ -128,6 +128,8 @@ def operands(name: str, rooms: Callable[[Any], Room]) -> tuple[Any, ...]:
         "einsum": ("i,i->i", a, a),
         "ldexp": (a, mp.asarray([1] * N, device=a.queue)),
         "trace": (filled((N, N)),),
+        "choose": (filled((N,), "int64") - 3, (a, a)),
+        "take": (a, filled((N,), "int64") - 3),
         **dict.fromkeys(("random", "standard_normal"), (SEED,)),
         **dict.fromkeys(("exponential", "lognormal", "normal", "uniform"), (SEED, a)),
     }
