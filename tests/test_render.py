@@ -163,6 +163,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 nbody_kernels.chain_spec(formats.get(name).word, "fma", 64),
                 nbody_kernels.chain_spec(formats.get(name).word, "fast", 64),
                 probe.roots_spec(),
+                probe.barrier_spec(64),
                 split2021.kernel_spec(),
                 hpcs2011.gemv_spec(name, 64),
             ]

@@ -247,14 +247,19 @@ def _roots(device: Device) -> tuple[int, int]:
     return differing, 3 * ROOTS
 
 
+def barrier_spec(threads: int) -> KernelSpec:
+    """A block whose work-items keep a number over a barrier, in its one array."""
+    takes, form = [Scratch("numbers", "float32")], formats.get("float32")
+    return spec("barrier", "probe/barrier.mako", form, {}, takes=takes, threads=threads)
+
+
 def _kept(device: Device) -> tuple[int, int]:
     """A negated number, which Intel's runtime 2026.2 takes from another work-item."""
     threads, form = base.threads(device, THREADS), formats.get("float32")
     given = np.arange(1, threads + 1, dtype=np.float32)
     numbers = planes.upload(form, [given], device.queue)
-    takes = [Scratch("numbers", "float32")]
-    one = spec("barrier", "probe/barrier.mako", form, {}, takes=takes, threads=threads)
-    launch.run(device.queue, (one,), (1, 1, 1), (threads, 1, 1), {"numbers": numbers})
+    one = (barrier_spec(threads),)
+    launch.run(device.queue, one, (1, 1, 1), (threads, 1, 1), {"numbers": numbers})
     return _differences(numbers.read_dense(), [-given * given[::-1]])
 
 
