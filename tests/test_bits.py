@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import as_asked
 from slow import first_device, slow
 
-from portmp import definition, discovery, formats
+from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.routines.case import Case
 from portmp.verify import cases, command
@@ -47,13 +46,9 @@ def test_host_reference_gives_the_recorded_digests(name: str, part: str) -> None
 
 
 @pytest.mark.parametrize("name", formats.NAMES)
-def test_networks_of_every_format(name: str) -> None:
-    """The core on one device; where that is a CPU its compiler need not optimise."""
-    as_asked(optimised=False)
-    try:
-        assert _differences(command.run(discovery.get(), _chosen(name, "core"))) == []
-    finally:
-        as_asked(optimised=True)
+def test_networks_of_every_format(device: Device, name: str) -> None:
+    """The core on one device."""
+    assert _differences(command.run(device, _chosen(name, "core"))) == []
 
 
 @slow("formats and devices seldom fail together", unless=_kept)
