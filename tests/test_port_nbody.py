@@ -16,7 +16,6 @@ import tiers
 from slow import mostly_slow
 
 import portmp as mp
-from portmp import discovery
 from portmp.codegen import kernel_spec
 from portmp.compilers import amd_code, loops
 from portmp.compilers.select import compiler_for
@@ -145,7 +144,7 @@ def test_baseline_differs_by_the_root(arch: str, compiled: Compile) -> None:
 @pytest.mark.parametrize("name", mostly_slow(SAME, ["baseline", "final"], "the same but for tiles"))
 def test_equal_results(name: str, compiled: Compile) -> None:
     """On interpreted gfx90a hipcc's code of the program gives the bits of portmp's kernel."""
-    device = discovery.get("emulated:gfx90a")
+    device = tiers.interpreted("emulated:gfx90a")
     n, eps = 512, np.float32(0.03125)
     at = np.arange(n)
     bodies = np.stack(
