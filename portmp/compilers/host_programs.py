@@ -5,7 +5,7 @@ well, with four functions that the common part (kernel.mako, routine.mako there)
 ``host_start`` chooses a device, ``host_memory`` gives memory with a content, ``host_fetch`` copies
 it back, ``host_launch`` runs the kernel of a number and waits (*memory*: bytes of block memory
 beside its own). What they may use: ``host_fail``, ``host_device`` (a number that the user gives,
-or -1), and what templates/programs/parts.mako defines: ``host_kernels`` (their addresses), and where the
+or -1), and what parts.mako there defines: ``host_kernels`` (their addresses), and where the
 kernels' texts are strings ``host_modules``, ``host_entries``, ``HOST_MODULES``, ``HOST_KERNELS``.
 """
 
