@@ -501,7 +501,9 @@ def pad(x: AnyArray, pad_width: Any, mode: str = "constant", *, constant_values:
     choice("pad: mode:", mode, ("constant", *_AROUND))
     shape = [n + a + b for n, (a, b) in zip(x.shape, widths, strict=True)]
     made = moves.like(x.planes, tuple(shape))
-    fill = elementwise.number(constant_values, dtypes.of_view(x.planes), "constant_values")
+    kind = dtypes.of_view(x.planes)
+    elementwise.refuse_rounding(constant_values, kind, "constant_values")
+    fill = elementwise.number(constant_values, kind, "constant_values")
     moves.copied(elementwise.like_number(fill, made), made)
     found = wrapped(made)
     found[tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, widths, strict=True))] = x
