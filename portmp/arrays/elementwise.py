@@ -76,7 +76,8 @@ def refuse_sequence(operation: str, operand: Any, kind: Dtype) -> None:
         what = f"{operation}: {type(operand).__name__} given"
         if getattr(getattr(operand, "dtype", None), "kind", "") == "c":
             raise ArgumentError(f"{what}, formats are real: x.real and x.imag are operands")
-        x = "x.toarray()" if hasattr(operand, "toarray") else "x"
+        short = str(getattr(operand, "dtype", "")) == "float16"
+        x = "x.toarray()" if hasattr(operand, "toarray") else "x.astype('float32')" * short or "x"
         raise ArgumentError(f"{what}; make it an array first: portmp.array({x}, {str(kind)!r})")
 
 
@@ -140,7 +141,7 @@ def as_arrays(operands: Sequence[Any], names: str | Sequence[str]) -> list[AnyAr
 
 def _joining(value: Any, known: AnyArray) -> Any:
     """A list, or NumPy's array, as an array beside another; other things as they are."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, range)):
         kind = dtypes.of_view(known.planes)
         return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
     if is_column(value):
