@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -448,7 +447,9 @@ def _of_ends(what: str, ends: Sequence[Any]) -> tuple[Format | None, Queue | Non
     """The format in which those of some numbers meet that are arrays, and where the first is."""
     given = [x for x in ends if isinstance(x, Viewed)]
     known = [found for x in given if isinstance(found := dtypes.of_view(x.planes), Format)]
-    usual: Any = reduce(partial(dtypes.promoted, operation=what), known) if known else None
+    usual: Any = known[0] if known else None
+    for other in known[1:]:
+        usual = dtypes.promoted(usual, other, what)
     return usual, given[0].queue if given else None
 
 
