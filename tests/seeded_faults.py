@@ -594,6 +594,22 @@ FAULTS = (
         "short_indices and opencl",
     ),
     Fault(
+        "solve: a pivot that may be rounding errors hides another that is zero",
+        "templates/linalg/weak_pivots.mako",
+        "if (before > 0)",
+        "if (before > 9)",
+        "test_linalg.py",
+        "may_be_rounding_errors",
+    ),
+    Fault(
+        "put: arrays of longer formats are rounded",
+        "portmp/arrays/choosing.py",
+        'elementwise.beside_one(values, like, dtypes.of_view(like.planes), "values")',
+        "creation.asarray(values, dtype=dtypes.of_view(like.planes), device=like.queue)",
+        "test_lost_digits.py",
+        "not_rounded and put",
+    ),
+    Fault(
         "sparse: users may change the columns that kernels read",
         "portmp/linalg/sparse.py",
         "return PlainArray(moves.copied(self.rows.columns))",

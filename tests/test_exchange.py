@@ -132,6 +132,16 @@ def test_hostile_pickles(device: Device) -> None:
     assert made(is_format, kind, shape, parts, "cuda:77").tolist() == [1]
 
 
+def test_archives_hold_arrays_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy before 2.1 takes an option of ``savez`` for one more array."""
+    saved: Any = np.savez
+    given: list[str] = []
+    monkeypatch.setattr(np, "savez", lambda to, **named: (given.extend(named), saved(to, **named)))
+    mp.save(tmp_path / "x.npz", mp.array(["0.1"], "dd", "host"))
+    assert given == ["limb0", "limb1", "format"]
+    assert mp.load(tmp_path / "x.npz").tolist() == mp.array(["0.1"], "dd", "host").tolist()
+
+
 def test_dlpack(device: Device) -> None:
     """One limb goes as it is; limb planes of others are arrays of one limb; the rest is refused."""
     one = mp.array([[0.5, 1.5], [2.5, 3.5]], "float64", device).T

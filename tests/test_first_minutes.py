@@ -135,6 +135,20 @@ def test_advice_about_sparse_operands_works() -> None:
     assert (mp.sparse.csr_array(x, "qd") @ y).to_strings(30) == ["0.1", "0.2"]
 
 
+@pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="earlier ones say 'object' of all others"
+)
+def test_finfo_of_numpy_names_our_own() -> None:
+    """It asks nobody; what it says holds our words for a format, and these are true."""
+    x = mp.array(["0.1", "0.2"], "qd")
+    for asked in (x, x[0], x.dtype):
+        with pytest.raises(ValueError, match=r"limits: portmp\.finfo\('qd'\)>"):
+            np.finfo(asked)
+        assert mp.finfo(asked) == mp.finfo("qd")
+    assert mp.finfo(x).eps == 2.0**-211
+    assert np.iinfo(mp.asarray([1])).max == mp.iinfo(mp.asarray([1])).max == 2**63 - 1
+
+
 # --- formats where zeros takes them ---------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -328,6 +329,47 @@ def test_pivots_and_ties(device: Device) -> None:
     )
     with pytest.raises(ArgumentError, match=r"the pivot of column 3[67] is zero"):
         mp.linalg.solve(rank, rank)
+
+
+@pytest.mark.with_host
+def test_pivots_that_may_be_rounding_errors(every_device: Device) -> None:
+    """2^-100 is left of 1 in dd: less than 32 * 2^(-106 * 15 / 16), which 2^-94 is not."""
+    weak = mp.array([[1, 1], [1, 1 + Fraction(1, 2**100)]], "dd", every_device)
+    told = r"^{}: a: the matrix is numerically singular{}: a pivot is 7\.9e-31 of .* td has, if a"
+    scale = mp.array([2.0**-70, 2.0**50], "dd", every_device)
+    right = mp.array([1, 2], "dd", every_device)
+    for a in (weak, weak * scale, (weak * scale).T, weak * scale * (1 / scale)[:, None]):
+        with pytest.warns(mp.linalg.LinAlgWarning, match=told.format("solve", "")) as found:
+            x = mp.linalg.solve(a, right)
+        assert found[0].filename == __file__
+        with pytest.warns(mp.linalg.LinAlgWarning, match=told.format("solve", "")):
+            over = mp.linalg.solve(a.copy(), right, overwrite_a=True)
+        assert x.tolist() == over.tolist()
+    near = mp.array([[1, 1], [1, 1 + Fraction(1, 2**94)]], "dd", every_device)
+    with pytest.warns(mp.linalg.LinAlgWarning, match=told.format("inv", " in entry 1 of .* stack")):
+        mp.linalg.inv(mp.stack([near, weak]))
+    zero = mp.ones((3, 3), dtype="dd", device=every_device)
+    zero[:2, :2] = weak
+    with pytest.raises(ArgumentError, match=r"in entry 1 of the stack: the pivot of column 2"):
+        mp.linalg.inv(mp.stack([zero * 0 + mp.eye(3, dtype="dd", device=every_device), zero]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for a in (near, near * scale, near.T * scale[:, None], weak[1:, 1:] * scale[0]):
+            mp.linalg.inv(a)
+        assert mp.linalg.cond(weak, "fro") == 2.0**102
+
+
+@pytest.mark.parametrize("n", [5, 33, 70])
+@pytest.mark.parametrize("form", ["float32", "float64", "qs", "dd", "d+s"])
+def test_products_of_low_rank_are_told(form: str, n: int, device: Device) -> None:
+    """By factors of all kernels; and of the same numbers those that are regular are not."""
+    limbs = inputs.ordinary(formats.get(form), (2, n, n), f"weak {n}")
+    a, b = mp.from_limbs(limbs, form, device)
+    with pytest.warns(mp.linalg.LinAlgWarning, match="numerically singular"):
+        mp.linalg.inv(a[:, 1:] @ b[1:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mp.linalg.inv(a)
     stack = mp.array(np.stack([np.eye(2), np.zeros((2, 2))]), "dd", device)
     with pytest.raises(ArgumentError, match="in entry 1 of the stack"):
         mp.linalg.inv(stack)

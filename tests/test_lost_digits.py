@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp.errors import ArgumentError, RoundedError, RoundedWarning
+from portmp.errors import ArgumentError, FormatError, RoundedError, RoundedWarning
 
 X = mp.array(["0.1", "0.25"], "dd", "host")
 
@@ -91,3 +91,49 @@ def test_states_end_where_they_should() -> None:
     assert mp.seterr(rounded="ignore")["rounded"] == "raise"
     with pytest.raises(ArgumentError, match=r"rounded 'print' given; allowed are ignore, warn"):
         mp.seterr(rounded="print")
+
+
+# --- arrays of longer formats ---------------------------------------------------------------------
+
+LONG = mp.array(["0.1", "0.3"], "qd", "host") / 3
+WHOLE = mp.array([1, 2], "int64", "host")
+
+REFUSED: dict[str, Call] = {
+    "clip": lambda: np.clip(X, LONG, None),
+    "clip's method": lambda: X.clip(0, LONG),
+    "put": lambda: np.put(X.copy(), [0, 1], LONG),
+    "put of a list": lambda: np.put(X.copy(), [0, 1], [LONG[0], 1]),
+    "put of integers": lambda: np.put(WHOLE.copy(), [0], X[:1]),
+    "place": lambda: np.place(X.copy(), [True, False], LONG),
+    "putmask": lambda: np.putmask(X.copy(), [True, False], LONG),
+    "insert": lambda: np.insert(X, 1, LONG[0]),
+    "full_like": lambda: np.full_like(X, LONG[0]),
+    "full_like of integers": lambda: np.full_like(WHOLE, X[0]),
+    "pad": lambda: np.pad(X, 1, constant_values=LONG[0]),
+    "ediff1d": lambda: np.ediff1d(X, to_begin=LONG),
+    "digitize": lambda: np.digitize(X, LONG),
+    "edges": lambda: np.histogram(X, bins=LONG),
+    "a range": lambda: np.histogram(X, range=(LONG[0], LONG[1])),
+    "a period": lambda: np.interp(X, X, X, period=LONG[0]),
+    "linspace": lambda: mp.linspace(X[0], LONG[1], 3),
+    "arange": lambda: mp.arange(X[0], 1, LONG[0]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_arrays_of_longer_formats_are_not_rounded(name: str) -> None:
+    """As ``X + LONG`` is: by an error that says how they meet."""
+    with pytest.raises(FormatError, match="astype"):
+        REFUSED[name]()
+
+
+def test_bounds_of_integers_keep_their_digits() -> None:
+    """Clipped integers are values where a bound is one; formats of ends are those of arrays."""
+    found = np.clip(WHOLE, mp.array("1.5", "qd", "host"), None)
+    assert found.dtype.name == "qd" and found.tolist() == [1.5, 2]
+    short, wide = mp.array([0.5], "float32", "host"), mp.array(["0.6"], "float64", "host")
+    assert np.clip(short, wide, None).tolist() == wide.tolist()
+    found = mp.arange(LONG[0], "0.2", LONG[1])
+    assert found.dtype.name == "qd" and found.device == LONG.device
+    assert found.tolist() == [LONG[0].tolist(), (LONG[0] + LONG[1]).tolist()]
+    assert mp.arange(LONG[0], 1, LONG[1], dtype="dd")[0].tolist() == LONG.astype("dd")[0].tolist()

@@ -366,6 +366,36 @@ def test_formats_of_python() -> None:
     assert f"{mp.array('-1e-30', 'qd'):z.2f}" == "0.00" and f"{mp.array(2, 'qd'):#}" == "2.0"
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("f4", "float32"), ("<f8", "float64"), ("double", "float64"), ("i4", "int32"), ("?", "bool")],
+)
+def test_short_names_of_dtypes(text: str, name: str) -> None:
+    """NumPy's, beside names of formats, which come first; others are unknown formats."""
+    x = mp.array(["0.1", "2"], "qd")
+    assert str(x.astype(text).dtype) == str(mp.zeros(1, text).dtype) == name
+    assert str(x.astype("float16").dtype) == "float16"
+    with pytest.raises(ValueError, match="unknown format 'f3'"):
+        x.astype("f3")
+
+
+def test_ranges_powers_and_orders() -> None:
+    """What Python's ranges, negative powers of integers and Fortran's order mean, or that not."""
+    x, whole = mp.array(["0.5", "0.25"], "qd"), mp.asarray([2, 3])
+    assert (x * range(2)).tolist() == (range(2) * x).tolist() == [0, 0.25]
+    assert (whole * range(1, 3)).tolist() == [2, 6]
+    for power in (-1, np.int64(-2)):
+        with pytest.raises(ValueError, match="astype"):
+            _ = whole**power
+    assert (whole.astype("qd") ** -1)[0].tolist() == 0.5 and (whole**2).tolist() == [4, 9]
+    with pytest.raises(PortmpError, match="order: 'F' given"):
+        whole.reshape(1, 2, order="F")
+    half = np.array([0.5, 3], np.float16)
+    with pytest.raises(PortmpError, match=r"portmp\.array\(x\.astype\('float32'\), 'qd'\)"):
+        _ = x * half
+    assert (x * mp.array(half.astype("float32"), "qd")).tolist() == [0.25, 0.75]
+
+
 def test_a_command_without_output() -> None:
     """Standard output is closed: no traceback."""
     code = "import sys; from portmp.cli import main; sys.exit(main(['formats']))"

@@ -160,7 +160,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         if key.shape != (n,):
             raise PlaceError(f"insert: obj: truth values of shape {key.shape} given, ({n},) needed")
         key = np.flatnonzero(key)
-    more = creation.asarray(values, dtype=dtypes.of_view(given.planes), device=given.queue)
+    more = elementwise.beside_one(values, given, dtypes.of_view(given.planes), "insert: values")
     more = more.reshape((1,) * (given.ndim - more.ndim) + more.shape)
     one = not isinstance(key, slice) and np.ndim(key) == 0
     if one:

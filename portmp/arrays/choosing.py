@@ -162,7 +162,7 @@ def put(a: AnyArray, ind: Any, v: Any) -> None:
 
 def _repeated(values: Any, like: AnyArray, count: int) -> Any:
     """A vector of so many values of an array's dtype."""
-    more = creation.asarray(values, dtype=dtypes.of_view(like.planes), device=like.queue)
+    more = elementwise.beside_one(values, like, dtypes.of_view(like.planes), "values")
     flat = manipulation.ravel(more)
     if not flat.size:
         raise ShapeError("values: none given")

@@ -170,7 +170,7 @@ def histogram_bin_edges(
             raise ArgumentError(f"range: {range!r:.60} given, a pair of numbers is needed")
         whole = (values.min(), values.max()) if values.size else (0, 1)
         ends = whole if range is None else range
-        low, high = (creation.asarray(end, dtype=form, device=values.queue) for end in ends)
+        low, high = (elementwise.beside_one(end, values, form, "range") for end in ends)
         if bool(low == high):
             low, high = low - 0.5, high + 0.5
         if not bool(low < high) or not bool(elementwise.isfinite(low) & elementwise.isfinite(high)):

@@ -387,6 +387,8 @@ def _like(made: Callable[..., Any], about: str) -> Any:
 def full_like(x: AnyArray, /, fill_value: Any, *, dtype: Any = None, device: Where = None) -> Any:
     """Equal numbers of the shape of x, by default of its dtype and on its queue."""
     shape, kind, where = _alike(x, dtype, device)
+    if dtype is None:
+        elementwise.refuse_rounding(fill_value, kind, "fill_value")
     return full(shape, fill_value, kind, where)
 
 
@@ -422,8 +424,9 @@ def arange(
         raise ArgumentError("arange: step: 0 given, another number is needed")
     count = max(0, math.ceil((numbers[1] - numbers[0]) / numbers[2]))
     whole = all(isinstance(x, (int, np.integer)) for x in (start, stop, step))
-    kind = chosen(format, dtype, INTEGER if whole else None)
-    queue = opened(kind, device)
+    usual, beside = _of_ends("arange", (start, stop, step))
+    kind = chosen(format, dtype, INTEGER if whole else usual)
+    queue = opened(kind, beside if device is None else device)
     if not isinstance(kind, Format):
         if not whole:
             raise FormatError(f"arange: {kind} asked for, start, stop and step must be integers")
@@ -436,7 +439,18 @@ def arange(
         counter = plain.counted(int(start), int(step), count, "int64", queue)
         return wrapped(elementwise.as_dtype(counter, kind))
     counter = plain.counted(0, 1, count, "int64", queue)
-    return elementwise.fma(wrapped(elementwise.as_dtype(counter, kind)), step, start)
+    by, first = (_point(x, kind, queue) if isinstance(x, Viewed) else x for x in (step, start))
+    return elementwise.fma(wrapped(elementwise.as_dtype(counter, kind)), by, first)
+
+
+def _of_ends(what: str, ends: Sequence[Any]) -> tuple[Format | None, Queue | None]:
+    """The format in which those of some numbers meet that are arrays, and where the first is."""
+    given = [x for x in ends if isinstance(x, Viewed)]
+    known = [found for x in given if isinstance(found := dtypes.of_view(x.planes), Format)]
+    usual: Any = known[0] if known else None
+    for other in known[1:]:
+        usual = dtypes.promoted(usual, other, what)
+    return usual, given[0].queue if given else None
 
 
 def _exact(value: Any, argument: str) -> Fraction:
@@ -472,14 +486,13 @@ def linspace(
     (count,) = integers((num,), "num", count=1)
     if count < 0:
         raise ArgumentError(f"linspace: num: {count} given, a number from 0 on is needed")
-    given = [x for x in (start, stop) if isinstance(x, Viewed)]
-    known = [found for x in given if isinstance(found := dtypes.of_view(x.planes), Format)]
-    kind = chosen(format, dtype, known[0] if known else None)
+    usual, beside = _of_ends("linspace", (start, stop))
+    kind = chosen(format, dtype, usual)
     if not isinstance(kind, Format):
         raise FormatError(
             f"linspace: {kind} asked for, a format is needed; astype({kind.name!r}) cuts it"
         )
-    queue = opened(kind, given[0].queue if device is None and given else device)
+    queue = opened(kind, beside if device is None else device)
     first, last = (_point(x, kind, queue) for x in (start, stop))
     index = wrapped(elementwise.as_dtype(plain.counted(0, 1, count, "int64", queue), kind))
     parts = Fraction(max(count - 1 if endpoint else count, 1))

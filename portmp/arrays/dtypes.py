@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -64,7 +65,11 @@ def resolved(dtype: Any, argument: str = "dtype") -> Dtype:
     if isinstance(dtype, Format):
         return dtype
     if isinstance(dtype, str) and dtype not in PLAIN and dtype not in ("int", "float"):
-        return formats.get(dtype)
+        try:
+            return formats.get(dtype)
+        except FormatError:
+            if not re.fullmatch(r"[=<>]?[fiu][1248]|\?|double|single", dtype):
+                raise
     if dtype is float or (isinstance(dtype, str) and dtype == "float"):
         return default()
     try:

@@ -76,7 +76,8 @@ def refuse_sequence(operation: str, operand: Any, kind: Dtype) -> None:
         what = f"{operation}: {type(operand).__name__} given"
         if getattr(getattr(operand, "dtype", None), "kind", "") == "c":
             raise ArgumentError(f"{what}, formats are real: x.real and x.imag are operands")
-        x = "x.toarray()" if hasattr(operand, "toarray") else "x"
+        short = str(getattr(operand, "dtype", "")) == "float16"
+        x = "x.toarray()" if hasattr(operand, "toarray") else "x.astype('float32')" * short or "x"
         raise ArgumentError(f"{what}; make it an array first: portmp.array({x}, {str(kind)!r})")
 
 
@@ -140,7 +141,7 @@ def as_arrays(operands: Sequence[Any], names: str | Sequence[str]) -> list[AnyAr
 
 def _joining(value: Any, known: AnyArray) -> Any:
     """A list, or NumPy's array, as an array beside another; other things as they are."""
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, range)):
         kind = dtypes.of_view(known.planes)
         return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
     if is_column(value):
@@ -163,19 +164,26 @@ def is_column(value: Any) -> bool:
 
 
 def beside_one(value: Any, known: AnyArray, kind: Dtype, argument: str) -> AnyArray:
-    """A value as an array of a dtype beside a known array; of NumPy's only what is held whole."""
-    if isinstance(value, np.ndarray) and isinstance(kind, Format):
-        refuse_rounding(value, kind, argument)
+    """A value as an array of a dtype beside a known array; of arrays only what is held whole."""
+    refuse_rounding(value, kind, argument)
     found: AnyArray = made(value, dtype=kind, device=known.queue)
     return found
 
 
-def refuse_rounding(value: np.ndarray[Any, Any], kind: Format, argument: str) -> None:
-    """FormatError for an array of NumPy's floats of which a format does not hold all."""
-    if value.dtype.name not in ("float32", "float64"):
+def refuse_rounding(value: Any, kind: Dtype, argument: str) -> None:
+    """FormatError for arrays, or one of NumPy's floats, of which a dtype does not hold all."""
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            if isinstance(one, (Viewed, list, tuple)):
+                refuse_rounding(one, kind, argument)
+    if isinstance(value, Viewed):
+        found = dtypes.of_view(value.planes)
+        if dtypes.promoted(kind, found, argument) != kind:
+            raise FormatError(f"{argument}: {found} given, {kind} does not hold all; use astype")
+    if not isinstance(value, np.ndarray) or value.dtype.name not in ("float32", "float64"):
         return
     own = formats.get(value.dtype.name)
-    if not fits(own, kind):
+    if isinstance(kind, Format) and not fits(own, kind):
         raise FormatError(
             f"{argument}: an array of {own.name} given, {kind.name} does not hold all of it: "
             f"portmp.array(x, {kind.name!r}) rounds"
@@ -558,11 +566,9 @@ def clip(
     """
     min, max = a_min if min is None else min, a_max if max is None else max
     x = as_arrays([x, *(end for end in (min, max) if isinstance(end, Viewed))], "clip: x")[0]
-    found, kind = positive(x) if min is None and max is None else x, dtypes.of_view(x.planes)
+    found = positive(x) if min is None and max is None else x
     for end, cut in ((min, maximum), (max, minimum)):
-        if end is not None:
-            own = wrapped(as_dtype(end.planes, kind)) if isinstance(end, Viewed) else end
-            found = cut(found, own)
+        found = found if end is None else cut(found, end)
     return given_back(found.planes, out)
 
 

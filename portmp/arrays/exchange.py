@@ -62,7 +62,10 @@ def exported(
         if copy is False:
             raise BufferError("copy=False given, the elements are in a device's memory")
         host = x.to_numpy() if isinstance(view, Numbers) else x.to_limbs()[0]
-        return host.__dlpack__(max_version=max_version)
+        try:
+            return host.__dlpack__(max_version=max_version)
+        except TypeError:  # NumPy before 2.1, whose capsules are those of before versions
+            return host.__dlpack__()
     source = x.copy().planes if copy else view
     source.queue.synchronize()
     buffer: Any = source.buffers[0]

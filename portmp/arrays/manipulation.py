@@ -34,9 +34,7 @@ def reshape(
     *copy*: always (True), only where needed (None), or never (False: ValueError where needed).
     """
     x = checked(x, "x")
-    if order != "C":
-        raise ArgumentError(f"reshape: order: {order!r} given, portmp has C order alone")
-    found = x.reshape(shape)
+    found = x.reshape(shape, order=order)
     viewed = found.planes.buffers[0] is x.planes.buffers[0]
     if copy is False and not viewed:
         raise ValueError("reshape: copy=False given, the strides need a copy")
@@ -501,7 +499,9 @@ def pad(x: AnyArray, pad_width: Any, mode: str = "constant", *, constant_values:
     choice("pad: mode:", mode, ("constant", *_AROUND))
     shape = [n + a + b for n, (a, b) in zip(x.shape, widths, strict=True)]
     made = moves.like(x.planes, tuple(shape))
-    fill = elementwise.number(constant_values, dtypes.of_view(x.planes), "constant_values")
+    kind = dtypes.of_view(x.planes)
+    elementwise.refuse_rounding(constant_values, kind, "constant_values")
+    fill = elementwise.number(constant_values, kind, "constant_values")
     moves.copied(elementwise.like_number(fill, made), made)
     found = wrapped(made)
     found[tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, widths, strict=True))] = x

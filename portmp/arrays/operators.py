@@ -98,9 +98,7 @@ def _value(view: View[Any], value: Any) -> View[Any]:
     """What is written to a view's elements, in their dtype."""
     kind = dtypes.of_view(view)
     if isinstance(value, Viewed):
-        own = dtypes.of_view(value.planes)
-        if dtypes.promoted(kind, own, "value") != kind:
-            raise FormatError(f"value: {own} given, {kind} does not hold all of it; use astype")
+        elementwise.refuse_rounding(value, kind, "value")
         base.same_device(view, "the array", value=value.planes)
         return elementwise.as_dtype(value.planes, kind)
     if elementwise.is_number(value):

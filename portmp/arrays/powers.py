@@ -78,9 +78,17 @@ def power(x1: Any, x2: Any, /) -> Any:
 
     A whole number from -4 to 4 takes products: from its second bit on, the power so far is squared
     and, where the bit is 1, multiplied by x1; of a negative one the reciprocal. 0.5 takes the
-    square root. Formats that have no ``pow`` take all whole numbers so, and no others.
+    square root. Formats that have no ``pow`` take all whole numbers so, and no others. Of integers
+    a negative number is refused, as NumPy does; negative ones in arrays leave whole parts.
     """
     x1, x2 = elementwise.beside([x1, x2])
+    if isinstance(x1, Viewed) and isinstance(x2, (int, np.integer)) and x2 < 0:
+        kind = dtypes.of_view(x1.planes)
+        if not isinstance(kind, Format):
+            raise FormatError(
+                f"pow: {kind} to the power {x2} given, whose results are no integers: "
+                f"astype({dtypes.default().name!r}) makes values of them"
+            )
     found = _plain("pow", "pow", x1, x2)
     if found is None:
         found = _of_values(x1, x2)

@@ -153,8 +153,10 @@ class Viewed(Generic[V]):
             raise ShapeError("len: an array of shape () has no length")
         return self.shape[0]
 
-    def reshape(self, *shape: int | Sequence[int]) -> Self:
+    def reshape(self, *shape: int | Sequence[int], order: str = "C") -> Self:
         """Another shape of the same elements, a view where possible; -1 is worked out."""
+        if order != "C":
+            raise ArgumentError(f"reshape: order: {order!r} given, portmp has C order alone")
         sizes = integers(shape, "reshape")
         if sizes.count(-1) == 1:
             known = math.prod(n for n in sizes if n != -1)

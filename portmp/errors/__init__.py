@@ -71,6 +71,10 @@ class LinAlgError(ArgumentError, np.linalg.LinAlgError):
     """A matrix that is singular or not positive definite, or an iteration that does not end."""
 
 
+class LinAlgWarning(RuntimeWarning):
+    """A matrix that may well be singular: results may be rounding errors alone."""
+
+
 class MatrixShapeError(ShapeError, LinAlgError):
     """What should be a matrix, or a square one, and is not; NumPy's error for that."""
 

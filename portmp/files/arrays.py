@@ -299,7 +299,8 @@ def write_members(file: Path, members: dict[str, Plane]) -> None:
 
 def _archive(members: dict[str, Plane]) -> bytes:
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **members)
+    named: dict[str, Any] = {**members}  # NumPy before 2.1 takes options for arrays, too
+    np.savez(buffer, **named)
     return buffer.getvalue()
 
 

@@ -57,13 +57,18 @@ def leaving(limbs: list[float], found: float) -> None:
 
 
 def _tell(text: str) -> None:
-    """A warning at the line that called portmp, or an error."""
+    """A warning or an error."""
     if answer.get() == "raise":
         raise RoundedError(text)
+    warn(text, RoundedWarning)
+
+
+def warn(text: str, kind: type[Warning]) -> None:
+    """A warning at the line that called portmp."""
     frame, level = sys._getframe(0).f_back, 2
     while _is_own(frame):
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, RoundedWarning, stacklevel=level)
+    warnings.warn(text, kind, stacklevel=level)
 
 
 def _is_own(frame: FrameType | None) -> TypeGuard[FrameType]:

@@ -1,6 +1,7 @@
 """The names of ``portmp.linalg``, and where they are."""
 
 from portmp.errors import LinAlgError as LinAlgError
+from portmp.errors import LinAlgWarning as LinAlgWarning
 from portmp.linalg import polynomials as polynomials
 from portmp.linalg import sparse as sparse
 from portmp.linalg.certified import Certificate as Certificate

@@ -147,14 +147,16 @@ def solve_directly(
         )
         return operands.unstacked(x, batch, vector)
     w, found = _factored(matrix, method, name, overwrite_a)
-    operands.refuse(found.singular, matrix, name)
+    operands.refuse(found.judged(w), matrix, name)
     lower = matrix if overwrite_a else operands.unstacked(w, matrix.shape[:-2])
     order = found.order(matrix.shape[-1])
     return _solved(lower, order, given, False, method, name, overwrite_b)
 
 
 def inv(a: Array, *, method: By = "direct") -> Array:
-    """The inverse of a (..., n, n), column by column the solution of a x = e."""
+    """The inverse of a (..., n, n), column by column the solution of a x = e, with the
+    errors and warnings of ``solve``.
+    """
     return _inverse(operands.matrix(a, "inv", square=True), method, "inv")
 
 

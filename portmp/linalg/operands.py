@@ -7,16 +7,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portmp import formats
 from portmp.arrays import creation, dtypes
 from portmp.arrays import elementwise as elementwise_functions
 from portmp.arrays.array import Array, operand
 from portmp.arrays.manipulation import diagonal
 from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import wrapped
-from portmp.errors import ArgumentError, LinAlgError, MatrixShapeError, ShapeError, choice
-from portmp.formats import Format
+from portmp.errors import (
+    ArgumentError,
+    LinAlgError,
+    LinAlgWarning,
+    MatrixShapeError,
+    ShapeError,
+    choice,
+)
+from portmp.formats import Format, losses
 from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.lu.reference import ratio
 from portmp.routines.ozaki.choose import METHODS
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.triangular.steps import Method
@@ -116,14 +125,28 @@ def sides_of(a: Array, b: object, routine: str, overwrite: bool = False) -> Side
 
 
 def refuse(singular: np.ndarray[Any, Any], a: Array, name: str, argument: str = "a") -> None:
-    """LinAlgError for the first matrix that is singular."""
-    if singular.any():
-        entry = int(np.flatnonzero(singular)[0])
-        where = in_stack(entry, a.shape[:-2])
+    """LinAlgError for the first matrix that is singular; a LinAlgWarning where one may well be,
+    by the least of negative numbers, as ``lu.launch.solved`` has them.
+    """
+    if not singular.any():
+        return
+    bad = singular > 0
+    entry = int(np.argmax(bad) if bad.any() else np.argmin(singular))
+    where = in_stack(entry, a.shape[:-2])
+    if bad.any():
         raise LinAlgError(
             f"{name}: {argument}: the matrix is singular{where}: the pivot of column "
             f"{singular[entry] - 1} is zero or NaN"
         )
+    longer = formats.wider(a.format)
+    found, limit = ratio(singular[entry], a.shape[-1], a.format)
+    losses.warn(
+        f"{name}: {argument}: the matrix is numerically singular{where}: a pivot is {found:.1e} of "
+        f"what was subtracted from it, less than {limit:.1e}, and the result may have no right "
+        "digits; lstsq and pinv have more"
+        + (f", and {longer} has, if {argument} is made in it" if longer else ""),
+        LinAlgWarning,
+    )
 
 
 def refuse_singular(a: Array, name: str, argument: str = "a") -> None:

@@ -60,7 +60,7 @@ static void host_fail(const char *what, const char *why)
     exit(1);
 }
 
-${part.functions}
+<%include file="/programs/${part.functions}.mako" args="part=part"/>
 
 /* the text after name= on the command line, or nothing */
 static const char *host_option(const char *name)

@@ -27,7 +27,7 @@ static void host_fail(const char *what, const char *why)
     exit(2);
 }
 
-${part.functions}
+<%include file="/programs/${part.functions}.mako" args="part=part"/>
 
 /* --- SHA-256 ---------------------------------------------------------------------------------- */
 

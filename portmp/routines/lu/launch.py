@@ -40,6 +40,8 @@ ROWS = {"gpu": (64, 128, 256), "cpu": (256,)}
 """Rows that a block of threads in a panel may have, the usual number first."""
 REGISTERS = 64
 """32-bit registers of a thread that elements of a panel may stay in from step to step."""
+PRODUCTS = 64
+"""Of a column's products, those that a thread compares with its pivot."""
 TILE = 16
 """Columns of a block of threads that swaps rows."""
 
@@ -130,6 +132,19 @@ def swap_spec(form: str, threads: int = THREADS) -> KernelSpec:
     return spec("lu_swap", "linalg/lu_swap.mako", formats.get(form), {}, takes=takes, **sizes)
 
 
+@cache
+def weak_spec(form: str, threads: int = COPYING) -> KernelSpec:
+    """Pivots that may be rounding errors alone."""
+    f = formats.get(form)
+    takes = (
+        *(Index(name) for name in ("count", "n", "parts")),
+        *(matrix("w"), Scratch("singular", "int32")),
+    )
+    sizes: dict[str, Any] = {"threads": threads, "each": PRODUCTS, "takes": takes}
+    sizes |= {"root": reference.root(f), "infinity": reference.INFINITY}
+    return spec("weak_pivots", "linalg/weak_pivots.mako", f, {}, **sizes)
+
+
 def threads_for(device: Device | None) -> int:
     """Threads of a block: at least one for each column of a panel, or a single one."""
     threads = base.threads_of(device, THREADS)
@@ -161,6 +176,12 @@ class Factored:
         """(batch,): the first column whose pivot is zero or NaN, counted from 1; 0 where there is
         none. Waits for the device."""
         return _read(self._singular)
+
+    def judged(self, w: Planes) -> Integers:
+        """``singular`` of square factors w, with negative numbers as ``solved`` has them."""
+        if isinstance(self._singular, Numbers):
+            launch.do((w, self._singular), _weak, _weak_on_host)
+        return self.singular
 
     @property
     def pivots_there(self) -> Numbers | None:
@@ -313,6 +334,7 @@ def solved(a: Planes, b: Planes, x: Planes, method: Method) -> Integers:
     """x becomes the solution of a x = b, all (batch, n, ...).
 
     Returns the first columns without a pivot, as ``Factored`` has them, and waits for the device.
+    They are negative where all have one, and one of them may be rounding errors alone.
     """
     if not a.size:
         return np.zeros(a.shape[0], np.int32)
@@ -336,6 +358,7 @@ def _solve(method: Method, a: Planes, b: Planes, x: Planes, singular: Numbers) -
         steps.factor(w)
         elementwise.apply("copy", [b], x)
         steps.swap(x, 0, n, slice(0, x.shape[2]))
+    _weak(w, singular)
     _by_factors(w, x, method)
 
 
@@ -343,8 +366,21 @@ def _solve_on_host(method: Method, a: Planes, b: Planes, x: Planes, singular: Nu
     w = allocate(a.format, a.shape, a.queue)
     found = factor(a, w, method)
     singular.fill([found.singular])
+    _weak_on_host(w, singular)
     ordered(b, found.order(a.shape[1]), x)
     _by_factors(w, x, method)
+
+
+def _weak(w: Planes, singular: Numbers) -> None:
+    batch, n, _ = w.shape
+    parts, threads = base.blocks(n, PRODUCTS), base.threads(w.device, COPYING)
+    given = {"count": batch * parts * n, "n": n, "parts": parts, "w": w, "singular": singular}
+    grid = base.blocks(batch * parts * n, threads), 1, 1
+    launch.run(w.queue, (weak_spec(w.format.name, threads),), grid, (threads, 1, 1), given)
+
+
+def _weak_on_host(w: Planes, singular: Numbers) -> None:
+    base.on_host(singular, partial(reference.weak, w.format), w, singular)
 
 
 def _by_factors(w: Planes, x: Planes, method: Method) -> None:

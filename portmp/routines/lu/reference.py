@@ -14,6 +14,10 @@ from portmp.routines.triangular import reference as triangular
 from portmp.routines.triangular.reference import OnHost
 from portmp.routines.triangular.steps import Method
 
+INFINITY = 0x7F800000
+"""The bits of float32's."""
+WEAK = 15 / 16
+"""The share of a format's bits that a pivot may lose before it counts as rounding errors alone."""
 FEW = 32
 """Orders of rows of up to so many matrices are found one by one, of more all at once."""
 
@@ -102,3 +106,29 @@ def solve(form: Format, a: Host, b: Host, method: Method = None) -> Host:
     for lower in (True, False):
         x = triangular.solve(form, found.factors, x, lower=lower, unit=lower, method=method)
     return x
+
+
+def weak(form: Format, factors: Host, found: Host) -> Host:
+    """First columns without a pivot (from 1) or, where there are none, negative numbers for pivots
+    that may be rounding errors alone: INFINITY less is in the bits of the least ratio (``ratio``).
+    """
+    size, scale = np.abs(factors[0]), factors[0].dtype.type(root(form))
+    with ieee.quiet():
+        products = np.tril(size, -1) * np.triu(size, 1).swapaxes(1, 2)
+        limits = products.max(2) * (16 * size.shape[1] * scale)
+        own = np.diagonal(size, axis1=1, axis2=2) / scale
+        ratios = np.where(own < limits, own / limits, np.inf).min(1).astype(np.float32)
+    return [np.where(found[0], found[0], ratios.view(np.int32) - INFINITY)]
+
+
+def ratio(found: int, rows: int, form: Format) -> tuple[float, float]:
+    """How much a pivot is of what was subtracted on its way, by what ``weak`` says of it, and how
+    much it should be.
+    """
+    limit = 16 * rows * root(form) ** 2
+    return float(np.int32(found + INFINITY).view(np.float32)) * limit, limit
+
+
+def root(form: Format) -> float:
+    """The root of what a pivot must be of each product, by 16 n: within the range of all words."""
+    return float(2.0 ** (-WEAK * form.bits / 2))

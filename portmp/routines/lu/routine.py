@@ -31,7 +31,9 @@ class Lu(Routine):
         yield from small.units(
             form, lambda n: launch.small_shape(form, device, n, n), launch.small_spec
         )
-        yield "rows", (launch.rows_spec(form.name, base.threads(device, COPYING)),)
+        threads = base.threads(device, COPYING)
+        yield "rows", (launch.rows_spec(form.name, threads),)
+        yield "weak_pivots", (launch.weak_spec(form.name, threads),)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

@@ -1,0 +1,36 @@
+## Which matrices have a pivot that may be rounding errors alone: one far smaller than a product that
+## was subtracted on its way.
+##
+## Each of l_ki u_ik, i < k, is held against u_kk, so that neither rows' nor columns' scales matter.
+## A thread has ${each} of a column's products; any that is too large tells, whoever finds it.
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%
+    p, long = w.platform, w.platform.index
+    lowest = p.atomics["min", "int32"].format
+    highest = p.atomics["max", "int32"].format
+    lead = lambda row, column: w.fabs(w.limb("w", 0, f"base + {row} * w_row + {column} * w_col"))
+%>
+${arithmetic(w, [])}
+/* singular: columns without a pivot stay (from 1); else the least ratio's bits less infinity's */
+${p.kernel.format(threads)} ${head()}
+{
+    const ${long} e = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
+    const ${long} k = e % n, part = e / n % parts, entry = e / n / parts;
+    const ${long} base = w_start + entry * w_batch, end = k < (part + 1) * ${each} ? k : (part + 1) * ${each};
+    ${w.scalar} most = 0;
+    if (e >= count)
+        return;
+    for (${long} i = part * ${each}; i < end; ++i) {
+        const ${w.scalar} product = ${lead("k", "i")} * ${lead("i", "k")};
+        most = product > most ? product : most;
+    }
+## The limit may be below the words' range, its root is not.
+    const ${w.scalar} own = ${lead("k", "k")} * ${w.literal(1 / root)};
+    const ${w.scalar} limit = most * ((${w.scalar})(16 * n) * ${w.literal(root)});
+    if (own < limit) {
+        const int bits = ${p.as_int.format("(float)(own / limit)", l="")} - ${infinity};
+        const int before = ${lowest("&singular[entry]", "bits")};
+        if (before > 0)
+            ${highest("&singular[entry]", "before")};
+    }
+}
