@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from portmp.paths import PACKAGE
-from portmp.porting.tables import table
+from portmp.porting.tables import named, table
 
 FILE = PACKAGE / "porting/names.json"
 
@@ -32,6 +32,7 @@ _PREFIXES = (
         for cuda, hip, n, after in (("CU", "HIP", n.upper(), "_"), ("cu", "hip", n, "[A-Z]"))
     ),
     *((r"NVRTC(?=_)", "HIPRTC"), (r"nvrtc(?=[A-Z])", "hiprtc"), (r"cu(?=[A-Z])", "hip")),
+    (r"CU(DA)?(?=_(?!ERROR_|VERSION))|CU(?=[a-z])", "HIP"),
 )
 
 
@@ -111,6 +112,8 @@ def hip_name(name: str) -> str | None:
         return re.sub("^cu", "hip", re.sub("^CU", "HIP", name))
     if re.fullmatch(r"cu(blas)?[A-Z]\w*_v2", name):
         return hip_name(name.removesuffix("_v2"))
+    if re.fullmatch(r"(CU[a-z]|cuda[A-Z])\w*_enum", name):
+        return hip_name(name.removesuffix("_enum"))  # the tag of an enumeration
     known = _known()
     found = known["by_value"].get(name) or _renamed(name, known["hip"])
     if re.match(r"cu(da)?[A-Z]|CU(DA)?_|CU[a-z]|make_cuda|nvrtc", name):
@@ -121,4 +124,4 @@ def hip_name(name: str) -> str | None:
 def later(name: str) -> str:
     """What a name of CUDA is called in HIP, where ROCm 5.2 has not got it yet."""
     other = hip_name(name) or ""
-    return other if other in _known()["later"] | {"hipLaunchKernelEx"} else ""
+    return other if other in _known()["later"] | named("later_templates") else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from portmp.porting import names
 from portmp.porting.sources import Node, arguments, called, of_type, text_of, walk
-from portmp.porting.tables import named, table
+from portmp.porting.tables import table
 from portmp.porting.traps.base import CERTAIN, LIKELY, POSSIBLE, Facts, Trap, at, short
 from portmp.porting.words import INCLUDE
 
@@ -113,18 +113,27 @@ def policies(facts: Facts) -> Iterator[Trap]:
             yield Trap("libraries/thrust", *at(node), "compile", CERTAIN, words)
 
 
-MEMBERS = named("lacking_members")
-"""Members of cudaDeviceProp that hipDeviceProp_t of ROCm 5.2 has not."""
+_MEMBERS: dict[str, tuple[str, str, str]] = table("members")
+MEMBERS = frozenset(" ".join(some for row in _MEMBERS.values() for some in row[1:]).split())
+"""Members of CUDA's structures that HIP's have not, or have not in ROCm 5."""
 
 
 def members(facts: Facts) -> Iterator[Trap]:
-    """Properties that were missing in HIP."""
-    if "cudaDeviceProp" not in facts.source.text:
-        return
-    for word in facts.words:
-        if word.kind == "field_identifier" and word.text in MEMBERS:
-            words = f"hipDeviceProp_t has no {word.text} in ROCm 5"
-            yield Trap("host/property-members", word.line, word.text, "compile", LIKELY, words)
+    """Members that are missing in HIP: of a variable of that type, or of a name that says it."""
+    for kind, (entry, later, never) in _MEMBERS.items():
+        declared = set(re.findall(rf"\b{kind}\b[\s*&]*(\w+)", facts.source.text))
+        fields = [*later.split(), *never.split()] if declared else []
+        for word in facts.words:
+            if word.kind != "field_identifier" or word.text not in fields:
+                continue
+            around = word.node.parent if word.node is not None else None
+            of = around.child_by_field_name("argument") if around is not None else None
+            whose = re.findall(r"\w+", text_of(of))
+            if word.text.islower() and not declared & set(whose):
+                continue
+            sure, when = (LIKELY, " in ROCm 5") if word.text in later.split() else (CERTAIN, "")
+            words = f"{names.hip_name(kind)} has no {word.text}{when}"
+            yield Trap(entry, word.line, word.text, "compile", sure, words)
 
 
 def _location(facts: Facts, given: list[Node]) -> bool:
