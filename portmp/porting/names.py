@@ -44,13 +44,8 @@ def defaults(name: str, given: int) -> tuple[str, ...]:
 
 def header(name: str) -> str:
     """What a header is called in HIP; nothing for one that keeps its name, or has none there."""
-    if re.fullmatch(r"cub/(\w+/)?\w+\.cuh", name):
-        return HEADERS["cub/cub.cuh"]
-    if re.fullmatch(
-        r"curand_(discrete2?|globals|lognormal|mrg32k3a|normal|poisson|uniform)\.h", name
-    ):
-        return HEADERS["curand_kernel.h"]
-    return HEADERS.get(name, "")
+    alike = (other for p, other in table("headers_alike").items() if re.fullmatch(p, name))
+    return HEADERS.get(name) or next(alike, "")
 
 
 POINTERS = {"cudaMallocPitch": 0, "cudaHostGetDevicePointer": 0, "cudaGetSymbolAddress": 0}

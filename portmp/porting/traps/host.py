@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from portmp.porting import names
-from portmp.porting.sources import Node, arguments, called, of_type, text_of, walk
+from portmp.porting.sources import Node, arguments, called, of_type, sides, text_of, walk
 from portmp.porting.tables import table
 from portmp.porting.traps.base import CERTAIN, LIKELY, POSSIBLE, Facts, Trap, at, short
 from portmp.porting.words import INCLUDE
@@ -136,6 +136,21 @@ def members(facts: Facts) -> Iterator[Trap]:
             yield Trap(entry, word.line, word.text, "compile", sure, words)
 
 
+def integers(facts: Facts) -> Iterator[Trap]:
+    """Calculations with addresses of the driver's, which are integers in CUDA alone."""
+    declared = re.findall(r"\bCUdeviceptr\s*&?\s*(\w+)", facts.source.text)
+    kinds = ("binary_expression", "assignment_expression", "update_expression")
+    for node in of_type(facts.source.nodes, *kinds) if declared else ():
+        left, sign, right = sides(node)
+        parts = (left, right, node.child_by_field_name("argument"))
+        if sign.strip("=") in _INTEGER and any(text_of(part) in declared for part in parts):
+            words = "hipDeviceptr_t is void *, with which C++ does not calculate: cast it to char *"
+            yield Trap("host/driver-api", *at(node), "compile", CERTAIN, words)
+
+
+_INTEGER = ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "++", "--")
+
+
 def _location(facts: Facts, given: list[Node]) -> bool:
     return any(text_of(g) in facts.locations for g in given)
 
@@ -180,5 +195,5 @@ def strings(facts: Facts) -> Iterator[Trap]:
 
 TRAPS = (
     *(missing_names, changed_arguments, pointers, members, attributes, policies, versions),
-    *(synchronous, strings),
+    *(synchronous, strings, integers),
 )

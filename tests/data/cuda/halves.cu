@@ -11,7 +11,7 @@ __global__ void scalar_product(const half2 *a, const half2 *b, float *out, size_
     for (int d = 16; d; d /= 2) f += __shfl_down_sync(0xffffffff, f, d); // expect: warps/mask-32-bits
     if (threadIdx.x % 32 == 0) atomicAdd(out, f); // expect: warps/hard-coded-32, atomics/float-add
 }
-__global__ void relu(__nv_bfloat16 *x, const __half *y, __half2 *acc, int n)
+__global__ void relu(__nv_bfloat16 *x, const __half *y, __half2 *acc, int n) // expect: language/bfloat16
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
@@ -29,7 +29,7 @@ __global__ void dot8(const int *a, const int *b, int *out, int n)
 }
 int main()
 {
-    half2 *a; float *f; __nv_bfloat16 *x; int *i;
+    half2 *a; float *f; __nv_bfloat16 *x; int *i; // expect: language/bfloat16
     cudaMalloc(&a, 4096); cudaMalloc(&f, 4); cudaMalloc(&x, 4096); cudaMalloc(&i, 4096);
     scalar_product<<<1, 256>>>(a, a, f, 1024);
     relu<<<8, 256>>>(x, (const half *)a, a, 2048);
