@@ -773,6 +773,11 @@ def test_names_of_the_bindings() -> None:
         ("CUDA_RESOURCE_DESC", "HIP_RESOURCE_DESC"),
         ("cuComplexDoubleToFloat", "hipComplexDoubleToFloat"),
         ("CUDA_VERSION", ""),
+        (
+            "cudaDevAttrCooperativeMultiDeviceLaunch",
+            "hipDeviceAttributeCooperativeMultiDeviceLaunch",
+        ),
+        ("cudaSetDoubleForDevice", ""),
         ("CU_JIT_MAX_REGISTERS", "hipJitOptionMaxRegisters"),
         ("CUDA_R_32F", "HIP_R_32F"),
         ("curand_normal2_double", "hiprand_normal2_double"),

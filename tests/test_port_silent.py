@@ -220,8 +220,17 @@ TOLD = {
         },
     ),
     "types of halves": (
-        "__device__ float f(__nv_bfloat16 x) {\n  nv_bfloat162 y;\n  __nv_fp8_e4m3 z; }",
-        {(1, "language/bfloat16"), (2, "language/bfloat16"), (3, "language/half")},
+        "__device__ float f(__nv_bfloat16 x) {\n  nv_bfloat162 y;\n  __nv_fp8_e4m3 z;\n"
+        "  return __bfloat162float(x); }",
+        {
+            *((1, "language/bfloat16"), (2, "language/bfloat16"), (3, "language/half")),
+            (4, "language/bfloat16"),
+        },
+    ),
+    "capabilities": (
+        "int f(int *a) {\n  cudaDeviceGetAttribute(a, cudaDevAttrComputeCapabilityMajor, 0);\n"
+        "  cuDeviceGetAttribute(a, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0); }",
+        {(2, "host/device-properties"), (3, "host/device-properties")},
     ),
     "a kernel that a macro names": (
         '#define KERNEL(name) extern "C" __global__ void __launch_bounds__(64, 2) name\n'
@@ -281,6 +290,7 @@ SKETCH = {
     "cub::WarpReduce<int> r;": "libraries/cub",
     "x[0] = cg::reduce(x[1]);": "warps/cooperative-groups",
     "g.sync();": "warps/cooperative-groups",
+    "using namespace cooperative_groups; sync(x);": "warps/cooperative-groups",
     "cuda::atomic_ref<int> r(x[0]);": "synchronisation/cuda-atomic",
     "x[0] = CUDART_PI_F;": "compilation/limits-of-types",
     "__half *h; atomicAdd(h, x[0]);": "atomics/short-types",

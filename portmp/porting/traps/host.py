@@ -169,6 +169,20 @@ def versions(facts: Facts) -> Iterator[Trap]:
             yield Trap("host/device-properties", *at(node), "results", LIKELY, words)
 
 
+def capabilities(facts: Facts) -> Iterator[Trap]:
+    """Compute capabilities that the device is asked for."""
+    for word in facts.words:
+        if _CAPABILITY.fullmatch(word.text) and not facts.owns(word):
+            words = f"{word.text} means something else on AMD: gcnArchName tells the architecture"
+            yield Trap("host/device-properties", word.line, word.text, "results", LIKELY, words)
+
+
+_CAPABILITY = re.compile(
+    r"(cudaDevAttrComputeCapability|CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_)(Major|Minor)",
+    re.IGNORECASE,
+)
+
+
 def synchronous(facts: Facts) -> Iterator[Trap]:
     """Macros and helpers of CUDA's samples."""
     for call in facts.calls:
@@ -195,5 +209,5 @@ def strings(facts: Facts) -> Iterator[Trap]:
 
 TRAPS = (
     *(missing_names, changed_arguments, pointers, members, attributes, policies, versions),
-    *(synchronous, strings, integers),
+    *(synchronous, strings, integers, capabilities),
 )

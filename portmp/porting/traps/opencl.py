@@ -11,7 +11,7 @@ from typing import Any
 from portmp.paths import PACKAGE
 from portmp.porting.sources import Node, arguments, called, declared_name, line_of, text_of, walk
 from portmp.porting.traps.base import CERTAIN, LIKELY, OPENCL, Facts, Inside, Trap, at
-from portmp.porting.words import INCLUDE
+from portmp.porting.words import INCLUDE, Word
 
 _RESERVED = ("local", "global", "kernel", "constant", "private")
 _TRIPLE = re.compile(r"\b(?:float|double|int|uint|long|short|char)3\b")
@@ -108,6 +108,7 @@ def sketch(facts: Facts) -> Iterator[Trap]:
     """What OpenCL C has not in code for the device, as far as tables and a few rules tell."""
     groups = set(re.findall(r"namespace\s+(\w+)\s*=\s*cooperative_groups\b", facts.source.text))
     by_groups = "cooperative_groups" in facts.source.text
+    opened = re.search(r"using\s+namespace\s+cooperative_groups\b", facts.source.text)
     for word in facts.words:
         if word.kind == INCLUDE:
             rows, words = table()["header"], "OpenCL C has no headers of CUDA's or of C++: {}"
@@ -115,9 +116,9 @@ def sketch(facts: Facts) -> Iterator[Trap]:
             continue
         else:
             member = word.kind == "field_identifier"
-            rows, words = table()["member" if member else "word"], ""
-            if member and not by_groups:
-                continue
+            rows, words = [] if member else table()["word"], ""
+            if by_groups and (member or (opened and _is_called(word))):
+                rows = [*rows, *table()["member"]]
         name = "cooperative_groups" if word.scope in groups else word.text
         if row := next((r for r in rows if r["pattern"].fullmatch(name)), None):
             says = row.get("words", words).format(word.text)
@@ -131,6 +132,11 @@ def sketch(facts: Facts) -> Iterator[Trap]:
                     yield _told(row["entry"], node, row["words"])
         yield from _of_function(facts, inside)
     yield from _of_types(facts)
+
+
+def _is_called(word: Word) -> bool:
+    around = word.node.parent if word.node is not None else None
+    return around is not None and around.type == "call_expression"
 
 
 def _told(entry: str, node: Node, words: str, effect: str = "compile") -> Trap:

@@ -15,8 +15,8 @@ __global__ void relu(__nv_bfloat16 *x, const __half *y, __half2 *acc, int n) // 
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
-        x[i] = __hmax(x[i], __float2bfloat16(0.f)); // expect: language/half
-        float f = __bfloat162float(x[i]) + __half2float(y[i]);
+        x[i] = __hmax(x[i], __float2bfloat16(0.f)); // expect: language/half, language/bfloat16
+        float f = __bfloat162float(x[i]) + __half2float(y[i]); // expect: language/bfloat16
         atomicAdd(&acc[0], __halves2half2(__float2half(f), y[i])); // expect: atomics/short-types
     }
 }
