@@ -45,7 +45,7 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
             place = 1 if "FromSymbol" in name else place
             symbol = given[place] if len(given) > place else given[0]
             words = (
-                f"HIP's guide asks for HIP_SYMBOL({short(symbol)}), which HIP for NVIDIA wants; "
+                f"HIP_SYMBOL({short(symbol)}) is needed where HIP runs on NVIDIA's GPUs; "
                 "portmp port --hip writes it"
             )
             yield Trap("host/symbols", *at(call), "compile", POSSIBLE, words)
@@ -70,7 +70,7 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
             words += ", ".join(missing)
             yield Trap("host/default-arguments", *at(call), "compile", CERTAIN, words)
         elif name == "cudaMallocManaged":
-            words = "pages move only with XNACK (MI200 and later, HSA_XNACK=1), else over the bus"
+            words = "only with XNACK (MI200 and later, HSA_XNACK=1) do pages move to the GPU"
             yield Trap("host/managed", *at(call), "speed", LIKELY, words)
 
 
@@ -99,7 +99,7 @@ def attributes(facts: Facts) -> Iterator[Trap]:
         if node.type == "field_expression":
             of, field = node.child_by_field_name("argument"), node.child_by_field_name("field")
             if text_of(of) in declared and text_of(field) == "type":
-                words = "the member is called memoryType in ROCm 5"
+                words = "the member is called memoryType in ROCm 5, and type from ROCm 6 on"
                 yield Trap("host/pointer-attributes", *at(node), "compile", LIKELY, words)
 
 
