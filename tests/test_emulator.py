@@ -304,7 +304,8 @@ def test_an_access_behind_an_array_is_reported() -> None:
     longer = x.view((4000,), (1,), 0)
     words = (
         r"emulated:gfx908 finds mistakes in the kernel elementwise_neg, launched with grid=.*\n"
-        r"  Invalid read of size \d+ at global memory address 0x[0-9a-f]+: "
+        r"  Invalid read of size 8 at global memory address 0x[0-9a-f]+ "
+        r"\(0 bytes behind the end of x0, which has 2400\): "
         r"thread \(\d+,0,0\) of block \(\d+,0,0\) in rendered line \d+"
     )
     with pytest.raises(CheckError, match=words):

@@ -57,7 +57,7 @@ def test_races_need_a_barrier(device: str, within: str) -> None:
     racing = f"held[t] = t; {guard}k0[t] = held[{last} - t];"
     told = found(device, racing)[0]  # a wave that reads before another one writes is told as well
     who = r"thread \(\d+,0,0\) of block \(0,0,0\) in template text line 5 \(`.*`\)"
-    what = "  Read-write data race at local memory address 0x[0-9a-f]+"
+    what = r"  Read-write data race at local memory address 0x[0-9a-f]+ \(held\[\d+\]\)"
     assert re.fullmatch(rf"{what}: {who} and {who}(; \d+ more of these)?", told)
     k = run(device, racing.replace("; ", "; ${barrier()} ", 1))
     assert k[: last + 1].tolist() == list(range(last, -1, -1))
@@ -115,7 +115,7 @@ def test_atomics(device: str) -> None:
     assert k[:THREADS].tolist() == [THREADS] * THREADS
     for more in ("k0[t] = held[0];", "if (t == 3) held[0] = 1;"):
         told = found(device, f"{start} {more}")
-        assert any("data race at local memory address 0x0: " in one for one in told), more
+        assert any("data race at local memory address 0x0 (held[0]): " in one for one in told), more
     told = found(device, "k0[t] = held[t / 8]; ${atomic('add', 'held', 't / 8', 1)};")
     assert any("data race" in one for one in told)
     (told,) = found(device, "${atomic('add', 'held', 't', 1)};")
@@ -128,7 +128,9 @@ def test_bytes_are_apart(device: str) -> None:
     wave = "held[t] = t; ${barrier()} k0[t] = held[%s];"
     assert run(device, wave % "63 - t", "uint8")[:2].tolist() == [63, 62]
     (told,) = found(device, wave % "t == 9 ? 77 : t", "uint8")
-    assert "Uninitialized value read from local memory address 0x4d: thread (9,0,0)" in told
+    assert (
+        "Uninitialized value read from local memory address 0x4d (held[77]): thread (9,0,0)" in told
+    )
     (told,) = found(device, "held[t / 2] = t; ${barrier()} k0[t] = held[t / 2];", "uint8")
     assert "Write-write data race" in told
 
@@ -145,7 +147,9 @@ def test_words_that_lie_across_others(device: str) -> None:
         told, *_ = found(device, body.format("", read), "uint8")
         assert "Read-write data race at local memory address 0x" in told
     (told,) = found(device, body.format("${barrier()}", "held[t]"), "uint8")
-    assert "Uninitialized value read from local memory address 0x0: thread (0,0,0)" in told
+    assert (
+        "Uninitialized value read from local memory address 0x0 (held[0]): thread (0,0,0)" in told
+    )
 
 
 @on_both
@@ -162,10 +166,8 @@ def test_block_memory_begins_unwritten_in_each_block(device: str) -> None:
     """Though the interpreter uses the same memory for blocks that come later."""
     body = "if (${block_id()} != 40) held[t] = t; if (t == 0) k0[${block_id()}] = held[0];"
     (told,) = found(device, body, grid=50)
-    assert (
-        "Uninitialized value read from local memory address 0x0: thread (0,0,0) of block (40,0,0)"
-        in told
-    )
+    who = "thread (0,0,0) of block (40,0,0)"
+    assert f"Uninitialized value read from local memory address 0x0 (held[0]): {who}" in told
     assert "more of these" not in told
 
 
@@ -215,6 +217,46 @@ def test_bytes_of_arrays_are_known_one_by_one(device: str) -> None:
         for part in (array[2:35], array[3:36]):
             with pytest.raises(CheckError, match="Uninitialized value read from global memory"):
                 copied(part)
+
+
+@on_both
+def test_an_index_beyond_an_array_is_no_race(device: str) -> None:
+    """It lands in the next array: who runs out of which one is told, and what lies there."""
+    arrays = '${shared(int32, "a", 64)} ${shared(int32, "b", 64)}\n'
+    filled = f"{arrays}a[t] = t;\nb[t] = 2;\n"
+    ends = "${barrier()} k0[t] = a[t / 2 + 18] + b[t];"
+    both = f"{arrays}b[t] = 2;\na[t + 8] = t;\n{ends}"  # compilers make one store of them
+    (told,) = found(device, both)
+    assert "(b[0]): outside of a, or a race: the compiler made one access of two: " in told
+    (told,) = found(device, f"{arrays}b[t] = 2;\nif (t > 9)\na[t + 8] = t;\n{ends}")
+    assert re.match(
+        r"  Invalid write of size 4 at local memory address 0x\w+ \(b\[[0-7]\]\): outside of a: "
+        r"thread \(\d+,0,0\) of block \(0,0,0\) in template text line 8 \(`a\[t \+ 8\] = t;`\)",
+        told,
+    )
+    apart = f"{arrays}a[t] = t;\n${{barrier()}} b[t] = a[t + 9];\n${{barrier()}} k0[t] = b[63 - t];"
+    (told, *_) = found(device, apart)
+    assert "Invalid read of size 4 at local memory" in told and "outside of a: " in told
+    aliased = f"{arrays}b[t] = 2;\nint *p = a;\nif (t > 9)\np[t + 8] = t;\n"
+    told, *others = found(device, f"{aliased}{ends}")
+    assert "data race" in told and not any("outside of" in one for one in others)
+    within = f"{filled}${{barrier()}} k0[t] = a[63 - t] + b[63 - t];"
+    assert run(device, within)[:2].tolist() == [65, 64]
+
+
+@on_both
+def test_addresses_of_arrays_are_named(device: str) -> None:
+    """By the kernel's parameter: how far from its end, or which of its bytes."""
+    for index, where in (
+        ("256 + t", "0 bytes behind the end of k0"),
+        ("-5 - t", "bytes before k0"),
+    ):
+        (told,) = found(device, f"if (t < 1) k0[{index}] = t;")
+        assert f"{where}, which has 1024)" in told
+    text = "${kernel()}\n{\n    if (${thread_id()} == 0) k0[0] = x0[3] + 1;\n}"
+    kernel = mp.Kernel(text, "k(x: out int8 [64], k: out int32 [64])", grid=1, block=64)
+    with pytest.raises(CheckError, match=r"Uninitialized value .* \(byte 3 of x0\): thread"):
+        kernel(device=interpreted(device).name)
 
 
 BARRIERS = {
@@ -320,10 +362,10 @@ def test_lines_change_no_instruction(arch: str, tier: str) -> None:
     ).render("rocm")
     plain = select.amd(arch).compile(text, arch)
     lined = select.amd(arch, *lines.OPTIONS).compile(marks.marked(text, 64), arch)
-    code = [
-        [(one.address, one.text) for _, one in listing.instructions(amd_code.unbundle(binary))]
-        for binary in (plain, lined)
-    ]
+    code = []
+    for binary in (plain, lined):
+        found = [one for _, one in listing.instructions(amd_code.unbundle(binary))]
+        code.append([(one.address - found[0].address, one.text) for one in found])
     assert len(code[0]) > 100 and code[0] == code[1]
 
 
@@ -339,5 +381,5 @@ def test_marks_stand_where_barriers_leave_nothing() -> None:
         (f"{large} __builtin_amdgcn_wave_barrier();", 32, True),
     ):
         made = marks.marked(text, lanes)
-        assert made.endswith(f'#line 1 "{lines.NAME}"\n{text}')
+        assert f'#line 1 "{lines.NAME}"\n{text}\nextern "C" __device__ ' in made
         assert ("s_sleep" in made) == wanted

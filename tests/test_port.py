@@ -369,6 +369,18 @@ SMALL = {
         "  return p.sharedMemPerBlockOptin + p.warpSize\n  + a.type + a.device; }",
         {(4, "host/property-members", "likely"), (5, "host/pointer-attributes", "likely")},
     ),
+    "members and streams that HIP has not": (
+        "__global__ void k(int *p) {\n  k<<<1, 1, 0, cudaStreamTailLaunch>>>(p);\n"
+        "  cudaTriggerProgrammaticLaunchCompletion(); }\nstruct mine { int flags; };\n"
+        "void f(cudaTextureDesc *t, cudaResourceDesc r, mine m) {\n  t->seamlessCubemap = 1;\n"
+        "  m.flags = 1;\n  r.flags = 1; }",
+        {
+            (2, "language/launch-in-kernel", CERTAIN),
+            (3, "launch/clusters", CERTAIN),
+            (6, "memory/texture-object", CERTAIN),
+            (8, "memory/texture-object", CERTAIN),
+        },
+    ),
     "functions that came late": (
         "__device__ int f(half2 a, int *p) {\n  a = __hmax2(a, a);\n  atomicInc_system(p, 1);\n"
         "  if (__isShared(p)) __trap();\n  return __viaddmax_s32(1, 2, 3) + umax(1u, 2u); }\n"
@@ -757,6 +769,15 @@ def test_names_of_the_bindings() -> None:
         ("CU_STREAM_NON_BLOCKING", "hipStreamNonBlocking"),
         ("CUDA_ERROR_LAUNCH_FAILED", "hipErrorLaunchFailure"),
         ("CUmemLocation", "hipMemLocation"),
+        ("CUarray_format_enum", "hipArray_Format"),
+        ("CUDA_RESOURCE_DESC", "HIP_RESOURCE_DESC"),
+        ("cuComplexDoubleToFloat", "hipComplexDoubleToFloat"),
+        ("CUDA_VERSION", ""),
+        (
+            "cudaDevAttrCooperativeMultiDeviceLaunch",
+            "hipDeviceAttributeCooperativeMultiDeviceLaunch",
+        ),
+        ("cudaSetDoubleForDevice", ""),
         ("CU_JIT_MAX_REGISTERS", "hipJitOptionMaxRegisters"),
         ("CUDA_R_32F", "HIP_R_32F"),
         ("curand_normal2_double", "hiprand_normal2_double"),
@@ -765,6 +786,22 @@ def test_names_of_the_bindings() -> None:
         ("cudaOfSomebody", None),
     ):
         assert names.hip_name(name) == other
+
+
+def test_every_name_and_member_of_the_toolkits() -> None:
+    """What NVIDIA's headers declare has a name in HIP, or is told to have none."""
+    missing, told = bindings.members_told()
+    folders = bindings.toolkits()
+    if not folders or not missing:
+        pytest.skip("needs NVIDIA's headers and HIP's")
+    for folder in folders:
+        of_runtime = bindings.names_of_runtime(folder)
+        assert {"cudaStreamTailLaunch", "CUtexref"} < of_runtime
+        assert [name for name in sorted(of_runtime) if names.hip_name(name) is None] == []
+    elsewhere = {"cudaPointerAttributes": {"type"}}  # host.attributes tells of it
+    assert {"seamlessCubemap"} < missing["cudaTextureDesc"]
+    for kind, fields in missing.items():
+        assert fields <= told.get(kind, set()) | elsewhere.get(kind, set()), kind
 
 
 def test_only_names_change() -> None:

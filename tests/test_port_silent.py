@@ -211,6 +211,41 @@ TOLD = {
             (3, "host/graphs"),
         },
     ),
+    "headers of CUDA's": (
+        "#include <cuda_fp8.h>\n#include <crt/device_functions.h>\n#include <cuda_fp4.h>\n"
+        "#include <cudaGL.h>\n#include <nvml.h>\n#include <cupti_events.h>",
+        {
+            *((1, "language/half"), (3, "compilation/headers"), (4, "compilation/headers")),
+            *((5, "compilation/headers"), (6, "compilation/headers")),
+        },
+    ),
+    "types of halves": (
+        "__device__ float f(__nv_bfloat16 x) {\n  nv_bfloat162 y;\n  __nv_fp8_e4m3 z;\n"
+        "  return __bfloat162float(x); }",
+        {
+            *((1, "language/bfloat16"), (2, "language/bfloat16"), (3, "language/half")),
+            (4, "language/bfloat16"),
+        },
+    ),
+    "capabilities": (
+        "int f(int *a) {\n  cudaDeviceGetAttribute(a, cudaDevAttrComputeCapabilityMajor, 0);\n"
+        "  cuDeviceGetAttribute(a, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0); }",
+        {(2, "host/device-properties"), (3, "host/device-properties")},
+    ),
+    "a kernel that a macro names": (
+        '#define KERNEL(name) extern "C" __global__ void __launch_bounds__(64, 2) name\n'
+        "KERNEL(f)(double *x) {\n  atomicAdd(x, 1.0); }",
+        {(3, "atomics/double-add")},
+    ),
+    "addresses of the driver's": (
+        "void f(CUdeviceptr p, size_t n) {\n  CUdeviceptr q;\n  cuMemAlloc(&q, n);\n"
+        "  q += n;\n  f(p + n, 1);\n  if (p == 0) n = 2 * n; }",
+        {(4, "host/driver-api"), (5, "host/driver-api")},
+    ),
+    "libcu++ on the host": (
+        "cuda::std::array<int, 3> a;\nint f(cuda::mine x);",
+        {(1, "synchronisation/cuda-atomic")},
+    ),
     "guards": (
         "#ifdef __TEXTURE_TYPES_H__\n#endif\n#ifndef MY_CUDA_RUNTIME_H\n#define MY_CUDA_RUNTIME_H\n"
         "#endif\n#if CUBLAS_VER_MAJOR > 10\n#endif",
@@ -253,6 +288,12 @@ SKETCH = {
     "x[0] = __shfl_sync(~0u, x[0], 1);": "warps/mask-32-bits",
     "auto t = cooperative_groups::this_thread_block();": "warps/cooperative-groups",
     "cub::WarpReduce<int> r;": "libraries/cub",
+    "x[0] = cg::reduce(x[1]);": "warps/cooperative-groups",
+    "g.sync();": "warps/cooperative-groups",
+    "using namespace cooperative_groups; sync(x);": "warps/cooperative-groups",
+    "cuda::atomic_ref<int> r(x[0]);": "synchronisation/cuda-atomic",
+    "x[0] = CUDART_PI_F;": "compilation/limits-of-types",
+    "__half *h; atomicAdd(h, x[0]);": "atomics/short-types",
     "x[0] = tex2D<int>(t, 0, 1);": "memory/texture-object",
     "float *f; atomicAdd(f, 1.f);": "atomics/float-add",
     "unsigned long long *u; atomicMax(u, 1);": "atomics/signed-64",
@@ -270,11 +311,18 @@ SKETCH = {
 }
 """Statements in a kernel, and the entries about them for OpenCL."""
 
+OUTSIDE = {
+    "__constant__ float c[16];": "memory/constant",
+    "extern __shared__ float s[];": "memory/shared-dynamic",
+    "texture<float, 2, cudaReadModeElementType> t;": "memory/texture-reference",
+}
+"""Declarations outside of functions."""
+
 
 def test_opencl_is_a_sketch(tmp_path: Path, capsys: Any) -> None:
     """Each kind is counted, a kernel that is plain C is not; what is looked for is said."""
     head = "struct thing { int a; __device__ void f() {} };\n"
-    head += "__device__ int mix(int *p) { return *p; }\n"
+    head += "__device__ int mix(int *p) { return *p; } namespace cg = cooperative_groups;\n"
     for statement, entry in SKETCH.items():
         text = f"{head}__global__ void k(int *x, int t) {{\n{statement} }}\n"
         found = report.of(Source("a.cu", text.encode()))
@@ -284,6 +332,9 @@ def test_opencl_is_a_sketch(tmp_path: Path, capsys: Any) -> None:
             if t.platform == OPENCL and t.entry == entry
         }
         assert lines & {1, 2, 4}, statement
+    for declaration, entry in OUTSIDE.items():
+        found = report.of(Source("a.cu", declaration.encode()))
+        assert {t.entry for t in found.sketch} == {entry}
     plain = tmp_path / "plain.cu"
     plain.write_text(
         "__global__ void k(float *x, int n) { __shared__ float s[64]; int i = threadIdx.x;\n"

@@ -17,10 +17,10 @@ from portmp.errors import CheckError
 MOST = 5
 """Findings that a message tells; the others it counts."""
 
-_CAUSES = ("divergence", "race", "value read", "Invalid", "written to", "")
+_CAUSES = ("divergence", "outside of", "race", "value read", "Invalid", "written to", "")
 """Words of reports, causes before what follows from them: control flow that depends on values."""
 
-_ADDRESS = re.compile(r" address 0x[0-9a-f]+")
+_ADDRESS = re.compile(r" address 0x[0-9a-f]+|\[\d+\]|(?<= \()\d+ bytes|byte \d+")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 from portmp.backends.base import Dim3
 from portmp.backends.findings import Finding, indices
 from portmp.emulator import instructions
+from portmp.emulator.arrays import Arrays
 from portmp.emulator.assembler import INDEXED, Program
 
 
@@ -76,7 +78,8 @@ class Launch(NamedTuple):
 
     ``lines``: of the text, for an instruction's address; ``near``: the nearest one. ``readonly``:
     whether an address is in memory for reading only. ``shared``, ``private``: bytes that a block
-    and a thread have.
+    and a thread have. ``arrays``: those of the kernel; ``places``: what an address of the device's
+    memory is to its parameters.
     """
 
     program: Program
@@ -87,6 +90,8 @@ class Launch(NamedTuple):
     readonly: Callable[[int], bool]
     shared: int
     private: int
+    arrays: Arrays | None
+    places: Callable[[int], str]
 
 
 def found(report: np.ndarray[Any, Any], launch: Launch) -> list[Finding]:
@@ -106,8 +111,14 @@ def _told(entry: list[int], launch: Launch) -> Finding:
     block = f"block {indices(group, launch.grid)}"
     who: tuple[str, ...] = (f"thread {indices(thread, launch.block)} of {block}",)
     places: tuple[str, ...] = (_place(row, launch),)
+    if kind in _RACES or kind == Kind.UNSET:
+        accesses = [(row, thread), (other_row, other_thread)][: 2 if kind in _RACES else 1]
+        for one, its_thread in accesses:
+            if overrun := _overrun(one, address, launch):
+                who = (f"thread {indices(its_thread, launch.block)} of {block}",)
+                return Finding(overrun, who, (_place(one, launch),), times)
     if kind in _RACES:
-        what = f"{_RACES[kind]} data race at local memory address {address:#x}"
+        what = f"{_RACES[kind]} data race at {_in_block(address, launch)}"
         who += (f"thread {indices(other_thread, launch.block)} of {block}",)
         places += (_place(other_row, launch),)
     elif kind == Kind.DIVERGENCE:
@@ -127,13 +138,75 @@ def _told(entry: list[int], launch: Launch) -> Finding:
     return Finding(what, who, places, times)
 
 
+def _in_block(address: int, launch: Launch) -> str:
+    """An address of block memory, with the element that lies there."""
+    element = launch.arrays.at(address) if launch.arrays else ""
+    return f"local memory address {address:#x}" + (f" ({element})" if element else "")
+
+
+def _overrun(row: int, address: int, launch: Launch) -> str:
+    """An access that leaves the array of its line for another one, in words; else nothing."""
+    if launch.arrays is None:
+        return ""
+    _, way, nbytes = _operation(row, launch)
+    one = launch.program.instruction(row)
+    also = ""
+    if _OF_TWO.search(one.mnemonic):
+        meant = launch.arrays.at(int(launch.program.rows[row, 6])).partition("[")[0]
+        missed = "" if launch.arrays.at(address).startswith(f"{meant}[") else meant
+        also = ", or a race: the compiler made one access of two"
+    else:
+        missed = launch.arrays.missed(launch.lines(one.address), way, address)
+    if not missed:
+        return ""
+    what = f"Invalid {_VERBS.get(way, 'read')} of size {nbytes} at {_in_block(address, launch)}"
+    return f"{what}: outside of {missed}{also}"
+
+
+_OF_TWO = re.compile(r"(read|write)2|_2addr")
+"""Accesses that compilers make of two, with the line of one of them. Which array each of the two is
+for is seen by the number that it adds to the register with the index.
+"""
+
+_VERBS = {"store": "write", "atomic": "atomic access"}
+
+
+def _operation(row: int, launch: Launch) -> tuple[str, str, int]:
+    """The operation of a row, the way of its access, and its bytes."""
+    operation = tuple(instructions.operations())[launch.program.rows[row, 0] & 0xFFFF]
+    return operation, operation.partition("_")[2], int(launch.program.rows[row, 2])
+
+
+def beside(address: int, spans: Sequence[tuple[tuple[int, int], str]]) -> str:
+    """What an address is to the nearest of some arrays: their first addresses, ends and names."""
+    near = {
+        max(start - address, address - end + 1, 0): (start, end, n) for (start, end), n in spans
+    }
+    distance = min(near, default=_FAR)
+    if distance >= _FAR:
+        return ""
+    start, end, name = near[distance]
+    if distance == 0:
+        return f" (byte {address - start} of {name})"
+    where = "before" if address < start else "behind the end of"
+    count = distance if address < start else distance - 1
+    return f" ({count} bytes {where} {name}, which has {end - start})"
+
+
+_FAR = 1 << 32
+"""Bytes from which on an address has nothing to do with an array."""
+
+
 def _access(kind: Kind, row: int, address: int, launch: Launch) -> str:
     """What is wrong with one access, or with the code."""
-    operation = tuple(instructions.operations())[launch.program.rows[row, 0] & 0xFFFF]
-    space, _, way = operation.partition("_")
-    nbytes = int(launch.program.rows[row, 2])
-    verb = {"store": "write", "atomic": "atomic access"}.get(way, "read")
-    where = f"{_MEMORIES.get(kind) or _SPACES.get(space, 'global')} memory address {address:#x}"
+    operation, way, nbytes = _operation(row, launch)
+    verb = _VERBS.get(way, "read")
+    memory = _MEMORIES.get(kind) or _SPACES.get(operation.partition("_")[0], "global")
+    where = f"{memory} memory address {address:#x}"
+    if memory == "global":
+        where += launch.places(address)
+    elif memory == "local":
+        where = _in_block(address, launch)
     if kind == Kind.INVALID_WRITE and launch.readonly(address):
         verb, where = "write", f"read-only memory, {where}"
     sizes = {Kind.BEYOND_SHARED: launch.shared, Kind.BEYOND_PRIVATE: launch.private}

@@ -14,7 +14,7 @@ import struct
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,9 @@ import numpy as np
 from portmp.backends import base
 from portmp.backends.base import Buffer, Device, Dim3
 from portmp.backends.findings import check_error
-from portmp.emulator import assembler, atomics, findings, instructions, lanes
+from portmp.compilers import elf
+from portmp.emulator import assembler, atomics, findings, instructions, lanes, marks
+from portmp.emulator.arrays import Arrays
 from portmp.emulator.codeobject import CodeObject, Kernel
 from portmp.emulator.lines import Lines
 from portmp.errors import DeviceError, LaunchError
@@ -91,6 +93,12 @@ class Loaded:
     def near(self, address: int) -> int:
         """The line nearest to an instruction; 0 for none."""
         return self._lines.near(address) if self.code else 0
+
+    @cached_property
+    def arrays(self) -> Arrays | None:
+        """The kernel's arrays, where they are known."""
+        known = self.code and marks.TEXT in elf.sections(self.code.binary)
+        return Arrays(self.code.binary, self.kernel) if self.code and known else None
 
 
 @dataclass(frozen=True)
@@ -175,6 +183,11 @@ class Memory:
         """Whether this byte is in an allocation for reading only."""
         region = self._region(address)
         return region is not None and region.readonly and region.holds(address, 1)
+
+    def spanned(self, address: int) -> tuple[int, int] | None:
+        """First address and end of the allocation that holds an address."""
+        region = self._region(address)
+        return (region.address, region.address + region.nbytes) if region else None
 
     @property
     def allocations(self) -> int:
@@ -297,14 +310,38 @@ class Machine:
                 raise LaunchError("there is no memory for arguments")
             self.memory.write(arguments, np.frombuffer(content, np.uint8))
             self.memory.write(packet, _packet(kernel, grid, block, arguments))
-            self._run(loaded, grid, block, {"arguments": arguments, "dispatch": packet}, extra)
+            given = {"arguments": arguments, "dispatch": packet}
+            self._run(loaded, grid, block, given, extra, self._places(loaded, values))
         finally:
             for address in (arguments, packet):
                 if address is not None:
                     self.memory.free(address)
 
+    def _places(self, loaded: Loaded, values: Sequence[bytes]) -> Callable[[int], str]:
+        """What the kernel's parameters say of an address: a byte of one, or how far from one."""
+        explicit = [a for a in loaded.kernel.arguments if not a.kind.startswith("hidden_")]
+        pointers = [
+            (int.from_bytes(value, "little"), place)
+            for place, (argument, value) in enumerate(zip(explicit, values, strict=True))
+            if argument.kind == "global_buffer"
+        ]
+
+        def place(address: int) -> str:
+            names = loaded.arrays.parameters if loaded.arrays else ()
+            held = {i: self.memory.spanned(at) for at, i in pointers if i < len(names)}
+            spans = [(span, names[i]) for i, span in held.items() if span]
+            return findings.beside(address, spans)
+
+        return place
+
     def _run(
-        self, loaded: Loaded, grid: Dim3, block: Dim3, given: dict[str, int], extra: int
+        self,
+        loaded: Loaded,
+        grid: Dim3,
+        block: Dim3,
+        given: dict[str, int],
+        extra: int,
+        places: Callable[[int], str],
     ) -> None:
         kernel = loaded.kernel
         size = _sizes(loaded, grid, block, extra, self.host.traits.wide_atomics)
@@ -327,6 +364,8 @@ class Machine:
             self.memory.readonly,
             size.shared,
             kernel.scratch,
+            loaded.arrays,
+            places,
         )
         if mistakes := findings.found(found, facts):
             raise check_error(self.name, kernel.name, grid, block, mistakes)

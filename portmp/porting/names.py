@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from portmp.paths import PACKAGE
-from portmp.porting.tables import table
+from portmp.porting.tables import named, table
 
 FILE = PACKAGE / "porting/names.json"
 
@@ -32,6 +32,7 @@ _PREFIXES = (
         for cuda, hip, n, after in (("CU", "HIP", n.upper(), "_"), ("cu", "hip", n, "[A-Z]"))
     ),
     *((r"NVRTC(?=_)", "HIPRTC"), (r"nvrtc(?=[A-Z])", "hiprtc"), (r"cu(?=[A-Z])", "hip")),
+    (r"CU(DA)?(?=_(?!ERROR_|VERSION))|CU(?=[a-z])", "HIP"),
 )
 
 
@@ -43,13 +44,8 @@ def defaults(name: str, given: int) -> tuple[str, ...]:
 
 def header(name: str) -> str:
     """What a header is called in HIP; nothing for one that keeps its name, or has none there."""
-    if re.fullmatch(r"cub/(\w+/)?\w+\.cuh", name):
-        return HEADERS["cub/cub.cuh"]
-    if re.fullmatch(
-        r"curand_(discrete2?|globals|lognormal|mrg32k3a|normal|poisson|uniform)\.h", name
-    ):
-        return HEADERS["curand_kernel.h"]
-    return HEADERS.get(name, "")
+    alike = (other for p, other in table("headers_alike").items() if re.fullmatch(p, name))
+    return HEADERS.get(name) or next(alike, "")
 
 
 POINTERS = {"cudaMallocPitch": 0, "cudaHostGetDevicePointer": 0, "cudaGetSymbolAddress": 0}
@@ -111,6 +107,8 @@ def hip_name(name: str) -> str | None:
         return re.sub("^cu", "hip", re.sub("^CU", "HIP", name))
     if re.fullmatch(r"cu(blas)?[A-Z]\w*_v2", name):
         return hip_name(name.removesuffix("_v2"))
+    if re.fullmatch(r"(CU[a-z]|cuda[A-Z])\w*_enum", name):
+        return hip_name(name.removesuffix("_enum"))  # the tag of an enumeration
     known = _known()
     found = known["by_value"].get(name) or _renamed(name, known["hip"])
     if re.match(r"cu(da)?[A-Z]|CU(DA)?_|CU[a-z]|make_cuda|nvrtc", name):
@@ -121,4 +119,4 @@ def hip_name(name: str) -> str | None:
 def later(name: str) -> str:
     """What a name of CUDA is called in HIP, where ROCm 5.2 has not got it yet."""
     other = hip_name(name) or ""
-    return other if other in _known()["later"] | {"hipLaunchKernelEx"} else ""
+    return other if other in _known()["later"] | named("later_templates") else ""

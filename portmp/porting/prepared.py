@@ -92,6 +92,9 @@ def _macro(names: list[str] | None, body: bytes, known: Mapping[str, Macro]) -> 
         return Macro(_NONE) if names is None else None
     at, words = _declaring(tokens, known)
     rest = tokens[at:]
+    if rest[:1] == ["void"]:  # words such as __launch_bounds__(256) may stand behind it too
+        behind, more = _declaring(rest[1:], known)
+        rest, words = ["void", *rest[1 + behind :]], words | more
     if "{" in rest and words & {"__global__", "__device__"}:
         return Macro(words, names is not None, has_body=True)
     if names is not None and tokens[-1] in (";", "}"):

@@ -118,7 +118,7 @@ def random_numbers(facts: Facts) -> Iterator[Trap]:
             yield Trap("libraries/random", word.line, word.text, "compile", LIKELY, words)
         elif word.text in ("curand_init", "curandCreateGenerator") and first:
             first = False
-            words = "the same seed gives other numbers, but for Philox"
+            words = "the same seed gives other numbers, except with Philox"
             yield Trap("libraries/random", word.line, word.text, "bits", LIKELY, words)
 
 

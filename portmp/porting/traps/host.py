@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from portmp.porting import names
-from portmp.porting.sources import Node, arguments, called, of_type, text_of, walk
-from portmp.porting.tables import named, table
+from portmp.porting.sources import Node, arguments, called, of_type, sides, text_of, walk
+from portmp.porting.tables import table
 from portmp.porting.traps.base import CERTAIN, LIKELY, POSSIBLE, Facts, Trap, at, short
 from portmp.porting.words import INCLUDE
 
@@ -45,7 +45,7 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
             place = 1 if "FromSymbol" in name else place
             symbol = given[place] if len(given) > place else given[0]
             words = (
-                f"HIP's guide asks for HIP_SYMBOL({short(symbol)}), which HIP for NVIDIA wants; "
+                f"HIP_SYMBOL({short(symbol)}) is needed where HIP runs on NVIDIA's GPUs; "
                 "portmp port --hip writes it"
             )
             yield Trap("host/symbols", *at(call), "compile", POSSIBLE, words)
@@ -70,7 +70,7 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
             words += ", ".join(missing)
             yield Trap("host/default-arguments", *at(call), "compile", CERTAIN, words)
         elif name == "cudaMallocManaged":
-            words = "pages move only with XNACK (MI200 and later, HSA_XNACK=1), else over the bus"
+            words = "only with XNACK (MI200 and later, HSA_XNACK=1) do pages move to the GPU"
             yield Trap("host/managed", *at(call), "speed", LIKELY, words)
 
 
@@ -99,7 +99,7 @@ def attributes(facts: Facts) -> Iterator[Trap]:
         if node.type == "field_expression":
             of, field = node.child_by_field_name("argument"), node.child_by_field_name("field")
             if text_of(of) in declared and text_of(field) == "type":
-                words = "the member is called memoryType in ROCm 5"
+                words = "the member is called memoryType in ROCm 5, and type from ROCm 6 on"
                 yield Trap("host/pointer-attributes", *at(node), "compile", LIKELY, words)
 
 
@@ -113,18 +113,42 @@ def policies(facts: Facts) -> Iterator[Trap]:
             yield Trap("libraries/thrust", *at(node), "compile", CERTAIN, words)
 
 
-MEMBERS = named("lacking_members")
-"""Members of cudaDeviceProp that hipDeviceProp_t of ROCm 5.2 has not."""
+_MEMBERS: dict[str, tuple[str, str, str]] = table("members")
+MEMBERS = frozenset(" ".join(some for row in _MEMBERS.values() for some in row[1:]).split())
+"""Members of CUDA's structures that HIP's have not, or have not in ROCm 5."""
 
 
 def members(facts: Facts) -> Iterator[Trap]:
-    """Properties that were missing in HIP."""
-    if "cudaDeviceProp" not in facts.source.text:
-        return
-    for word in facts.words:
-        if word.kind == "field_identifier" and word.text in MEMBERS:
-            words = f"hipDeviceProp_t has no {word.text} in ROCm 5"
-            yield Trap("host/property-members", word.line, word.text, "compile", LIKELY, words)
+    """Members that are missing in HIP: of a variable of that type, or of a name that says it."""
+    for kind, (entry, later, never) in _MEMBERS.items():
+        declared = set(re.findall(rf"\b{kind}\b[\s*&]*(\w+)", facts.source.text))
+        fields = [*later.split(), *never.split()] if declared else []
+        for word in facts.words:
+            if word.kind != "field_identifier" or word.text not in fields:
+                continue
+            around = word.node.parent if word.node is not None else None
+            of = around.child_by_field_name("argument") if around is not None else None
+            whose = re.findall(r"\w+", text_of(of))
+            if word.text.islower() and not declared & set(whose):
+                continue
+            sure, when = (LIKELY, " in ROCm 5") if word.text in later.split() else (CERTAIN, "")
+            words = f"{names.hip_name(kind)} has no {word.text}{when}"
+            yield Trap(entry, word.line, word.text, "compile", sure, words)
+
+
+def integers(facts: Facts) -> Iterator[Trap]:
+    """Calculations with addresses of the driver's, which are integers in CUDA alone."""
+    declared = re.findall(r"\bCUdeviceptr\s*&?\s*(\w+)", facts.source.text)
+    kinds = ("binary_expression", "assignment_expression", "update_expression")
+    for node in of_type(facts.source.nodes, *kinds) if declared else ():
+        left, sign, right = sides(node)
+        parts = (left, right, node.child_by_field_name("argument"))
+        if sign.strip("=") in _INTEGER and any(text_of(part) in declared for part in parts):
+            words = "hipDeviceptr_t is void *, with which C++ does not calculate: cast it to char *"
+            yield Trap("host/driver-api", *at(node), "compile", CERTAIN, words)
+
+
+_INTEGER = ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "++", "--")
 
 
 def _location(facts: Facts, given: list[Node]) -> bool:
@@ -143,6 +167,20 @@ def versions(facts: Facts) -> Iterator[Trap]:
         if field in ("major", "minor") and compared and "cudaDeviceProp" in facts.source.text:
             words = f"{field} means something else on AMD: gcnArchName tells the architecture"
             yield Trap("host/device-properties", *at(node), "results", LIKELY, words)
+
+
+def capabilities(facts: Facts) -> Iterator[Trap]:
+    """Compute capabilities that the device is asked for."""
+    for word in facts.words:
+        if _CAPABILITY.fullmatch(word.text) and not facts.owns(word):
+            words = f"{word.text} means something else on AMD: gcnArchName tells the architecture"
+            yield Trap("host/device-properties", word.line, word.text, "results", LIKELY, words)
+
+
+_CAPABILITY = re.compile(
+    r"(cudaDevAttrComputeCapability|CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_)(Major|Minor)",
+    re.IGNORECASE,
+)
 
 
 def synchronous(facts: Facts) -> Iterator[Trap]:
@@ -171,5 +209,5 @@ def strings(facts: Facts) -> Iterator[Trap]:
 
 TRAPS = (
     *(missing_names, changed_arguments, pointers, members, attributes, policies, versions),
-    *(synchronous, strings),
+    *(synchronous, strings, integers, capabilities),
 )

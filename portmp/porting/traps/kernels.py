@@ -83,7 +83,7 @@ def allocations(facts: Facts) -> Iterator[Trap]:
     for inside in facts.functions:
         for node in inside.nodes:
             if node.type == "new_expression" and node.child_by_field_name("placement") is None:
-                words = "new of a kernel is a trap instruction in ROCm 5.2, unless it is enabled"
+                words = "new in a kernel ends the program in ROCm 5.2, unless enabled"
                 yield Trap("language/device-malloc", *at(node), "results", LIKELY, words)
 
 
@@ -272,7 +272,9 @@ def atomics(facts: Facts) -> Iterator[Trap]:
             first = given.named_children[0] if given and given.named_children else None
             kind = _kind(inside, first)
             if name == "atomicAdd" and kind in ("double", "float"):
-                words = "a loop of compare-and-swap unless -munsafe-fp-atomics is given"
+                words = (
+                    "compiled to a loop of compare-and-swap, unless -munsafe-fp-atomics is given"
+                )
                 words += " (gfx90a, ROCm 5.2)" if kind == "float" else ""
                 if kind == "double" or not inside.has(first, frozenset(inside.shared)):
                     yield Trap(f"atomics/{kind}-add", *at(call), "speed", CERTAIN, words)

@@ -31,6 +31,9 @@ def headers(facts: Facts) -> Iterator[Trap]:
         if word.kind == INCLUDE and facts.source.of_group(word.text) is None:
             rows = table("lacking").items()
             row = next((r for pattern, r in rows if re.fullmatch(pattern, word.text)), None)
+            other = re.fullmatch(table("others")["pattern"], word.text)
+            if row is None and other and not names.header(word.text):
+                row = ("compilation/headers", CERTAIN, "HIP has no {}")
             if row:
                 entry, sure, words = row
                 yield Trap(entry, word.line, word.text, "compile", sure, words.format(word.text))
@@ -72,7 +75,8 @@ def libcu(facts: Facts) -> Iterator[Trap]:
         named = kind in ("alias_declaration", "namespace_alias_definition", "type_descriptor")
         if (line_of(node), entry) in seen:
             continue
-        if named or facts.on_device(node.start_byte):
+        whole = re.match(r"cuda\s*::\s*(std|experimental)\b", text)
+        if named or whole or facts.on_device(node.start_byte):
             seen.add((line_of(node), entry))
             yield Trap(entry, *at(node), "compile", CERTAIN, "libcu++ is not a part of ROCm")
 

@@ -11,7 +11,7 @@ from typing import Any
 from portmp.paths import PACKAGE
 from portmp.porting.sources import Node, arguments, called, declared_name, line_of, text_of, walk
 from portmp.porting.traps.base import CERTAIN, LIKELY, OPENCL, Facts, Inside, Trap, at
-from portmp.porting.words import INCLUDE
+from portmp.porting.words import INCLUDE, Word
 
 _RESERVED = ("local", "global", "kernel", "constant", "private")
 _TRIPLE = re.compile(r"\b(?:float|double|int|uint|long|short|char)3\b")
@@ -97,7 +97,7 @@ TRAPS = (parameters, templates, names, lengths, variables)
 def table() -> dict[str, Any]:
     """What is looked for, and in words what is and what is not."""
     held = tomllib.loads((PACKAGE / "porting/opencl.toml").read_text(encoding="utf-8"))
-    for kind in ("word", "header", "node"):
+    for kind in ("word", "member", "header", "node"):
         for row in held[kind]:
             for key in {"pattern", "type", "text"} & row.keys():
                 row[key] = re.compile(row[key])
@@ -106,15 +106,21 @@ def table() -> dict[str, Any]:
 
 def sketch(facts: Facts) -> Iterator[Trap]:
     """What OpenCL C has not in code for the device, as far as tables and a few rules tell."""
+    groups = set(re.findall(r"namespace\s+(\w+)\s*=\s*cooperative_groups\b", facts.source.text))
+    by_groups = "cooperative_groups" in facts.source.text
+    opened = re.search(r"using\s+namespace\s+cooperative_groups\b", facts.source.text)
     for word in facts.words:
         if word.kind == INCLUDE:
             rows, words = table()["header"], "OpenCL C has no headers of CUDA's or of C++: {}"
-        elif facts.on_device(word.start) and not facts.owns(word):
-            rows, words = table()["word"], ""
-        else:
+        elif not facts.on_device(word.start) or facts.owns(word):
             continue
-        row = next((r for r in rows if r["pattern"].fullmatch(word.text)), None)
-        if row and (word.kind != "field_identifier"):
+        else:
+            member = word.kind == "field_identifier"
+            rows, words = [] if member else table()["word"], ""
+            if by_groups and (member or (opened and _is_called(word))):
+                rows = [*rows, *table()["member"]]
+        name = "cooperative_groups" if word.scope in groups else word.text
+        if row := next((r for r in rows if r["pattern"].fullmatch(name)), None):
             says = row.get("words", words).format(word.text)
             yield Trap(row["entry"], word.line, word.text, "compile", CERTAIN, says, OPENCL)
     for inside in facts.functions:
@@ -126,6 +132,11 @@ def sketch(facts: Facts) -> Iterator[Trap]:
                     yield _told(row["entry"], node, row["words"])
         yield from _of_function(facts, inside)
     yield from _of_types(facts)
+
+
+def _is_called(word: Word) -> bool:
+    around = word.node.parent if word.node is not None else None
+    return around is not None and around.type == "call_expression"
 
 
 def _told(entry: str, node: Node, words: str, effect: str = "compile") -> Trap:
@@ -163,9 +174,10 @@ def _of_function(facts: Facts, inside: Inside) -> Iterator[Trap]:
     for call in inside.calls:
         if re.fullmatch(r"atomic\w+", called(call)) and not facts.owns(call):
             kind = facts.kind(next(iter(arguments(call)), None)).rstrip("*")
-            if re.fullmatch("float|double", kind):
+            if re.fullmatch("float|double|(__)?half2?|(__)?nv_bfloat162?", kind):
                 words = f"atomics of {kind} are a loop of compare-and-swap in OpenCL C 1.2"
-                yield _told(f"atomics/{kind}-add", call, words)
+                entry = f"{kind}-add" if kind in ("float", "double") else "short-types"
+                yield _told(f"atomics/{entry}", call, words)
             elif re.search("long long|64", kind):
                 words = "atomics of 64 bits are an extension of OpenCL C, with other names"
                 yield _told("atomics/signed-64", call, words)
@@ -187,6 +199,24 @@ def _of_types(facts: Facts) -> Iterator[Trap]:
             else:
                 words = f"{text_of(name)} is written struct {text_of(name)} in C"
             yield _told("language/templates", node, words)
-        elif node.type == "declaration" and any(n.type == "__constant__" for n in node.children):
-            words = "constant memory is an argument of kernels in OpenCL C, or has its values in it"
-            yield _told("memory/constant", node, words)
+        elif node.type == "declaration" and not facts.on_device(node.start_byte):
+            for pattern, (entry, words) in _OUTSIDE.items():
+                if re.match(pattern, text_of(node)):
+                    yield _told(entry, node, words)
+
+
+_OUTSIDE = {
+    r"(static\s+|extern\s+)*__constant__": (
+        "memory/constant",
+        "constant memory is an argument of kernels in OpenCL C, or has its values in it",
+    ),
+    r"extern\s+__shared__": (
+        "memory/shared-dynamic",
+        "block memory of a size that the launch gives is an argument in OpenCL C",
+    ),
+    r"(static\s+)?(texture|surface)\s*<": (
+        "memory/texture-reference",
+        "a texture is an image and a sampler in OpenCL C, which are arguments of kernels",
+    ),
+}
+"""Declarations outside of functions."""

@@ -321,7 +321,7 @@ def implicit(facts: Facts) -> Iterator[Trap]:
             names = {text_of(n.child_by_field_name("left")).split("[")[0].strip() for n in found}
             kept = any("volatile" in inside.types.get(name, "") for name in names)
             words = (
-                "one step of a warp after the other, held in order by volatile alone: OpenCL's "
+                "the steps of a warp are kept in order by volatile alone: OpenCL's "
                 "devices and NVIDIA's since Volta promise no lockstep"
                 if kept
                 else "one step of a warp after the other with nothing between them: the compiler "

@@ -11,12 +11,12 @@ __global__ void scalar_product(const half2 *a, const half2 *b, float *out, size_
     for (int d = 16; d; d /= 2) f += __shfl_down_sync(0xffffffff, f, d); // expect: warps/mask-32-bits
     if (threadIdx.x % 32 == 0) atomicAdd(out, f); // expect: warps/hard-coded-32, atomics/float-add
 }
-__global__ void relu(__nv_bfloat16 *x, const __half *y, __half2 *acc, int n)
+__global__ void relu(__nv_bfloat16 *x, const __half *y, __half2 *acc, int n) // expect: language/bfloat16
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
-        x[i] = __hmax(x[i], __float2bfloat16(0.f)); // expect: language/half
-        float f = __bfloat162float(x[i]) + __half2float(y[i]);
+        x[i] = __hmax(x[i], __float2bfloat16(0.f)); // expect: language/half, language/bfloat16
+        float f = __bfloat162float(x[i]) + __half2float(y[i]); // expect: language/bfloat16
         atomicAdd(&acc[0], __halves2half2(__float2half(f), y[i])); // expect: atomics/short-types
     }
 }
@@ -29,7 +29,7 @@ __global__ void dot8(const int *a, const int *b, int *out, int n)
 }
 int main()
 {
-    half2 *a; float *f; __nv_bfloat16 *x; int *i;
+    half2 *a; float *f; __nv_bfloat16 *x; int *i; // expect: language/bfloat16
     cudaMalloc(&a, 4096); cudaMalloc(&f, 4); cudaMalloc(&x, 4096); cudaMalloc(&i, 4096);
     scalar_product<<<1, 256>>>(a, a, f, 1024);
     relu<<<8, 256>>>(x, (const half *)a, a, 2048);
