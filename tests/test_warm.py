@@ -39,7 +39,9 @@ compilation_units.units = lambda form, device=None: {{
 }}
 sys.exit(main(["warm", "--format", "float32", "--device", {device!r}, "--json"]))
 """
-NEEDED = ["gemm", "add", "copy", "triangular", "lu", "lu_swap", "integers_counted"]
+NEEDED = [
+    *("gemm", "add", "copy", "triangular", "lu", "lu_swap", "weak_pivots", "integers_counted")
+]
 """Units that the calls need; all of a format take compilers minutes."""
 
 

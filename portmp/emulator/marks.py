@@ -26,8 +26,8 @@ _THREADS = re.compile(r"__launch_bounds__\((\d+)")
 TEXT, SIZES = ".portmp_text", ".portmp_sizes"
 """Parts of a code object: the rendered text, and bytes of its arrays in block memory."""
 
-SHARED = re.compile(r"__shared__\s+([\w ]*\w)\s+(\w+)\s*((?:\[[^];]*\])+)\s*;")
-"""An array of block memory: its type, its name, and its lengths."""
+SHARED = re.compile(r"__shared__\s+([\w ]*\w)\s+(\w+)\s*((?:\[[^];]+\])+)\s*;")
+"""An array of block memory: its type, its name, and its lengths, which a launch does not decide."""
 
 _KEPT = 'extern "C" __device__ __attribute__((used, section("{}"))) const {}[] = {{{}}};\n'
 

@@ -6,8 +6,7 @@
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%
     p, long = w.platform, w.platform.index
-    lowest = p.atomics["min", "int32"].format
-    highest = p.atomics["max", "int32"].format
+    lowest, highest = (p.atomics.get((op, "int32"), "").format for op in ("min", "max"))
     lead = lambda row, column: w.fabs(w.limb("w", 0, f"base + {row} * w_row + {column} * w_col"))
 %>
 ${arithmetic(w, [])}
@@ -29,8 +28,14 @@ ${p.kernel.format(threads)} ${head()}
     const ${w.scalar} limit = most * ((${w.scalar})(16 * n) * ${w.literal(root)});
     if (own < limit) {
         const int bits = ${p.as_int.format("(float)(own / limit)", l="")} - ${infinity};
+% if p.atomics:
         const int before = ${lowest("&singular[entry]", "bits")};
         if (before > 0)
             ${highest("&singular[entry]", "before")};
+% else:
+        /* where there are no atomics, nobody else is there */
+        if (singular[entry] <= 0 && bits < singular[entry])
+            singular[entry] = bits;
+% endif
     }
 }
