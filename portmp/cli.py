@@ -12,14 +12,16 @@ import json
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from portmp.errors import (
     ArgumentError,
     CompileError,
     InputError,
+    LinAlgWarning,
     PortmpError,
     ShapeError,
     one_line,
@@ -89,7 +91,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = _attached(sys.argv[1:] if argv is None else argv) or ["--help"]
     args = command_line(words).parse_args(words)
     try:
-        status: int = args.run(args)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warned
+            status: int = args.run(args)
         sys.stdout.flush()
     except PortmpError as error:
         text = str(error)
@@ -106,6 +110,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         _abandon_output()
         return _failed(f"{error.filename or 'standard output'}: {error.strerror or error}")
     return status
+
+
+def _warned(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning as a line: where in portmp it was said tells nothing."""
+    print(f"portmp: warning: {printable(str(message))}", file=sys.stderr)
 
 
 def _attached(words: Sequence[str]) -> list[str]:
@@ -481,6 +497,7 @@ def _written(outputs: Mapping[str, tuple[str | None, Array]]) -> dict[str, str]:
 def _demo(args: Args) -> int:
     from portmp.demos import filip, linear_algebra, storage
 
+    warnings.simplefilter("ignore", LinAlgWarning)  # their tables tell which digits are right
     if args.about == "storage":
         return storage.command(args)
     if args.about == "linalg":
