@@ -480,6 +480,11 @@ class Device(ABC):
         """The name that selects this device: ``cuda:0``."""
         return f"{self.platform}:{self.index}"
 
+    @property
+    def backend(self) -> str:
+        """The backend that has it, which its name begins with."""
+        return self.name.partition(":")[0]
+
     @abstractmethod
     def allocate(self, nbytes: int) -> Buffer:
         """Allocate device memory (at least one byte)."""

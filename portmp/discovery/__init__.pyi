@@ -4,6 +4,7 @@ from portmp.discovery.finding import BACKENDS as BACKENDS
 from portmp.discovery.finding import CHECKED as CHECKED
 from portmp.discovery.finding import HOST as HOST
 from portmp.discovery.finding import INTERPRETED as INTERPRETED
+from portmp.discovery.finding import PROCESSOR as PROCESSOR
 from portmp.discovery.finding import Found as Found
 from portmp.discovery.finding import accepted as accepted
 from portmp.discovery.finding import device as device

@@ -26,7 +26,9 @@ from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, Portmp
 
 HOST = "host"
 """The backend that is always there: the host reference, for machines on which no driver works."""
-BACKENDS = (*PLATFORMS, HOST)
+PROCESSOR = "cpu"
+"""The backend of the machine's processor by a plain clang."""
+BACKENDS = (*PLATFORMS, PROCESSOR, HOST)
 INTERPRETED = "emulated"
 """The backend whose devices are found only when they are asked for: ``emulated:gfx908``."""
 CHECKED = "oclgrind"
@@ -34,8 +36,8 @@ CHECKED = "oclgrind"
 
 
 FALLEN_BACK = (
-    "no driver works here, so the host reference computes: the same bits, but slowly; a driver is "
-    "installed by"
+    "no device works here, so the host reference computes: the same bits, but slowly; a compiler "
+    "for CPUs is installed by"
 )
 
 
@@ -69,7 +71,7 @@ def _found(backend: str) -> Found:
 
 
 def listed() -> list[Device]:
-    """Every device of every backend, in the order cuda, rocm, opencl, host; refused ones, too."""
+    """Every device of every backend, in the order of BACKENDS; refused ones, too."""
     return [d for backend in BACKENDS for d in find(backend).devices]
 
 
@@ -100,10 +102,10 @@ def devices() -> list[Device]:
 
 
 def _rank(device: Device) -> tuple[bool, bool, bool, bool]:
-    """Order of preference: the host last; with float64, GPUs, a vendor's own before OpenCL."""
+    """Order of preference: the host last; with float64, GPUs, others before OpenCL's."""
     facts = device.properties
     kind = facts.kind != "gpu"
-    return (device.by_reference, not facts.float64, kind, device.platform == "opencl")
+    return (device.by_reference, not facts.float64, kind, device.backend == "opencl")
 
 
 _opened: dict[str, Device] = {}
@@ -183,15 +185,12 @@ def hardware(name: str | Device | None = None) -> Device:
 
 @cache
 def interpreter() -> Device:
-    """The CPU that interprets: the first OpenCL one that the arithmetic probe accepts."""
-    answer = find("opencl")
-    cpus = [device for device in answer.devices if device.properties.kind == "cpu"]
+    """The CPU that interprets: the best one that the arithmetic probe accepts."""
+    cpus = [d for d in listed() if d.properties.kind == "cpu" and not d.by_reference]
     if cpus:
-        return _first(cpus)
-    raise DeviceError(
-        f"an interpreted device needs an OpenCL CPU device: {answer.problem or 'there is none'}; "
-        "pip install '.[opencl]' installs one"
-    )
+        return _first(sorted(cpus, key=_rank))
+    problems = "; ".join(filter(None, (find(name).problem for name in (PROCESSOR, "opencl"))))
+    raise DeviceError(f"an interpreted device needs a CPU device: {problems}")
 
 
 def _open(device: Device) -> Device:

@@ -126,7 +126,7 @@ def _attempt(device: Device, traits: Traits) -> Verdict:
     """The verdict of one process, which begins with *traits*."""
     asked = json.dumps(Verdict(traits).as_json())
     # -P: a file of the current folder must not stand for a module of Python.
-    command = [sys.executable, "-P", "-m", PROCESS, device.platform, device.compiler_key(), asked]
+    command = [sys.executable, "-P", "-m", PROCESS, device.backend, device.compiler_key(), asked]
     with paths.temporary_folder("probe") as folder, tempfile.TemporaryFile() as errors:
         environment = {
             **os.environ,

@@ -250,7 +250,7 @@ def _roots(device: Device) -> tuple[int, int]:
 def barrier_spec(threads: int) -> KernelSpec:
     """A block whose work-items keep a number over a barrier, in its one array."""
     takes, form = [Scratch("numbers", "float32")], formats.get("float32")
-    return spec("barrier", "probe/barrier.mako", form, {}, takes=takes, threads=threads)
+    return spec("negated", "probe/barrier.mako", form, {}, takes=takes, threads=threads)
 
 
 def _kept(device: Device) -> tuple[int, int]:

@@ -126,15 +126,15 @@ class HostDevice(Device):
         """Why it is there, and what it costs."""
         return (
             "slow: no kernels, every routine by its NumPy reference; for machines on which no "
-            "driver works"
+            "device works"
         )
 
     @property
     def remedy(self) -> str:  # type: ignore[override]
-        """What installs a driver for this machine's processor."""
-        from portmp.backends.opencl import drivers  # which imports more than importing portmp may
+        """What installs a compiler for this machine's processor."""
+        from portmp.compilers import cpu  # which imports more than importing portmp may
 
-        return drivers.install()
+        return cpu.install()
 
     def allocate(self, nbytes: int) -> HostBuffer:
         try:

@@ -33,7 +33,7 @@ DEBIAN = "the system's package, on Debian and Ubuntu apt-get install pocl-opencl
 
 def install() -> str:
     """What installs pyopencl and a driver for this machine's processor, if these are not there."""
-    pip = "pip install '.[opencl]' in a checkout of portmp"
+    pip = "pip install '.[pocl]' in a checkout of portmp"
     system, processor = machine.system(), machine.machine()
     if "pyopencl" in sys.modules and pip_libraries():
         return f"{SYSTEM_PACKAGE.get(system, DEBIAN)} (what pip installs is here and does not work)"

@@ -466,7 +466,8 @@ def find_devices() -> list[Device]:
         import pyopencl as cl
     except ImportError as error:
         raise BackendUnavailable(
-            f"pyopencl cannot be imported ({error}): {drivers.install()}"
+            f"pyopencl cannot be imported ({error}): pip install '.[opencl]' in a checkout of "
+            "portmp"
         ) from None
     handles = []
     with drivers.settled():

@@ -1,0 +1,1 @@
+"""Processors by a plain clang, without any driver."""

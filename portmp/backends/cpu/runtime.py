@@ -1,0 +1,422 @@
+"""The machine's processor: OpenCL C compiled by a plain clang, launched on a pool of threads.
+
+No driver: kernels are shared libraries, their memory is the host's, and ``pool.c``, compiled by the
+same clang, shares out their blocks.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import platform as machine
+import re
+import struct
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from portmp import paths
+from portmp.backends import rapl
+from portmp.backends.base import (
+    Argument,
+    Buffer,
+    Dim3,
+    Kernel,
+    LaunchMemory,
+    Properties,
+    check_process,
+    is_lost,
+)
+from portmp.backends.energy import Meter
+from portmp.backends.host.runtime import HostEvent, machine_memory
+from portmp.backends.pool import Part, Places, Pool, PooledDevice, PooledQueue, Reserve
+from portmp.codegen.platform import Traits
+from portmp.compilers import cpu
+from portmp.errors import BackendUnavailable, CompileError, DeviceError, LaunchError, OutOfMemory
+
+POOL = Path(__file__).with_name("pool.c")
+ALIGNMENT = 128
+"""Bytes: two lines of a cache, which processors fetch together."""
+MOST_ITEMS, SHARED = 1024, 1 << 19
+"""Work-items of a block, as pool.c has them; bytes of block memory."""
+
+
+def _functions_of_memory() -> tuple[Callable[[int], int | None], Callable[[int], None]]:
+    """What gives memory at a multiple of ALIGNMENT, and what takes it back: the C library's."""
+    library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+    take, give = (
+        (library._aligned_malloc, library._aligned_free)
+        if sys.platform == "win32"
+        else (library.aligned_alloc, library.free)
+    )
+    take.restype, give.restype, give.argtypes = ctypes.c_void_p, None, [ctypes.c_void_p]
+    take.argtypes = [ctypes.c_size_t] * 2
+
+    def taken(nbytes: int) -> int | None:
+        whole = -(-max(nbytes, 1) // ALIGNMENT) * ALIGNMENT
+        asked = (whole, ALIGNMENT) if sys.platform == "win32" else (ALIGNMENT, whole)
+        found: int | None = take(*asked)
+        return found
+
+    return taken, give
+
+
+_take, _give = _functions_of_memory()
+
+
+class CpuBuffer(Part):
+    """Memory of the host."""
+
+    __slots__ = ()
+
+
+class CpuKernel(Kernel):
+    """A function of a library, which stays loaded."""
+
+    def __init__(self, name: str, library: ctypes.CDLL, prints: bool) -> None:
+        self.name = name
+        self.prints = prints
+        run, call, here = (
+            ctypes.cast(getattr(library, f, None) or 0, ctypes.c_void_p).value or 0
+            for f in (f"portmp_run_{name}", f"portmp_call_{name}", "portmp_here")
+        )
+        if not (run or call):
+            raise LaunchError(f"the binary has no kernel {name!r}")
+        facts = (ctypes.c_int64 * 4)(run, call, here, 0)
+        _facts.append(facts)
+        self.place = ctypes.addressof(facts)
+
+
+_facts: list[Any] = []
+"""What the pool knows of kernels, which stays: launches may end after their kernel's last use."""
+
+_CODES = {"?": "?7x", "b": "b7x", "B": "B7x", "h": "h6x", "H": "H6x", "e": "e6x"}
+_CODES |= {"i": "i4x", "I": "I4x", "l": "q", "L": "Q", "q": "q", "Q": "Q", "f": "f4x", "d": "d"}
+"""How numbers lie in their eight bytes, by NumPy's letters."""
+
+
+class CpuQueue(PooledQueue):
+    """Launches in order."""
+
+    def __init__(self, device: CpuDevice) -> None:
+        self.device: CpuDevice = device
+        self.pool = Pool(device)
+        self._threads = device.threads
+        self._place = self._threads.new_queue()
+        self._prints = False
+
+    def write(
+        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
+    ) -> None:
+        if source.nbytes:
+            self._span(target, source.nbytes, offset)[...] = source.reshape(-1).view(np.uint8)
+
+    def read(
+        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
+    ) -> None:
+        span = self._span(source, target.nbytes, offset)
+        if target.nbytes:
+            target.reshape(-1).view(np.uint8)[...] = span
+
+    def copy(
+        self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
+    ) -> None:
+        self._span(target, nbytes, start)[...] = self._span(source, nbytes, offset)
+
+    def _span(self, buffer: Buffer, nbytes: int, offset: int) -> np.ndarray[Any, Any]:
+        """A part of a buffer, once all work is done."""
+        self.synchronize()
+        assert isinstance(buffer, CpuBuffer)
+        if not 0 <= offset <= offset + nbytes <= buffer.nbytes:
+            raise DeviceError(
+                f"{self.device.name}: copy of {nbytes} bytes from {offset} on, the memory has "
+                f"{buffer.nbytes}"
+            )
+        memory = (ctypes.c_uint8 * nbytes).from_address(buffer.place + offset)
+        span: np.ndarray[Any, Any] = np.ctypeslib.as_array(memory)
+        return span
+
+    def _launcher(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
+    ) -> Callable[[], None]:
+        return partial(self._relauncher(kernel, grid, block, args, {}), ())
+
+    def _relauncher(
+        self,
+        kernel: Kernel,
+        grid: Dim3,
+        block: Dim3,
+        args: Sequence[Argument],
+        places: Mapping[int, int],
+    ) -> Callable[[Sequence[Argument]], None]:
+        assert isinstance(kernel, CpuKernel)
+        values: list[Any] = []
+        codes, block_memory = "=", 0
+        for i, arg in enumerate(args):
+            if isinstance(arg, Buffer):
+                codes += "Q"
+                values.append(0 if i in places else arg.place)  # type: ignore[attr-defined]
+            elif isinstance(arg, LaunchMemory):
+                codes += "8x"
+                block_memory = arg.nbytes
+            elif isinstance(arg, int):
+                codes += "q"
+                values.append(arg)
+            else:
+                codes += _CODES[arg.dtype.char]
+                values.append(arg)
+        memory = [(i, n) for i, n in places.items() if isinstance(args[i], Buffer)]
+        numbers = [(i, n) for i, n in places.items() if not isinstance(args[i], Buffer)]
+        layout = struct.Struct(codes)
+        pack, nbytes = layout.pack, layout.size
+        shape = (ctypes.c_uint64 * 7)(*grid, *block, block_memory)
+        self._prints |= kernel.prints
+        self._threads.begin()
+        launch, queue, facts = self._threads.launch, self._place, kernel.place
+
+        def run(given: Sequence[Any]) -> None:
+            filled = values.copy()
+            for place, index in memory:
+                filled[place] = given[index].place
+            for place, index in numbers:
+                filled[place] = given[index]
+            if failed := launch(queue, facts, shape, pack(*filled), nbytes):
+                raise self._failure(kernel, failed)
+
+        if not places:
+            packed = pack(*values)
+
+            def again(given: Sequence[Any]) -> None:
+                if failed := launch(queue, facts, shape, packed, nbytes):
+                    raise self._failure(kernel, failed)
+
+            return again
+        return run
+
+    def _failure(self, kernel: Kernel, failed: int) -> LaunchError | OutOfMemory:
+        if failed == 2:
+            return LaunchError(f"kernel {kernel.name!r} has too many parameters for a processor")
+        return OutOfMemory(f"{self.device.name}: no memory for a launch: {self.device.room()}")
+
+    def record(self) -> HostEvent:
+        self.synchronize()
+        return HostEvent()
+
+    def synchronize(self) -> None:
+        check_process(self.device)
+        if self._threads.finish(self._place, 0):
+            raise OutOfMemory(
+                f"{self.device.name}: no memory for the stacks of a block's work-items: "
+                f"{self.device.room()}; the results of the last launches are wrong"
+            )
+        if self._prints:
+            ctypes.CDLL(None).fflush(None)
+
+
+class CpuDevice(PooledDevice):
+    """The processor, by one clang."""
+
+    platform = "opencl"
+    kind = CpuBuffer
+    most_blocks = (2**31 - 1,) * 3
+    compiler: cpu.CpuCompiler
+
+    def __init__(self, clang: cpu.Clang) -> None:
+        self.index = 0
+        self.clang = clang
+        number = re.search(r"version (\S+)", clang.version)
+        self.compiler = cpu.CpuCompiler(clang)
+        self.properties = Properties(
+            name=_model(),
+            vendor=machine.machine(),
+            driver=clang.version,
+            arch="native",
+            kind="cpu",
+            compute_units=processors(),
+            warp_size=1,
+            max_threads=MOST_ITEMS,
+            shared_memory=SHARED,
+            memory=machine_memory(),
+            float64=True,
+            alignment=ALIGNMENT,
+            extra={"platform": f"clang {number[1] if number else clang.version}"},
+        )
+        # Vectors of twice a register's length lost nothing where there is AVX2 (docs/devices.md).
+        bits = 512 if re.search(r"\bavx\b", cpu.features()) else 128
+        self.traits = Traits(warp_size=1, root="ieee", exchange="memory", vector_bits=bits)
+        self.reserve = Reserve(self.properties.memory)
+        self.threads = _threads(self.compiler)
+        self.queue = CpuQueue(self)
+        weakref.finalize(self, self.threads.finish_all).atexit = False
+
+    @property
+    def name(self) -> str:
+        """The name that selects this device."""
+        return f"cpu:{self.index}"
+
+    @property
+    def remedy(self) -> str:  # type: ignore[override]
+        """Another compiler, or a driver for the same processor."""
+        return f"another compiler: {cpu.install()}; or an OpenCL driver: pip install '.[pocl]'"
+
+    def take(self, sizes: Sequence[int], stream: Any) -> Places:
+        places: list[int] = []
+        for nbytes in sizes:
+            place = _take(nbytes)
+            if place is None:
+                self.give(tuple(places), stream)
+                raise OutOfMemory(
+                    f"{self.name} ({self.properties.name}): {sum(sizes)} bytes asked for, "
+                    f"{self.room()}"
+                )
+            places.append(place)
+        return tuple(places)
+
+    def give(self, places: Places, stream: Any) -> None:
+        self.threads.finish_all()
+        for place in places:
+            _give(place)
+
+    def new_queue(self) -> CpuQueue:
+        queue = CpuQueue(self)
+        weakref.finalize(queue, queue.pool.close).atexit = False
+        return queue
+
+    def compile(self, source: str) -> bytes:
+        return self.compiler.compile(source, self.properties.arch)
+
+    def compiler_key(self) -> str:
+        p = self.properties
+        return f"cpu {self.compiler.version()} {' '.join(self.compiler.options(p.arch))}"
+
+    def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
+        library = loaded(binary)
+        prints = b"printf" in binary
+        return {name: CpuKernel(name, library, prints) for name in kernels}
+
+    def energy_meters(self) -> Sequence[Meter]:
+        return rapl.meters()
+
+
+def loaded(binary: bytes) -> ctypes.CDLL:
+    """A library from its content; LaunchError where it does not load."""
+    with paths.temporary_folder("library") as folder:
+        file = folder / "code.so"
+        file.write_bytes(binary)
+        try:
+            return ctypes.CDLL(str(file))
+        except OSError as error:
+            raise LaunchError(f"the binary does not load: {error}") from None
+
+
+def processors() -> int:
+    """How many this process may use: those of its mask, within its container's share."""
+    mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        share = -(-int(quota) // int(period))
+    except (OSError, ValueError):
+        return mine
+    return max(min(mine, share), 1)
+
+
+def _model() -> str:
+    try:
+        found = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.M)
+    except OSError:
+        found = None
+    return found[1].strip() if found else machine.processor() or machine.machine()
+
+
+class Threads:
+    """The pool of a process, compiled by a clang."""
+
+    def __init__(self, compiler: cpu.CpuCompiler) -> None:
+        self.library = loaded(_compiled_pool(compiler))
+        self._lock, self._begun = threading.RLock(), False
+        self._queues: list[Any] = []
+        self.launch = self.library.portmp_launch
+        self.launch.argtypes = [
+            *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64)
+        ]
+        self.finish = self.library.portmp_finish
+        self.finish.argtypes = [ctypes.c_void_p, ctypes.c_int]
+        atexit.register(self.finish_all)
+
+    def begin(self) -> None:
+        """Start the threads, when the first kernel is about to be launched."""
+        with self._lock:
+            if not self._begun:
+                functions = (ctypes.c_void_p * len(_SYSTEM))(*map(_address, _SYSTEM))
+                self.library.portmp_begin(functions, processors() - 1)
+                self._begun = True
+
+    def new_queue(self) -> int:
+        """The address of a queue, which stays: threads look at it after its last launch."""
+        queue = (ctypes.c_int64 * 4)()
+        self._queues.append(queue)
+        return ctypes.addressof(queue)
+
+    def finish_all(self) -> None:
+        """Wait for all queues, before memory goes."""
+        for queue in () if is_lost() else self._queues:
+            self.finish(ctypes.addressof(queue), 0)
+
+
+_SYSTEM = {
+    "linux": ("syscall", "syscall", "pthread_create", "mmap", "clock_gettime"),
+    "darwin": ("__ulock_wait", "__ulock_wake", "pthread_create", "mmap", "clock_gettime"),
+    "win32": (
+        *("WaitOnAddress", "WakeByAddressAll", "CreateThread", "VirtualAlloc"),
+        "QueryUnbiasedInterruptTimePrecise",
+    ),
+}.get(sys.platform, ())
+"""The system's functions that pool.c calls."""
+
+
+def _address(name: str) -> int:
+    function = getattr(ctypes.CDLL(None), name)
+    return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+
+def _compiled_pool(compiler: cpu.CpuCompiler) -> bytes:
+    """The library of pool.c, from the cache or compiled."""
+    source = POOL.read_text()
+    key = sha256(f"{compiler.version()}\0{source}".encode()).hexdigest()
+    name = f"{key}.bin"
+    found = paths.kept(name)
+    if found is None:
+        found = compiler.library(source)
+        paths.keep(name, found)
+    return found
+
+
+_pool: list[Threads] = []
+_starting = threading.RLock()
+
+
+def _threads(compiler: cpu.CpuCompiler) -> Threads:
+    """Those of the process, by the first compiler that is asked for."""
+    with _starting:
+        if not _pool:
+            _pool.append(Threads(compiler))
+    return _pool[0]
+
+
+def find_devices() -> list[CpuDevice]:
+    """The processor, by the first clang that compiles; BackendUnavailable where there is none."""
+    problems = []
+    for clang in cpu.found():
+        try:
+            return [CpuDevice(clang)]
+        except (CompileError, LaunchError) as error:
+            problems.append(f"{' '.join(clang.command)}: {error}")
+    raise BackendUnavailable(f"no clang works: {'; '.join(problems)}; {cpu.install()}")
