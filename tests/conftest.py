@@ -61,20 +61,8 @@ def pytest_configure(config: pytest.Config) -> None:
         place.mkdir(parents=True, exist_ok=True)
         os.environ[f"PORTMP_{name}_DIR"] = str(place)
     os.environ[pool.POISON] = "1"
-    if wanted := os.environ.get(TEST_DEVICE) or quick_to_compile():
+    if wanted := os.environ.get(TEST_DEVICE):
         os.environ["PORTMP_DEVICE"] = wanted
-
-
-def quick_to_compile() -> str:
-    """Where the default device is a CPU, that of Intel's driver, if it is here and works.
-
-    Most of the tests' time is a CPU's compiler, and Intel's takes a third of PoCL's.
-    """
-    if discovery.get().properties.kind != "cpu":
-        return ""
-    there = discovery.find("opencl").devices
-    fast = (d for d in there if str(d.properties.extra.get("platform", "")).startswith("Intel"))
-    return next((device.name for device in discovery.accepted(fast)), "")
 
 
 # --- the slow tier (slow.py) ---------------------------------------------------------------

@@ -122,8 +122,8 @@ def test_a_refused_device_is_refused_however_it_is_named(
     for wanted in (found[0], found[0].name):
         with pytest.raises(DeviceError, match="made-up"):
             discovery.get(wanted)
-    for wanted in (None, found[0].platform):
-        others = [d for d in found[1:] if wanted in (None, d.platform)]
+    for wanted in (None, found[0].backend):
+        others = [d for d in found[1:] if wanted in (None, d.backend)]
         capsys.readouterr()
         if others:
             assert discovery.get(wanted) in others

@@ -63,9 +63,9 @@ def test_devices(run: Run) -> None:
     assert [d["name"] for d in data["devices"] if d["usable"]] == works
     assert host["name"] == "host:0" and host["state"].startswith("slow")
     names = {d["name"].split(":")[0] for d in data["devices"]} | set(data["problems"])
-    assert names == {"cuda", "rocm", "opencl", "host"}
+    assert names == {"cuda", "rocm", "opencl", "cpu", "host"}
     status, out, _ = run("devices")
-    assert "opencl:0" in out
+    assert host["name"] in out
 
 
 def test_gemm_through_files(run: Run) -> None:
@@ -385,10 +385,10 @@ def test_demo_prints_before_it_plots(run: Run, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("words", "extras"),
     [
-        ([], "opencl"),
-        (["--json"], "opencl"),
-        (["--plot", "b.png"], "opencl,plot"),
-        (["--json", "--plot=b.png"], "opencl,plot"),
+        ([], "cpu,opencl"),
+        (["--json"], "cpu,opencl"),
+        (["--plot", "b.png"], "cpu,opencl,plot"),
+        (["--json", "--plot=b.png"], "cpu,opencl,plot"),
     ],
 )
 def test_the_demo_script_installs_what_it_needs(
@@ -406,6 +406,15 @@ def test_the_demo_script_installs_what_it_needs(
         ["bash", str(tmp_path / "ci" / "demo"), *words], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines() == [f"setup {extras}", " ".join(["portmp demo", *words])]
+
+
+def test_warnings_are_lines(run: Run) -> None:
+    """Of the command, not of a place in Python's files."""
+    rows = [",".join(f"1/{i + j + 1}" for j in range(24)) for i in range(24)]
+    a, b = _write("a.csv", "\n".join(rows)), _write("b.csv", "\n".join("1" * 24))
+    status, _, err = run("solve", a, b, "--format", "dd")
+    assert status == 0
+    assert re.fullmatch(r"portmp: warning: solve: a: the matrix is numerically singular: .*\n", err)
 
 
 def test_demo_fails_without_its_digits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

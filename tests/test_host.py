@@ -22,6 +22,7 @@ from portmp.backends import base as backends
 from portmp.backends.base import Device, recording, replay
 from portmp.backends.host import runtime
 from portmp.backends.opencl import drivers
+from portmp.compilers import cpu
 from portmp.discovery import finding, probe
 from portmp.errors import (
     ArgumentError,
@@ -395,7 +396,7 @@ def test_it_comes_last(host: Device, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _without_drivers(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
     settings = {k: v for k, v in os.environ.items() if k != "PORTMP_DEVICE"} | variables
-    settings |= {"PYTHONPATH": str(ROOT), "PORTMP_CACHE_DIR": ""}
+    settings |= {"PYTHONPATH": str(ROOT), "PORTMP_CACHE_DIR": "", "PORTMP_CLANG": "no such clang"}
     run = [sys.executable, "-c", NO_DRIVER + code]
     return subprocess.run(run, capture_output=True, text=True, env=settings, check=False)
 
@@ -412,7 +413,7 @@ def test_the_first_example_needs_no_driver() -> None:
     promised = re.findall(r"^print\(.*?\)\s+# (.*?)(?: on every device)?$", block[1], re.MULTILINE)
     assert done.stdout.splitlines() == promised
     assert re.fullmatch(
-        r"portmp: no driver works here, so the host reference computes: .*install.*\n", done.stderr
+        r"portmp: no device works here, so the host reference computes: .*install.*\n", done.stderr
     )
 
 
@@ -451,8 +452,8 @@ def test_devices_says_why_it_is_there() -> None:
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert lines[0].startswith("host:0     cpu  host reference (NumPy)")
-    assert "slow" in lines[1] and "no driver works" in lines[1]
-    assert [line.split()[0] for line in lines[2:]] == ["cuda", "rocm", "opencl"]
+    assert "slow" in lines[1] and "no device works" in lines[1]
+    assert [line.split()[0] for line in lines[2:]] == ["cuda", "rocm", "opencl", "cpu"]
 
 
 def test_the_demo_passes_without_a_driver() -> None:
@@ -462,25 +463,34 @@ def test_the_demo_passes_without_a_driver() -> None:
     assert "slow: no kernels" in done.stderr
 
 
+def test_what_installs_a_compiler(host: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is here and does not work is not named again."""
+    monkeypatch.setattr(cpu, "find_spec", lambda name: None)
+    assert host.remedy.startswith("pip install '.[cpu]' in a checkout of portmp")
+    monkeypatch.setattr(cpu, "find_spec", lambda name: name)
+    assert "pip" not in host.remedy and "apt-get install clang-19" in host.remedy
+
+
 @pytest.mark.parametrize(
     ("system", "processor", "command"),
     [
-        ("Linux", "x86_64", "pip install '.[opencl]'"),
+        ("Linux", "x86_64", "pip install '.[pocl]'"),
         ("Linux", "aarch64", "apt-get install pocl-opencl-icd"),
         ("Darwin", "arm64", "brew install pocl"),
     ],
 )
 def test_what_installs_a_driver(
-    host: Device, system: str, processor: str, command: str, monkeypatch: pytest.MonkeyPatch
+    system: str, processor: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(drivers.machine, "system", lambda: system)
     monkeypatch.setattr(drivers.machine, "machine", lambda: processor)
     monkeypatch.setattr(drivers, "pip_libraries", list)
-    assert command in host.remedy and host.remedy.startswith("pip install '.[opencl]'")
-    assert ("brew" in host.remedy) == (system == "Darwin")
+    assert command in drivers.install() and drivers.install().startswith("pip install '.[pocl]'")
+    assert ("brew" in drivers.install()) == (system == "Darwin")
     monkeypatch.setattr(drivers, "pip_libraries", lambda: ["libpocl.so"])  # what was just done
     monkeypatch.setitem(sys.modules, "pyopencl", drivers)
-    assert "pip install " not in host.remedy and host.remedy.endswith("is here and does not work)")
+    assert "pip install " not in drivers.install()
+    assert drivers.install().endswith("is here and does not work)")
 
 
 def test_work_that_lasts_says_so(

@@ -80,7 +80,7 @@ def pairs(sizes: Sequence[Any], fast: Sizes) -> pytest.MarkDecorator:
 def gpu(anywhere: Device, monkeypatch: pytest.MonkeyPatch) -> Device:
     """A device that takes kernels as GPUs do: a CPU of OpenCL is taken for one."""
     if anywhere.properties.kind == "cpu":
-        anywhere = tiers.gpu_shaped()
+        anywhere = tiers.cpu()
         properties = replace(anywhere.properties, kind="gpu", warp_size=small.WARP)
         monkeypatch.setattr(anywhere, "properties", properties)
     return anywhere

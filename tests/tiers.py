@@ -18,6 +18,7 @@ import pytest
 
 from portmp import discovery
 from portmp.backends.base import Device
+from portmp.backends.cpu.runtime import CpuDevice
 from portmp.backends.opencl.runtime import ClDevice
 from portmp.errors import BackendUnavailable, DeviceError, PortmpError
 
@@ -28,6 +29,7 @@ TIERS = (
     "clang",
     "hipcc",
     "oclgrind",
+    "cpu",
     "pocl",
     "pocl-debian",
     "intel",
@@ -123,6 +125,13 @@ def _opencl(wanted: Callable[[str], bool]) -> None:
     discovery.get(meant[0])
 
 
+def _cpu() -> None:
+    found = discovery.find("cpu")
+    if not found.devices:
+        raise BackendUnavailable(found.problem)
+    discovery.get(found.devices[0])
+
+
 def _is_pocl(platform: str, debian: bool) -> bool:
     return "PoCL" in platform and ("debian" in platform) == debian
 
@@ -143,6 +152,7 @@ _PROBES: dict[str, Callable[[], None]] = {
     "oclgrind": _oclgrind,
     "pocl": lambda: _opencl(lambda platform: _is_pocl(platform, debian=False)),
     "pocl-debian": lambda: _opencl(lambda platform: _is_pocl(platform, debian=True)),
+    "cpu": _cpu,
     "clblast": _clblast,
     "strace": _strace,
     "chromium": _chromium,
@@ -184,32 +194,30 @@ def interpreted(name: str) -> Device:
 
 
 def interpreter() -> Device:
-    """The OpenCL CPU device that interprets; skips where there is none, or none works."""
+    """The CPU device that interprets; skips where there is none, or none works."""
     try:
         return discovery.interpreter()
     except DeviceError as error:
         pytest.skip(str(error))
 
 
-def cpu() -> ClDevice:
-    """The OpenCL CPU device that tests take; skips where there is none, or none works."""
-    found = discovery.get()
-    return found if isinstance(found, ClDevice) and found.properties.kind == "cpu" else gpu_shaped()
+def new_cpu() -> CpuDevice | ClDevice:
+    """A CPU device of its own, whose traits and properties a test may change."""
+    found = interpreter()
+    device: CpuDevice | ClDevice
+    if isinstance(found, CpuDevice):
+        device = CpuDevice(found.clang)
+    else:
+        assert isinstance(found, ClDevice)
+        device = ClDevice(found.index, found.handle)
+    device.traits = found.traits
+    return device
 
 
 @cache
-def gpu_shaped() -> ClDevice:
-    """A CPU device for kernels as GPUs have them: the interpreter's, one of its own.
-
-    On Intel's what has barriers may be right without optimisation alone (docs/devices.md); here
-    optimising takes seconds, and IEEE 754 leaves it nothing to change in results.
-    """
-    found = interpreter()
-    assert isinstance(found, ClDevice)
-    device = ClDevice(found.index, found.handle)
-    device.traits = found.traits
-    device.compiler.build_options += ("-cl-opt-disable",)
-    return device
+def cpu() -> CpuDevice | ClDevice:
+    """One for many tests."""
+    return new_cpu()
 
 
 def opencl() -> str:

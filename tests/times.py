@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-BUDGET = 3700
+BUDGET = 3300
 """Seconds of the processor that the tests of ``.ci/run`` may take, of all workers together."""
 
 SHOWN = 5.0
