@@ -60,7 +60,7 @@ def settings(refused: str, folder: Path) -> dict[str, str] | None:
     source, library = folder / "refusing.c", folder / "refusing.so"
     source.write_text(DRIVER)
     subprocess.run([compiler, "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
-    left_out = ("OCL_ICD_VENDORS", "PORTMP_DEVICE", "PORTMP_DRIVERS_TRIED", "PORTMP_TEST_DEVICE")
+    left_out = ("PORTMP_DEVICE", "PORTMP_DRIVERS_TRIED", "PORTMP_TEST_DEVICE")
     return {
         **{name: text for name, text in os.environ.items() if name not in left_out},
         "LD_PRELOAD": str(library),

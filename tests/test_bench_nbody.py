@@ -129,11 +129,11 @@ def test_several_formats(run: Run) -> None:
 
 def test_time_limits(run: Run) -> None:
     """What would take longer is skipped, with its reason."""
-    words = ("--experiment", "roots,sizes,steps", "--size", "2^24", "--seconds", "0.01")
+    words = ("--experiment", "roots,sizes,steps", "--size", "2^24", "--seconds", "1e-6")
     status, out, _ = run(*words, "--runs", "1")
     assert status == 0
     assert "skipped: roots, float32 exact, N = 16777216: would take about" in out
-    assert "of the limit of 0.01 s (--seconds) are left for it" in out
+    assert "of the limit of 1e-06 s (--seconds) are left for it" in out
 
 
 def test_budget() -> None:

@@ -55,8 +55,9 @@ REDUCE = (
 
 
 def _with_widths(schedule: Any, device: Device) -> list[Any]:
-    """The schedule with each vector width that the device's platform has."""
-    return [replace(schedule, width=w) for w in platform.get(device.platform).vectors]
+    """The schedule with each vector width that the device's platform has; GPUs use none."""
+    widths = platform.get(device.platform).vectors if device.properties.kind == "cpu" else (1,)
+    return [replace(schedule, width=w) for w in widths]
 
 
 def gemm_schedules(device: Device) -> list[Any]:

@@ -27,8 +27,8 @@ def taken(x: Any) -> View[Any]:
     """
     if hasattr(x, "__dlpack__"):
         device = device_of(*(int(n) for n in x.__dlpack_device__()))
-    else:
-        device = device_of(cuda_array.DEVICE_TYPE)
+    elif device := device_of(cuda_array.DEVICE_TYPE):
+        device = device_of(cuda_array.DEVICE_TYPE, device.index_at(cuda_array.borrowed(x).pointer))
     if device is None:
         raise ArgumentError(f"{type(x).__name__} given, and no device here has such memory")
     queue = device.queue

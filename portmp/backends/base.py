@@ -548,6 +548,10 @@ class Device(ABC):
         """Memory at *pointer* that another library has, and keeps as long as *owner* lives."""
         raise DeviceError(f"{self.name} cannot use other libraries' memory")
 
+    def index_at(self, pointer: int) -> int:
+        """The index of the device, one of this vendor's, that has the memory at *pointer*."""
+        raise DeviceError(f"{self.name} cannot use other libraries' memory")
+
     def wait_for_stream(self, stream: int) -> None:
         """Wait for the work of another library's stream, by its address."""
         raise DeviceError(f"{self.name} cannot use other libraries' memory")

@@ -158,6 +158,15 @@ class CudaDriver(Driver):
         except PortmpError:
             return None
 
+    def index_at(self, pointer: int) -> int:
+        """The index of the device with the memory at *pointer*."""
+        api = self.current()
+        which = api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        status, index = api.cuPointerGetAttribute(which, pointer)
+        if int(status):
+            raise DeviceError(f"the memory at {pointer:#x} is no GPU's: {self._describe(status)}")
+        return int(index)
+
     def clock_mhz(self) -> float | None:
         """The multiprocessors' clock by NVML; None without NVML or its leave."""
         try:
@@ -171,10 +180,14 @@ class CudaDevice(GpuDevice):
 
     platform = "cuda"
     dlpack_type = 2
+    driver: CudaDriver
 
     @cached_property
     def _library(self) -> BlasLibrary:
         return BlasLibrary(CUBLAS, cublas(), self.driver)
+
+    def index_at(self, pointer: int) -> int:
+        return self.driver.index_at(pointer) if pointer else self.index
 
     def library(self) -> BlasLibrary:
         """cuBLAS; BackendUnavailable where it is not installed."""
