@@ -1018,11 +1018,6 @@ def _tune_options(tune: argparse.ArgumentParser) -> None:
     tune.add_argument("--workers", type=int, help="processes that compile (default: all cores)")
     tune.add_argument("--again", action="store_true", help="forget earlier trials")
     tune.add_argument("--show", action="store_true", help="show the schedules in effect")
-    tune.add_argument(
-        "--rates",
-        action="store_true",
-        help="measure what gemm's method auto chooses by, and no schedules",
-    )
     tune.add_argument("-o", "--output", metavar="FILE", help="add to this file of schedules")
 
 

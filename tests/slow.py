@@ -3,6 +3,7 @@
 A test marked ``slow`` is left out unless PORTMP_SLOW asks for it:
 
 ``none``     the fast tier alone (the default)
+``few``      of it two cases of each test, the first and another one each day (``ci/test``)
 ``rotate``   and a slice of the slow tier, another one each day
 ``3/10``     and the slice of that number, to repeat what a day ran
 ``all``      everything
@@ -68,18 +69,37 @@ def resolved(setting: str, day: date) -> str:
     setting = setting.strip() or "none"
     if setting == "rotate":
         return f"{day.toordinal() % SLICES}/{SLICES}"
+    if setting == "few":
+        return f"few/{day.toordinal()}"
     part = re.fullmatch(r"(\d+)/([1-9]\d*)", setting)
-    if setting in ("none", "all") or (part and int(part[1]) < int(part[2])):
+    known = setting in ("none", "all") or re.fullmatch(r"few/\d+", setting)
+    if known or (part and int(part[1]) < int(part[2])):
         return setting
-    raise ValueError(f"{SETTING}={setting!r} is not none, all, rotate or a slice such as 3/10")
+    raise ValueError(f"{SETTING}={setting!r} is not none, few, all, rotate or a slice such as 3/10")
 
 
 def chosen(nodeid: str, setting: str) -> bool:
     """Whether a resolved setting asks for this slow test."""
-    if setting in ("none", "all"):
+    if setting in ("none", "all") or _few(setting):
         return setting == "all"
     number, of = map(int, setting.split("/"))
     return zlib.crc32(nodeid.encode()) % of == number
+
+
+def _few(setting: str) -> str:
+    """The day of a setting that asks for few cases, as digits."""
+    word, _, day = setting.partition("/")
+    return day if word == "few" else ""
+
+
+def two_of_each(names: Iterable[str], day: int) -> set[str]:
+    """Of the cases of each test the first, and of the others another one each day."""
+    cases: dict[str, list[str]] = {}
+    for name in names:
+        cases.setdefault(name.partition("[")[0], []).append(name)
+    return {
+        one for some in cases.values() for one in (some[0], some[-1 - day % max(1, len(some) - 1)])
+    }
 
 
 def is_slow(item: pytest.Item) -> bool:
@@ -93,16 +113,24 @@ def is_slow(item: pytest.Item) -> bool:
 
 
 def select(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item], int]:
-    """Tests to run, tests to leave out, and how many of all are slow."""
+    """Tests to run, tests to leave out, and how many could be left out."""
     setting = os.environ.get(SETTING, "none")
     slow_ones = [i for i in items if is_slow(i)]
     left = [i for i in slow_ones if not chosen(i.nodeid, setting)]
     out = set(left)
-    return [i for i in items if i not in out], left, len(slow_ones)
+    kept = [i for i in items if i not in out]
+    if day := _few(setting):
+        few = two_of_each((i.nodeid for i in kept), int(day))
+        left += [i for i in kept if i.nodeid not in few]
+        kept = [i for i in kept if i.nodeid in few]
+    return kept, left, len(left) + len(slow_ones) - len(out)
 
 
 def summary(left: int, of: int) -> str:
     """What the end of a run says of the slow tier."""
     setting = os.environ.get(SETTING, "none")
+    if _few(setting):
+        more = f"{SETTING}=none ci/test runs the fast ones, ci/test --all every one"
+        return f"{left} tests left out ({SETTING}={setting}): {more}"
     ran = f"{of - left} of {of} slow tests taken ({SETTING}={setting})"
     return f"{ran}, {left} left out: ci/test --all runs them" if left else ran

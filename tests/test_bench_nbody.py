@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from tiers import check
 
-from portmp import formats
+from portmp import discovery, formats
 from portmp.backends.base import Device
 from portmp.bench import reports
 from portmp.bench.experiment import SCHEMA, paper_of
 from portmp.bench.measure import Budget
 from portmp.bench.papers.nbody import experiments, kernels, model, static
-from portmp.bench.papers.nbody.measured import Bench
+from portmp.bench.papers.nbody.measured import Bench, roots_of
 from portmp.cli import main
 from portmp.compilers import loops
 from portmp.compilers.base import KernelReport
@@ -132,7 +132,8 @@ def test_time_limits(run: Run) -> None:
     words = ("--experiment", "roots,sizes,steps", "--size", "2^24", "--seconds", "1e-6")
     status, out, _ = run(*words, "--runs", "1")
     assert status == 0
-    assert "skipped: roots, float32 exact, N = 16777216: would take about" in out
+    root = roots_of(formats.get("float32"), discovery.get())[0]
+    assert f"skipped: roots, float32 {root}, N = 16777216: would take about" in out
     assert "of the limit of 1e-06 s (--seconds) are left for it" in out
 
 

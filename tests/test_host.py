@@ -39,7 +39,7 @@ from portmp.routines import base, compilation_units, engines
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.gemm import launch as gemm_routine
 from portmp.routines.gemm.schedule import GemmSchedule
-from portmp.routines.ozaki import Ozaki1, Ozaki2, choose
+from portmp.routines.ozaki import Ozaki1, Ozaki2
 from portmp.routines.reduce import launch as reduce
 from portmp.routines.split2021 import launch as split2021
 from portmp.runtime import program
@@ -165,12 +165,6 @@ def test_products_by_integers(host: Device, device: Device, options: Any) -> Non
         return bits(mp.gemm(a, b, alpha="0.7", beta=-1, c=c, method=options))
 
     assert product(host) == product(device)
-
-
-def test_auto_is_direct_and_times_nothing(host: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    a = array("dd", (20, 20), "a", host)
-    monkeypatch.setattr(choose, "measured", lambda device: pytest.fail("timed"))
-    assert bits(mp.gemm(a, a, method="auto")) == bits(a @ a)
 
 
 def test_a_library_is_refused_by_name(host: Device) -> None:

@@ -23,7 +23,7 @@ from portmp.routines.cholesky import reference as cholesky_reference
 from portmp.routines.lu import reference as lu_reference
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki import residues
-from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 from portmp.routines.qr import reference as qr_reference
 from portmp.routines.reference import Host
 from portmp.routines.triangular import launch as triangular
@@ -702,12 +702,11 @@ def test_bits_of_products_by_integers(device: Device, monkeypatch: pytest.Monkey
     host = dominant(form, 70, "integers")
     a = mp.from_limbs(host, form, device)
     ways = ("ozaki2", Ozaki2()), *((way, way) for way in (Ozaki2(moduli=20), Ozaki2(bits=60)))
+    ways = *ways, (Auto(smallest=16), Auto(smallest=16))
     for method, options in ways:
         found = mp.linalg.lu_factor(a, method=method)
         assert bits(found.lu.to_limbs()) == bits(lu_reference.packed(form, host, options))
         assert bits(found.lu.to_limbs()) != bits(lu_reference.packed(form, host))
-    with pytest.raises(ArgumentError, match="goes by the device"):
-        mp.linalg.solve(a, a, method="auto")
     with pytest.raises(ArgumentError, match="did you mean 'ozaki2'"):
         mp.linalg.solve(a, a, method="ozaki3")
 
@@ -726,9 +725,9 @@ def test_squares_by_integers_cut_their_rows_once(
 ) -> None:
     """For all blocks, as first factors and as second ones where these are not alike; each block
     anew with little memory."""
-    numbers = residues.numbers
+    of_kind = residues.of_kind
     if kind:
-        monkeypatch.setattr(residues, "numbers", lambda form, _, k, by: numbers(form, kind, k, by))
+        monkeypatch.setattr(residues, "of_kind", lambda found, _, k: of_kind(found, kind, k))
     monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
     monkeypatch.setattr(definition, "MANY", (16**3,) * 4)
     monkeypatch.setattr(steps, "WHOLE_BY_INTEGERS", 32)

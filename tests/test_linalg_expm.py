@@ -13,7 +13,7 @@ from slow import slow
 import portmp as mp
 from portmp import definition, discovery, formats
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.errors import FormatError, ShapeError
 from portmp.linalg import exponential
 
 flint = pytest.importorskip("flint")
@@ -125,8 +125,6 @@ def test_refused(device: Device) -> None:
         mp.linalg.expm(mp.zeros((2, 3), "dd", device))
     with pytest.raises(FormatError, match="storage format"):
         mp.linalg.expm(mp.zeros((2, 2), "float16", device))
-    with pytest.raises(ArgumentError, match="goes by the device"):
-        mp.linalg.expm(mp.zeros((2, 2), "dd", device), method="auto")
 
 
 def test_bits(every_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import json
 import math
 import os
-import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -20,25 +18,18 @@ from slow import mostly_slow, slow
 from tiers import check, opencl
 
 import portmp as mp
-from portmp import discovery, formats, paths
+from portmp import discovery, formats
 from portmp.backends import blas as blas_library
 from portmp.backends.base import Device, Multiplication, Rows
 from portmp.backends.blas import BlasLibrary
 from portmp.backends.cuda import blas as cublas
 from portmp.backends.opencl import blas as clblast
 from portmp.compilers import tools
-from portmp.errors import (
-    ArgumentError,
-    BackendUnavailable,
-    DeviceError,
-    FormatError,
-    OutOfMemory,
-    ShapeError,
-)
+from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, FormatError, OutOfMemory
 from portmp.formats import Format, convert, inputs
 from portmp.routines import base, engines
-from portmp.routines.ozaki import choose, reference, residues, slices, systems
 from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.ozaki import reference, residues, slices, systems
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.ozaki.systems import ResidueSystem, WideSystem
 from portmp.routines.product import Product
@@ -271,6 +262,8 @@ def test_many_full_sums(device: Device, monkeypatch: pytest.MonkeyPatch) -> None
     pieces, full = 600, 2**53
 
     class Full(engines.Own):
+        launches = False
+
         def multiply(self, queue: Any, asked: Multiplication) -> None:
             form, shape = formats.get(asked.word), (asked.m, asked.n)
             where = asked.c.start, (asked.c.buffer,)
@@ -660,172 +653,6 @@ def test_reference_without_a_product() -> None:
     assert verify.digest(residues.on_host(f, a, b, zero, one, c)) == verify.digest(c)
     nothing = residues.on_host(f, [p[:, :0] for p in a], [p[:0] for p in b])
     assert not nothing[0].any() and nothing[0].shape == (2, 2)
-
-
-# --- auto -------------------------------------------------------------------------------
-
-
-MATRIX_ENGINE = choose.Rates({"float32": 3e13, "float64": 1.5e13}, {"int8": 7e14, "float64": 3e13})
-"""A GPU's whose int8 products are far faster than its fmas."""
-
-
-@pytest.fixture
-def engine_rates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if launches took no time on such a device, and words were multiplied at one rate."""
-    rates = choose.Rates(MATRIX_ENGINE.fma, dict.fromkeys(MATRIX_ENGINE.products, 1e14))
-    monkeypatch.setattr(choose, "known", lambda _: rates)
-    monkeypatch.setattr(choose, "_LAUNCHES", {"gpu": 0.0, "cpu": 0.0})
-
-
-def steep(form: Format, rows: int, columns: int, orders: int, seed: str) -> Host:
-    """Entries whose sizes differ by so many binary orders in each row."""
-    host = inputs.ordinary(form, (rows, columns), seed)
-    scale = 2.0 ** -np.round(np.linspace(0, orders, columns))
-    return [(p * scale).astype(p.dtype) for p in host]
-
-
-def lopsided(form: Format, orders: int) -> tuple[Host, Host]:
-    """Rows whose largest entry meets a zero, so that sums are of the smallest ones only."""
-    a, b = inputs.ordinary(form, (3, 40), "a"), inputs.ordinary(form, (40, 2), "b")
-    small = np.ldexp(1.0, -orders)
-    a = [np.where(np.arange(40) == 7, p, (p * small).astype(p.dtype)) for p in a]
-    rows = np.arange(40)[:, None]
-    b = [np.where(rows == 9, p, (p * small).astype(p.dtype)) for p in b]
-    for x, y in zip(a, b, strict=True):
-        x[:, 9], y[7] = 0, 0
-    return a, b
-
-
-@pytest.mark.parametrize("form", [*FORMATS, "qd"])
-@pytest.mark.parametrize("orders", [0, 30])
-@pytest.mark.parametrize("kind", ["gpu", "cpu"])
-def test_auto_keeps_the_direct_bound(form: str, orders: int, kind: str) -> None:
-    """c u^N T of the format that the direct product computes in, also where sums cancel."""
-    f = formats.get(form)
-    # The lowest limbs of float32 products are near the end of the range.
-    a, b = lopsided(f, orders if f.word == "float64" else orders // 2)
-    # Half of the terms come again with the other sign, but for their lowest limbs.
-    for x in a[: max(1, f.limbs - 1)]:
-        x[:, 20:30] = x[:, 10:20]
-    for y in b:
-        y[20:30] = -y[10:20]
-    ranges = [int(np.ptp(np.frexp(p[0][p[0] != 0])[1])) for p in (a, b)]
-    left, right = convert.to_fractions(a), convert.to_fractions(b)
-    unit = Fraction(1, 2**f.compute.bits)
-    c = Fraction(2) ** choose._DIRECT[f.compute.limbs - 1]
-    found = [one.method for one in choose.candidates(f, 40, ranges[0], ranges[1], kind)]
-    assert {type(one) for one in found} == {Ozaki1, Ozaki2}
-    for method in found:
-        got = convert.to_fractions(reference.product(f, choose.cut(f, 40, method), a, b))
-        for i in range(3):
-            for j in range(2):
-                terms = [p * q for p, q in zip(left[i], right[:, j], strict=True)]
-                rounding = Fraction(2, 2**f.bits) * abs(sum(terms))
-                allowed = unit * c * sum(map(abs, terms)) + rounding
-                assert abs(got[i][j] - sum(terms)) <= allowed, (i, j, method)
-
-
-@pytest.mark.parametrize("orders", [0, 20, 45])
-def test_ranges(orders: int, device: Device) -> None:
-    """Of rows along either axis, on the device."""
-    f = formats.get("dd")
-    a = array("dd", steep(f, 3, 200, orders, "a"), device)
-    b = array("dd", [p.T.copy() for p in steep(f, 2, 200, orders // 2, "b")], device)
-    ranges = choose.ranges_of(a.planes, b.planes)
-    assert orders <= ranges[0] <= orders + 5 and orders // 2 <= ranges[1] <= orders // 2 + 5
-
-
-@pytest.mark.usefixtures("engine_rates")
-def test_auto_looks_at_the_range(device: Device, caplog: pytest.LogCaptureFixture) -> None:
-    """More moduli for a wider range, then wide ones, then no product by integers; the log says."""
-    caplog.set_level("DEBUG", "portmp")
-    f = formats.get("dd")
-    b = array("dd", inputs.ordinary(f, (400, 300), "b"), device)
-
-    def method(host: Host) -> choose.Method | None:
-        return choose.chosen(array("dd", host, device).planes, b.planes)
-
-    few, more = (method(steep(f, 300, 400, orders, "a")) for orders in (0, 20))
-    assert few is not None and isinstance(more, Ozaki2) and few != more
-    assert "over 23 and 3" in caplog.records[-1].getMessage() and repr(more) in caplog.text
-    counts = [
-        next(choose.candidates(f, 400, *ranges, "gpu")).products
-        for ranges in ((0, 0), (20, 3), (3, 40))
-    ]
-    assert counts == sorted(counts) and len(set(counts)) == 3
-    most = method(steep(f, 300, 400, 90, "a"))
-    assert isinstance(most, Ozaki2) and most.moduli is None and (most.bits or 0) > 190
-    assert method(steep(f, 300, 400, 700, "a")) is None
-    assert caplog.records[-1].getMessage().startswith("gemm auto: direct: 300x300x400")
-    zero = [np.zeros((300, 400)) for _ in range(2)]
-    zero[0][:, 5] = 1
-    zero[0][7] = np.nan
-    assert method(zero) == few
-    tiny = [p.copy() for p in zero]
-    tiny[0][3, 9] = 5e-324
-    assert method(tiny) is None
-
-
-@pytest.mark.usefixtures("engine_rates")
-def test_auto_has_the_bits_of_what_it_takes(device: Device) -> None:
-    """Of the method, and of the direct product where that is taken; batches too."""
-    a, b = pair("dd", 130, 120, 140, device)
-    method = choose.chosen(a.planes, b.planes)
-    assert method is not None
-    assert bits(mp.gemm(a, b, method="auto")) == bits(mp.gemm(a, b, method=method))
-    batch = mp.zeros((2, 130, 140), "dd", device)
-    batch[1] = a
-    assert bits(mp.gemm(batch, b, method="auto")[1]) == bits(mp.gemm(a, b, method=method))
-    old = a.astype("dd2011")
-    assert choose.chosen(old.planes, old.planes) is None
-    with pytest.raises(ShapeError):
-        mp.gemm(a, a, method="auto")
-    assert mp.gemm(a[:0], b, method="auto").shape == (0, 120)
-
-
-@pytest.mark.usefixtures("engine_rates")
-def test_auto_leaves_small_products_alone(device: Device) -> None:
-    """Launches cost more than they save."""
-    a, b = pair("dd", 8, 8, 8, device)
-    assert choose.chosen(a.planes, b.planes) is None
-    assert bits(mp.gemm(a, b, method="auto", accuracy="fast")) == bits(
-        mp.gemm(a, b, accuracy="fast")
-    )
-
-
-def test_rates_are_measured_only_when_asked(
-    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without rates auto is the direct product; measured ones are kept, damaged ones are none."""
-    monkeypatch.setattr(choose.ceilings, "times", lambda *_: pytest.fail("measures"))
-    monkeypatch.setattr(paths, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(choose, "_packaged", dict)
-    monkeypatch.setattr(choose, "_rates", {})
-    a = mp.array(np.eye(40), "qd", device)
-    assert choose.known(device) is None
-    assert choose.chosen(a.planes, a.planes) is None
-    assert not [*tmp_path.glob("rates-*")]
-    monkeypatch.setattr(choose.ceilings, "instruction_rate", lambda d, w: MATRIX_ENGINE.fma[w])
-    monkeypatch.setattr(choose.ceilings, "product_rate", lambda d, w, *_: MATRIX_ENGINE.products[w])
-    assert choose.measured(device) == choose.known(device) == MATRIX_ENGINE
-    (kept,) = tmp_path.glob("rates-*")
-    whole = (paths.kept(kept.name) or b"").decode()
-    monkeypatch.setattr(choose, "_rates", {})
-    assert choose.known(device) == MATRIX_ENGINE
-    damaged = ["[1, 2]", "", '{"fma": 1, "products": 2}', '{"fma": {}, "products": {}}']
-    damaged += [whole.replace("7", "-7"), re.sub(r"\d\.?\d*e?\+?\d*", "NaN", whole, count=3)]
-    for text in damaged:
-        paths.keep(kept.name, text.encode())
-        monkeypatch.setattr(choose, "_rates", {})
-        assert choose.known(device) is None, text
-
-
-def test_the_packages_rates_are_rates() -> None:
-    """Each entry names what was measured, where and when."""
-    text = (paths.PACKAGE / "data" / "rates.json").read_text()
-    for one in json.loads(text)["entries"]:
-        assert choose._parsed(one) is not None
-        assert set(one) == {"platform", "device", "library", "fma", "products", "driver", "date"}
 
 
 # --- libraries --------------------------------------------------------------------------

@@ -29,12 +29,22 @@ def test_each_slow_test_has_its_day() -> None:
     assert slow.resolved(days[0], date(2000, 1, 1)) == days[0]
 
 
+def test_two_cases_of_each_test() -> None:
+    """The first and another one, so that after some days each had its turn."""
+    names = ["a.py::x", *(f"a.py::y[{i}]" for i in range(5)), "a.py::z[1]", "a.py::z[2]"]
+    days = [slow.two_of_each(names, day) for day in range(4)]
+    assert all(len(day) == 5 and {"a.py::x", "a.py::y[0]", "a.py::z[1]"} <= day for day in days)
+    assert set().union(*days) == set(names)
+    assert slow.resolved("few", date(2026, 2, 26)) == f"few/{date(2026, 2, 26).toordinal()}"
+    assert not any(slow.chosen(name, "few/3") for name in NAMES)
+
+
 def test_settings_of_the_slow_tier() -> None:
     """None of them by default, all, and no word that means nothing."""
     assert slow.resolved("", date.today()) == "none"
     assert not any(slow.chosen(name, "none") for name in NAMES)
     assert all(slow.chosen(name, "all") for name in NAMES)
-    for word in ("some", "12/12", "3/", "-1/3", "0/0"):
+    for word in ("some", "few/", "12/12", "3/", "-1/3", "0/0"):
         with pytest.raises(ValueError, match="PORTMP_SLOW"):
             slow.resolved(word, date.today())
 

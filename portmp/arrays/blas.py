@@ -20,7 +20,7 @@ from portmp.errors import ShapeError
 from portmp.routines import base, certified, methods, normwise, tight
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
-from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 from portmp.routines.product import Asked, Product
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.runtime.planes import Planes
@@ -52,7 +52,7 @@ class GemmOptions(TypedDict, total=False):
     out: Array | None
     accuracy: str
     schedule: GemmSchedule | PanelSchedule | None
-    method: str | Ozaki1 | Ozaki2
+    method: str | Auto | Ozaki1 | Ozaki2
     rounding: str | None
 
 
@@ -93,7 +93,7 @@ def gemm(
     out: Array | None = None,
     accuracy: str = "accurate",
     schedule: GemmSchedule | PanelSchedule | None = None,
-    method: str | Ozaki1 | Ozaki2 = "direct",
+    method: str | Auto | Ozaki1 | Ozaki2 = "direct",
     rounding: str | None = None,
     bound: ProductBound = False,
 ) -> Array | tuple[Array, Array]:

@@ -13,7 +13,7 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
@@ -190,6 +190,10 @@ class Queue(ABC):
         """Set all bytes of buffers to 0."""
         for target in targets:
             self.write(target, np.zeros(target.nbytes, np.uint8))
+
+    def multiply(self, library: Library, asked: Multiplication) -> None:
+        """Let a library multiply."""
+        library.multiply(self, asked)
 
     @abstractmethod
     def copy(
@@ -417,11 +421,13 @@ class Multiplication(NamedTuple):
 class Library(ABC):
     """The BLAS that belongs to a platform.
 
-    ``preferred``: whether it comes before portmp's own kernels.
+    ``preferred``: whether it comes before portmp's own kernels; ``launches``: whether all that it
+    does is launches of the queue.
     """
 
     name: str
     preferred = True
+    launches = False
 
     @abstractmethod
     def multiply(self, queue: Queue, asked: Multiplication) -> None:
@@ -430,6 +436,16 @@ class Library(ABC):
         *word*: int8 (c holds int32), float32 or float64. Where all partial sums are integers
         that the sum's type holds, all libraries give the same bits.
         """
+
+    def prepared(self, queue: Queue, asked: Multiplication) -> Callable[..., None]:
+        """What multiplies so whenever it is called, with other buffers for a, b and c."""
+
+        def run(*buffers: Buffer) -> None:
+            rows = (asked.a, asked.b, asked.c)
+            a, b, c = (replace(v, buffer=one) for v, one in zip(rows, buffers, strict=True))
+            self.multiply(queue, asked._replace(a=a, b=b, c=c))
+
+        return run
 
     def axpy(self, queue: Queue, word: str, n: int, alpha: float, x: Rows, y: Rows) -> None:
         """y = alpha x + y for vectors of n float32 or float64, to compare with."""

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from portmp.backends.base import Library, Multiplication, Queue, Rows
+from portmp.backends.base import Buffer, Library, Multiplication, Queue, Rows
 from portmp.backends.driver_api import Driver, GpuBuffer, GpuQueue
 from portmp.errors import ArgumentError, DeviceError
 
@@ -57,41 +57,39 @@ class BlasLibrary(Library):
 
     def multiply(self, queue: Queue, asked: Multiplication) -> None:
         """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
+        self.prepared(queue, asked)(asked.a.buffer, asked.b.buffer, asked.c.buffer)
+
+    def prepared(self, queue: Queue, asked: Multiplication) -> Callable[..., None]:
         word, m, n, k, a, b, c, batch = asked
         if max(m, n, k, a.row, b.row, c.row) >= 2**31:
             raise DeviceError(f"{self.name}: {m}x{n}x{k} in rows of {a.row} is beyond its 32 bits")
         names, scalar = self._interface, _SCALARS[word]
         kind, result, compute = names.kinds[word]
-        alpha, beta = scalar(1), scalar(0)
+        numbers = scalar(1), scalar(0)
+        alpha, beta = map(_address, numbers)
         # By columns, C is b's transpose times a.
-        nbytes = np.dtype(word).itemsize
-        factors = [_matrix(b, kind, nbytes), _matrix(a, kind, nbytes)]
-        target = _matrix(c, result, ctypes.sizeof(scalar))
-        with self._on(queue) as handle:
-            self._call(
-                names.gemm,
-                handle,
-                names.transposed,
-                names.plain,
-                n,
-                m,
-                k,
-                _address(alpha),
-                *factors[0],
-                *factors[1],
-                _address(beta),
-                *target,
-                batch,
-                compute,
-                *names.end,
-            )
+        sizes = names.transposed, names.plain, n, m, k
+        steps = ((v.row, ctypes.c_int64(v.batch)) for v in (a, b, c))
+        of_a, of_b, of_c = ((code, *s) for code, s in zip((kind, kind, result), steps, strict=True))
+        factor, total = np.dtype(word).itemsize, ctypes.sizeof(scalar)
+        from_a, from_b, from_c = a.start * factor, b.start * factor, c.start * total
+        end = batch, compute, *names.end
+
+        def run(first: Buffer, second: Buffer, target: Buffer, held: object = numbers) -> None:
+            pa, pb = _pointer(first, from_a), _pointer(second, from_b)
+            pc = _pointer(target, from_c)
+            with self._on(queue) as handle:
+                given = *sizes, alpha, pb, *of_b, pa, *of_a, beta, pc, *of_c
+                self._call(names.gemm, handle, *given, *end)
+
+        return run
 
     def axpy(self, queue: Queue, word: str, n: int, alpha: float, x: Rows, y: Rows) -> None:
         """y = alpha x + y."""
         if n >= 2**31:
             raise DeviceError(f"{self.name}: vectors of {n} are beyond its 32 bits")
         factor = (ctypes.c_float if word == "float32" else ctypes.c_double)(alpha)
-        vectors = [_pointer(v, ctypes.sizeof(factor)) for v in (x, y)]
+        vectors = [_pointer(v.buffer, v.start * ctypes.sizeof(factor)) for v in (x, y)]
         with self._on(queue) as handle:
             self._call(
                 self._interface.axpy[word],
@@ -139,13 +137,8 @@ def _address(value: Any) -> ctypes.c_void_p:
     return ctypes.c_void_p(ctypes.addressof(value))
 
 
-def _matrix(rows: Rows, kind: int, nbytes: int) -> tuple[object, ...]:
-    """Arguments of a batch of matrices: address, type, steps from column to column and on."""
-    return _pointer(rows, nbytes), kind, rows.row, ctypes.c_int64(rows.batch)
-
-
-def _pointer(rows: Rows, nbytes: int) -> ctypes.c_void_p:
-    """Where the first entry is."""
-    if not isinstance(rows.buffer, GpuBuffer):
+def _pointer(buffer: Buffer, offset: int) -> ctypes.c_void_p:
+    """Where the first entry is, *offset* bytes into a buffer."""
+    if not isinstance(buffer, GpuBuffer):
         raise ArgumentError("the buffer is of another platform")
-    return ctypes.c_void_p(rows.buffer.pointer + rows.start * nbytes)
+    return ctypes.c_void_p(buffer.pointer + offset)

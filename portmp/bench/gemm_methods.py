@@ -1,8 +1,7 @@
 """``portmp bench methods``: errors of gemm's methods by depth and by how entries are spread.
 
 Products of 128 x k by k x 128 matrices, all limbs filled; sampled elements are compared with exact
-integer arithmetic. ``auto`` is the cheapest method by integers whose bound is not above the direct
-product's, for square matrices of order k: gemm's ``auto`` takes it where the direct one is slower.
+integer arithmetic. ``auto`` is told to judge elements whatever the sizes, and how many are direct.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from portmp.bench.values import power_of_two
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.progress import Progress
-from portmp.routines.ozaki import choose
-from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.ozaki import levels
+from portmp.routines.ozaki.options import Auto
 from portmp.routines.work import Entry
 from portmp.runtime import planes
 
@@ -99,15 +98,11 @@ def entries(factors: Factors) -> tuple[list[tuple[int, int]], list[Entry]]:
     return places, found
 
 
-def ways(form: Format, a: Array, b: Array) -> dict[str, str | Ozaki1 | Ozaki2]:
-    """Methods by name, as gemm takes them."""
-    k, device = a.shape[1], a.device
-    names = ("direct", "ozaki1", "ozaki2")
-    found: dict[str, str | Ozaki1 | Ozaki2] = {name: name for name in names}
-    ranges = choose.ranges_of(a.planes, b.planes)
-    kind = device.properties.kind
-    best = choose.fastest(form, (k, k, k), ranges, choose.measured(device), kind)
-    return found | {"auto": best[1] if best else "direct"}
+METHODS: Mapping[str, str | Auto] = {
+    **{name: name for name in ("direct", "ozaki1", "ozaki2")},
+    "auto": Auto(smallest=1),
+}
+"""As gemm takes them, by name."""
 
 
 def measured(run: Run, form: Format, kind: str, k: int) -> list[Row]:
@@ -117,7 +112,7 @@ def measured(run: Run, form: Format, kind: str, k: int) -> list[Row]:
     places, wanted = entries(factors)
     unit = Fraction(1, 2**form.bits)
     rows: list[Row] = []
-    for name, method in ways(form, a, b.T).items():
+    for name, method in METHODS.items():
         work = partial(blas.gemm, a, b.T, method=method)
         limbs = work().to_limbs()
         got = [exact.fraction([float(p[at]) for p in limbs]) for at in places]
@@ -127,7 +122,7 @@ def measured(run: Run, form: Format, kind: str, k: int) -> list[Row]:
                 "entries": kind,
                 "k": k,
                 "method": name,
-                "takes": _named(method),
+                "takes": name if isinstance(method, str) else _taken(form, factors),
                 "error": exact.errors(got, wanted, unit).as_dict(),
                 **run.energy(work, 2 * ORDER**2 * k),
             }
@@ -139,12 +134,15 @@ def measured(run: Run, form: Format, kind: str, k: int) -> list[Row]:
     return rows
 
 
-def _named(method: str | Ozaki1 | Ozaki2) -> str:
-    if isinstance(method, Ozaki1):
-        return f"{method.slices} x {method.width} bits, {method.word}"
-    if isinstance(method, Ozaki2):
-        return f"{method.moduli} moduli" if method.moduli else f"residues, {method.bits} bits"
-    return method
+def _taken(form: Format, factors: Factors) -> str:
+    """Which shares of the elements are made by integers of how many bits, and directly."""
+    found = levels.judged(form, factors.a, [p.T for p in factors.b])
+    shares = [(level, float((found == level).mean())) for level in (*levels.LEVELS, 0)]
+    return ", ".join(
+        f"{share:.3g} " + (f"by {levels.bits(form, level)} bits" if level else "direct")
+        for level, share in shares
+        if share
+    )
 
 
 @dataclass

@@ -27,11 +27,11 @@ from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.lu.reference import ratio
 from portmp.routines.ozaki.choose import METHODS
-from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate
 
-By = str | Ozaki1 | Ozaki2
+By = str | Auto | Ozaki1 | Ozaki2
 """How large products within a factorisation are made: ``direct``, ``ozaki1``, ``ozaki2``."""
 
 
@@ -254,11 +254,6 @@ def unstacked(planes: Planes, batch: tuple[int, ...], vector: bool = False) -> A
 
 def by(method: By, form: Format, routine: str) -> Method:
     """The options of a method by its name or itself; None is the direct product."""
-    if isinstance(method, (Ozaki1, Ozaki2)):
+    if isinstance(method, (Auto, Ozaki1, Ozaki2)):
         return method
-    if method == "auto":
-        raise ArgumentError(
-            f"{routine}: method 'auto' goes by the device, and bits here must not; "
-            f"allowed are {', '.join(METHODS)}, Ozaki1, Ozaki2"
-        )
-    return METHODS[choice(f"{routine}: method", method, METHODS, ", Ozaki1, Ozaki2")]
+    return METHODS[choice(f"{routine}: method", method, METHODS, ", Auto, Ozaki1, Ozaki2")]

@@ -55,6 +55,7 @@ class Own(Library):
     """portmp's kernels."""
 
     name = OWN
+    launches = True
 
     def multiply(self, queue: Queue, asked: Multiplication) -> None:
         """As a library does; rows of int8 hold whole words of four."""

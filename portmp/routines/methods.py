@@ -9,7 +9,7 @@ from portmp.routines import base
 from portmp.routines.conversions import launch as conversions
 from portmp.routines.exact import launch as exact
 from portmp.routines.gemm import launch as gemm
-from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 from portmp.routines.product import Asked
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes
@@ -41,10 +41,13 @@ def of_matrices(
         return exact.gemm(given), CORRECT
     if method != "direct":
         # Seldom wanted, and much to import.
-        from portmp.routines.ozaki import choose
+        from portmp.routines.ozaki import choose, judged
         from portmp.routines.ozaki import launch as ozaki
 
-        chosen = choose.resolve(method, accuracy, schedule, a, b)
+        chosen = choose.resolve(method, accuracy, schedule, a.format)
+        if isinstance(chosen, Auto):
+            # No element may lose more than the direct product may.
+            return judged.gemm(given, chosen), accuracy
         if chosen is not None and min(a.ndim, b.ndim) > 1:
             way = choose.way(a.format, a.device, given.steps, chosen)
             return ozaki.gemm(given, way), chosen

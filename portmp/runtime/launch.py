@@ -20,6 +20,8 @@ from portmp.backends.base import (
     Device,
     Dim3,
     Kernel,
+    Library,
+    Multiplication,
     Queue,
     check_process,
     drivers,
@@ -63,9 +65,12 @@ _STAND_INS = (Memory, Limb, Start)
 
 
 class Step(NamedTuple):
-    """A launch with stand-ins among its arguments; ``run`` is given what they stand for."""
+    """A launch with stand-ins among its arguments; ``run`` is given what they stand for.
 
-    kernel: Kernel
+    Without a kernel it is a library's work.
+    """
+
+    kernel: Kernel | None
     grid: Dim3
     block: Dim3
     args: Sequence[Any]
@@ -101,6 +106,18 @@ class Planner(Queue):
         typed = [a.kind(0) if isinstance(a, Limb) else 0 if type(a) is Start else a for a in args]
         run = self.queue.relauncher(kernel, grid, block, typed, stand_ins)
         self.steps.append(Step(kernel, grid, block, args, run))
+
+    def multiply(self, library: Library, asked: Multiplication) -> None:
+        if library.launches:
+            library.multiply(self, asked)
+            return
+        a, b, c = (cast(Memory, rows.buffer).index for rows in (asked.a, asked.b, asked.c))
+        prepared = library.prepared(self.queue, asked)
+
+        def run(held: Sequence[Any]) -> None:
+            prepared(held[a], held[b], held[c])
+
+        self.steps.append(Step(None, (1, 1, 1), (1, 1, 1), (), run))
 
     def _refuse(self, *given: Any, **named: Any) -> Any:
         raise DeviceError(f"{self.device.name}: what is planned is launches alone")
@@ -144,7 +161,10 @@ class Plan:
                 step.run(held)
         else:
             for step in self.steps:
-                queue.launch(step.kernel, step.grid, step.block, step.filled(held))
+                if step.kernel is None:
+                    step.run(held)
+                else:
+                    queue.launch(step.kernel, step.grid, step.block, step.filled(held))
 
 
 class Direct(Plan):

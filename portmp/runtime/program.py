@@ -235,7 +235,7 @@ def binary_name(digest: str) -> str:
 
 _CACHED = re.compile(
     r"[0-9a-f]{64}\.(bin|note)|(probe|drivers|clang)-[0-9a-f]{32}\.json|tune-[0-9a-f]{32}\.jsonl"
-    r"|rates-.*\.json|opencl-drivers-[0-9a-f]{16}/[0-9]{2}\.icd"
+    r"|opencl-drivers-[0-9a-f]{16}/[0-9]{2}\.icd"
 )
 
 

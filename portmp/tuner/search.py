@@ -16,7 +16,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,6 @@ from portmp.discovery import isolated
 from portmp.errors import ArgumentError, PortmpError, choice
 from portmp.files import target as targets
 from portmp.progress import Progress
-from portmp.routines.ozaki import choose
 from portmp.routines.problem import Problem
 from portmp.runtime import program
 from portmp.schedules import base as schedules
@@ -325,8 +324,6 @@ def command(args: Any) -> int:
     device = discovery.hardware(args.device)
     if args.show:
         return _show(tasks, device, args.json)
-    if args.rates:
-        return _rates(device, args.json)
     if target is None:
         raise ArgumentError("tune: no folder for the results: set PORTMP_CONFIG_DIR or give -o")
     if args.output:
@@ -356,23 +353,6 @@ def command(args: Any) -> int:
     else:
         print(f"{len(results)} schedules written to {target}")
     return 1 if wrong else 0
-
-
-def _rates(device: Device, as_json: bool) -> int:
-    """Measure rates of *device* for gemm's method ``auto``, which keeps them."""
-    if paths.cache_folder() is None:
-        raise ArgumentError("tune: no cache folder to keep rates in: unset PORTMP_CACHE_DIR")
-    progress = Progress(sys.stderr.isatty())
-    progress.show(f"measuring rates of {device.name} ...")
-    found = choose.measured(device)
-    progress.clear()
-    if as_json:
-        print(json.dumps(asdict(found), indent=1))
-        return 0
-    for what, rates in (("fma", found.fma), ("products", found.products)):
-        for word, rate in rates.items():
-            print(f"{what:10} {word:10} {rate / 1e9:12.4g} G/s")
-    return 0
 
 
 def _tell(found: Found, quiet: bool) -> None:

@@ -2,10 +2,16 @@
 ## not finite. Rows and one slab of columns a block; slabs are combined by the larger.
 ## w: Writer, across: whether neighbouring rows are neighbours in memory, and so in a block; ranges:
 ## whether the least e of the entries other than 0 is found too (subnormal ones count as the least
-## there are); lanes: work-items of a row, threads / lanes rows a block.
+## there are), and how many are 0; lanes: work-items of a row, threads / lanes rows a block.
 <%
     height = threads // lanes
-    names = ["most", "least"] if ranges else ["most"]
+    names = ["most", "least", "zeros"] if ranges else ["most"]
+
+    def joined(name, one, other):
+        """What two parts of a row come to."""
+        if name == "zeros":
+            return f"{one} + {other}"
+        return f"{other} {'>' if name == 'most' else '<'} {one} ? {other} : {one}"
     lowest = -51 if w.format.planes[0] == "float64" else -22
 %>
 <% p, long = w.platform, w.platform.index %>
@@ -21,7 +27,7 @@ ${p.kernel.format(threads)} ${head()}
     const ${long} last = row >= rows ? first : first + slab < columns ? first + slab : columns;
     int most = 0;
 % if ranges:
-    int least = ${special};
+    int least = ${special}, zeros = 0;
 % endif
     ${p.unrolled_by(4)}
     for (${long} col = first + lane; col < last; col += ${lanes}) {
@@ -32,6 +38,7 @@ ${p.kernel.format(threads)} ${head()}
         {
             const int low = e > 0 ? e : x != 0 ? ${lowest} : ${special};
             least = low < least ? low : least;
+            zeros += x == 0;
         }
 % endif
     }
@@ -42,8 +49,8 @@ ${p.kernel.format(threads)} ${head()}
         ${p.barrier}
         if (lane < step) {
             const int other = thread + step * ${height if across else 1};
-% for one, better in zip(names, "><"):
-            ${one}s[thread] = ${one}s[other] ${better} ${one}s[thread] ? ${one}s[other] : ${one}s[thread];
+% for one in names:
+            ${one}s[thread] = ${joined(one, f"{one}s[thread]", f"{one}s[other]")};
 % endfor
         }
     }
@@ -56,6 +63,7 @@ ${p.kernel.format(threads)} ${head()}
     most_found[(${long})${p.axis(p.group_id, 1)} * rows + row] = most == ${0x7FF if double else 0xFF} ? ${special} : (most > 1 ? most : 1) - ${1022 if double else 126};
 % if ranges:
     least_found[(${long})${p.axis(p.group_id, 1)} * rows + row] = least == ${special} ? least : least - ${1022 if double else 126};
+    zeros_found[(${long})${p.axis(p.group_id, 1)} * rows + row] = zeros;
 % endif
 }
 
@@ -69,9 +77,9 @@ ${p.kernel.format(threads)} ${head(f"{name}_combine")}
     int ${one} = ${one}_found[row];
 % endfor
     for (${long} slab = 1; slab < slabs; ++slab) {
-% for one, better in zip(names, "><"):
+% for one in names:
         const int ${one}_here = ${one}_found[slab * rows + row];
-        ${one} = ${one}_here ${better} ${one} ? ${one}_here : ${one};
+        ${one} = ${joined(one, one, f"{one}_here")};
 % endfor
     }
 % for one in names:

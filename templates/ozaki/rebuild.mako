@@ -15,6 +15,7 @@
     double = w.double
     groups = system.groups
     total = places(system.product)
+    total = [*total, *[0.0] * (2 * system.digits - 1 - len(total))]
     vectors = each > 1 and w.memory_vectors
     kind = p.const_pointer.format(f"int{each}" if vectors else "int")
     step = f"unsigned {long}"

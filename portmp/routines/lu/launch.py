@@ -154,7 +154,8 @@ def threads_for(device: Device | None) -> int:
 def of_many(form: Format, device: Device | None) -> KernelSpec:
     """The kernel of a panel that several blocks of threads share."""
     rows = ROWS[device.properties.kind if device else "gpu"][0]
-    return panel_spec(form.name, threads_for(device), rows)
+    together = bool(device and device.blocks_wait)
+    return panel_spec(form.name, threads_for(device), rows, together)
 
 
 Integers = np.ndarray[Any, np.dtype[np.int32]]

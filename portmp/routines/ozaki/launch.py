@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,7 +30,9 @@ from portmp.routines.ozaki import reference
 from portmp.routines.ozaki.integers import Integers
 from portmp.routines.product import SCALARS, Asked, Product, computed_by, entries
 from portmp.runtime import launch
-from portmp.runtime.planes import Planes, allocate
+from portmp.runtime.planes import Planes, View, allocate
+
+V = TypeVar("V", bound=View[Any])
 
 THREADS = 256
 TILE = 32
@@ -84,7 +86,7 @@ class Scheme(ABC):
     ``count``: words of an operand's integer; ``cuts``, ``sums``: formats of the words and of sums
     of their products; ``alike``: whether both factors' integers are cut alike; ``rebuilt``:
     elements of C that a work-item rebuilds, neighbours of a row; ``beside``: bytes that an element
-    of C takes beside its sums.
+    of C takes beside its sums; ``beyond``: rows and columns that are multiplied beside C's.
     """
 
     integers: Integers
@@ -94,6 +96,7 @@ class Scheme(ABC):
     alike = False
     rebuilt = 1
     beside = 0
+    beyond = 0
 
     @abstractmethod
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
@@ -124,28 +127,36 @@ class Scheme(ABC):
 class Way:
     """How products are made: by which scheme and engine, in how many bytes beside the operands.
 
-    ``workspace``: None for a share of the device's memory.
+    ``workspace``: None for a share of the device's memory. ``asked``: the options that all of this
+    follows from, with formats, steps and the device.
     """
 
     scheme: Scheme
     engine: Library
     workspace: int | None = None
+    asked: object = None
 
     def limit(self, device: Device) -> int:
         """Bytes."""
         return self.workspace or device.properties.memory // ROOM
+
+    def at_once(self, given: Product[Planes]) -> bool:
+        """Whether a product is made in one block: a plan takes the memory of all that it has."""
+        (m, n), scheme = given.out.shape, self.scheme
+        sides = padded(m + scheme.beyond), padded(n + scheme.beyond)
+        return bytes_of(scheme, given.steps, *sides) <= self.limit(given.out.device) // 2
 
 
 @cache
 def exponent_spec(
     word: str, across: bool, ranges: bool = False, threads: int = THREADS
 ) -> KernelSpec:
-    """The kernels that find exponents of rows, with *ranges* the least ones too.
+    """The kernels that find exponents of rows, with *ranges* the least ones and zeros too.
 
     A block of *threads* searches as many rows as ``searched`` says.
     """
     name = "ozaki_ranges" if ranges else "ozaki_exponents"
-    rows, found = Index("rows"), [Scratch(one, "int32") for one in _FOUND[: 1 + ranges]]
+    rows, found = Index("rows"), [Scratch(one, "int32") for one in _FOUND[: 3 if ranges else 1]]
     a = Array("a", ("row", "col"), plain=(word,))
     return spec(
         name,
@@ -164,7 +175,7 @@ def exponent_spec(
     )
 
 
-_FOUND = "most_found", "least_found"
+_FOUND = "most_found", "least_found", "zeros_found"
 
 
 def cut_takes(kind: str, across: bool = False) -> list[Parameter]:
@@ -227,9 +238,8 @@ class Operand:
     def words(self, scheme: Scheme, first: int, rows: int) -> Words:
         """Words of *rows* rows from *first* on, whole tiles of them."""
         parts = scheme.parts(self.view.shape[1])
-        return Words(
-            [self.cut(scheme, first, rows, *part).buffers[0] for part in parts], padded(rows)
-        )
+        held = padded(rows + scheme.beyond)
+        return Words([self.cut(scheme, first, rows, *part).buffers[0] for part in parts], held)
 
     def cut(self, scheme: Scheme, first: int, rows: int, start: int, depth: int) -> Planes:
         """Words of *rows* rows from *first* on, *depth* columns from *start* on, in tiles."""
@@ -237,7 +247,7 @@ class Operand:
         threads = base.threads(v.device, THREADS)
         tiled = turns(v.format, v.device) and abs(v.strides[0]) < abs(v.strides[1])
         tiled = tiled and self.others is None
-        rows_padded, depth_padded = padded(rows), padded(depth)
+        rows_padded, depth_padded = padded(rows + scheme.beyond), padded(depth)
         size = scheme.count * rows_padded * depth_padded
         out = allocate(scheme.cuts, (size,), v.queue)
         key = scheme.cut_spec(v.format, self.second, tiled, threads)
@@ -255,27 +265,20 @@ class Operand:
 
 def operand(view: Planes, *, second: bool) -> Operand:
     """*view* (rows, depth) and the exponents of its rows."""
-    return Operand(view, _exponents(view, ranges=False)[0], second)
+    return Operand(view, exponents(view)[0], second)
 
 
-def widest_range(view: Planes) -> int:
-    """By how much exponents of a row's entries differ from its largest, at most; 0 is not counted.
-
-    *view* (rows, depth). Rows with infinities or NaN do not count. Waits for the device.
+def exponents(view: Planes, *, ranges: bool = False) -> list[Planes]:
+    """Exponents of rows, in the first places; with *ranges* also the least of an entry that is not
+    zero, and how many entries are zero.
     """
-    rows = view.shape[0]
-    most, least = (found.read_dense()[0][:rows] for found in _exponents(view, ranges=True))
-    counted = (most != SPECIAL) & (least != SPECIAL)
-    return int((most - least)[counted].max(initial=0))
-
-
-def _exponents(view: Planes, *, ranges: bool) -> list[Planes]:
-    """Exponents of rows, in the first places; with *ranges* the least ones too."""
     rows, depth = view.shape
     across = abs(view.strides[0]) < abs(view.strides[1])
     slab = max(SEARCH_COLUMNS, base.blocks(depth, MOST_SLABS)) if across else depth
     slabs = base.blocks(depth, slab)
-    found = [allocate(engines.INTS, (slabs * rows,), view.queue) for _ in range(1 + ranges)]
+    found = [
+        allocate(engines.INTS, (slabs * rows,), view.queue) for _ in _FOUND[: 3 if ranges else 1]
+    ]
     given: dict[str, Any] = {"rows": rows, **dict(zip(_FOUND, found, strict=False))}
     threads = base.threads(view.device, THREADS)
     key, block = exponent_spec(view.format.word, across, ranges, threads), (threads, 1, 1)
@@ -319,18 +322,34 @@ def gemm(given: Asked, way: Way) -> Planes:
 def update(given: Product[Planes], way: Way) -> None:
     """The same of matrices that fit each other, over one step at least. Nothing is checked."""
     by_reference = computed_by(partial(reference.product, given.a.format, way.scheme.integers))
-    launch.do(given, partial(_update, way), by_reference)
+    if way.asked and way.at_once(given):
+        launch.repeat((update, way.asked), given, partial(_update, way), by_reference)
+    else:
+        launch.do(given, partial(_update, way), by_reference)
 
 
 def _update(way: Way, *operands: Any) -> None:
-    given: Product[Planes] = Product(*operands)
-    if abs(given.out.strides[0]) < abs(given.out.strides[1]):
-        # Neighbours of a row of C are written at once: of a view by columns the transposed product
-        # is made, whose sums are the same integers.
-        turned = given.each(lambda v: v.transposed((1, 0)))
-        given = turned._replace(a=turned.b, b=turned.a)
+    given = by_rows(Product(*operands))
     left = operand(given.a, second=False)
-    right = operand(given.b.transposed((1, 0)), second=True)
+    multiplied(left, operand(given.b.transposed((1, 0)), second=True), given, way)
+
+
+def by_rows(given: Product[Planes]) -> Product[Planes]:
+    """The product whose output lies by rows, since neighbours of a row are written at once: it, or
+    the transposed one, whose sums are the same integers.
+    """
+    down, across = given.out.strides
+    return given if abs(down) >= abs(across) else turned(given)
+
+
+def turned(given: Product[Planes]) -> Product[Planes]:
+    """The transposed product."""
+    found = given.each(lambda v: v.transposed((1, 0)))
+    return found._replace(a=found.b, b=found.a)
+
+
+def multiplied(left: Operand, right: Operand, given: Product[Planes], way: Way) -> None:
+    """The product of factors whose exponents are known."""
     _Product(left, right, given, way).run()
 
 
@@ -366,7 +385,7 @@ class InBlocks(ABC):
         """Some rows and columns, by words of these rows and columns."""
         scheme, queue, k = self.way.scheme, self.left.view.queue, self.left.view.shape[1]
         height, width = rows.stop - rows.start, columns.stop - columns.start
-        down, across = padded(height), padded(width)
+        down, across = padded(height + scheme.beyond), padded(width + scheme.beyond)
         found = allocate(scheme.sums, (scheme.planes(k) * down * across,), queue)
         block = Block(down, across, k, first, then, found.buffers[0])
         scheme.multiply(self.way.engine, queue, block)
@@ -436,7 +455,7 @@ def _span(parts: Sequence[slice]) -> slice:
     return slice(min(v.start for v in parts), max(v.stop for v in parts))
 
 
-def part_of(v: Planes, rows: slice, columns: slice) -> Planes:
+def part_of(v: V, rows: slice, columns: slice) -> V:
     """Some rows and columns of a matrix."""
     start = v.start + rows.start * v.strides[0] + columns.start * v.strides[1]
     return v.view((rows.stop - rows.start, columns.stop - columns.start), v.strides, start)
@@ -463,7 +482,7 @@ def blocks(scheme: Scheme, m: int, n: int, k: int, limit: int, held: int = 0) ->
 
     *held* bytes of them are taken already. OutOfMemory where even the smallest block takes more.
     """
-    rows, columns = padded(m), padded(n)
+    rows, columns = padded(m + scheme.beyond), padded(n + scheme.beyond)
     while (needed := bytes_of(scheme, k, rows, columns) + held) > limit:
         if rows == columns == TILE:
             raise OutOfMemory(

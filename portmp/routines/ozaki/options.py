@@ -4,7 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Ozaki1", "Ozaki2"]
+__all__ = ["Auto", "Method", "Ozaki1", "Ozaki2"]
+
+
+@dataclass(frozen=True)
+class Auto:
+    """How ``gemm`` chooses for each element: products of integers where these cannot lose more.
+
+    An element is an integer product of 2 or of 20 bits more than the format has, where its row and
+    its column tell that it is no worse than the direct product's bound, else the direct product:
+    a function of its row, its column, k and the format (docs/bits.md). ``smallest``: rows, columns
+    and steps from which on it is chosen at all; by default where it is faster, as a rule.
+    ``engine`` and ``workspace`` as of ``Ozaki2``.
+    """
+
+    smallest: int | None = None
+    engine: str = "auto"
+    workspace: int | None = None
 
 
 @dataclass(frozen=True)
@@ -48,3 +64,7 @@ class Ozaki2:
     bits: int | None = None
     engine: str = "auto"
     workspace: int | None = None
+
+
+Method = Auto | Ozaki1 | Ozaki2
+"""How products are made, if not directly."""

@@ -82,7 +82,8 @@ class Scheme(ozaki.Scheme):
             d = ozaki.padded(steps)
             a, b = (Rows(v.buffers[part], d, v.first * d, v.rows * d) for v in factors)
             sums = Rows(found, n, part * self.count * m * n, m * n)
-            engine.multiply(queue, Multiplication(self.word, m, n, d, a, b, sums, self.count))
+            asked = Multiplication(self.word, m, n, d, a, b, sums, self.count)
+            queue.multiply(engine, asked)
 
 
 class Residues(Scheme):
@@ -240,7 +241,11 @@ def wide_rebuild_spec(form: str, numbers: WideSystem, width: int, threads: int) 
 
 def numbers(form: Format, kind: str, k: int, method: Ozaki2) -> ResidueSystem | WideSystem:
     """The moduli by which a ``cpu`` or a ``gpu`` multiplies over *k* steps."""
-    found = system(form, k, method.moduli, method.bits)
+    return of_kind(system(form, k, method.moduli, method.bits), kind, k)
+
+
+def of_kind(found: ResidueSystem | WideSystem, kind: str, k: int) -> ResidueSystem | WideSystem:
+    """The system, or what a kind of device has in its place."""
     return wide(found, k) if kind == "cpu" else found
 
 
@@ -254,13 +259,20 @@ def scheme(form: Format, device: Device | None, k: int, method: Ozaki2) -> Schem
 
     Wide residues take more memory: a CPU that has not enough for them takes eight bits.
     """
-    few = numbers(form, "gpu", k, method)
-    found = numbers(form, device.properties.kind if device else "gpu", k, method)
+    few = system(form, k, method.moduli, method.bits)
+    return of_system(device, k, few, method.workspace)
+
+
+def of_system(
+    device: Device | None, k: int, few: ResidueSystem | WideSystem, workspace: int | None
+) -> Residues | WideResidues:
+    """The same by the moduli of a system, or by wide ones that are like it."""
+    found = of_kind(few, device.properties.kind if device else "gpu", k)
     if isinstance(found, ResidueSystem):
         return Residues(found)
     by = WideResidues(found, device)
     if device and isinstance(few, ResidueSystem):
-        limit = Way(by, engines.Own(), method.workspace).limit(device)
+        limit = Way(by, engines.Own(), workspace).limit(device)
         if ozaki.bytes_of(by, k) > limit:
             return Residues(few)
     return by
@@ -289,7 +301,7 @@ def way(form: Format, device: Device, k: int, method: Ozaki2) -> Way:
         raise ArgumentError(f"method: {method!r} given, an Ozaki2 is needed")
     ozaki.check(form, device, "ozaki2", method.engine, method.workspace)
     by = scheme(form, device, k, method)
-    return Way(by, engines.get(device, method.engine, by.word), method.workspace)
+    return Way(by, engines.get(device, method.engine, by.word), method.workspace, method)
 
 
 def on_host(form: Format, a: Host, b: Host, *rest: Any, moduli: int | None = None) -> Host:

@@ -222,7 +222,7 @@ class Digits(ozaki.Scheme):
                 a = Rows(left.buffers[0], row, left.first * row + start)
                 b = Rows(right.buffers[0], row, right.first * row + behind)
                 sums = Rows(found, n, plane * m * n)
-                engine.multiply(queue, Multiplication(self.word, m, n, steps, a, b, sums))
+                queue.multiply(engine, Multiplication(self.word, m, n, steps, a, b, sums))
                 plane += 1
 
 
@@ -293,7 +293,7 @@ def way(form: Format, device: Device, k: int, method: Ozaki1) -> Way:
     ozaki.check(form, device, "ozaki1", method.engine, method.workspace)
     cut = chosen(form, method)
     engine = engines.get(device, method.engine, method.word)
-    return Way(Digits(cut, method.word), engine, method.workspace)
+    return Way(Digits(cut, method.word), engine, method.workspace, method)
 
 
 def on_host(form: Format, a: Host, b: Host, *rest: Any, cut: Slices | None = None) -> Host:

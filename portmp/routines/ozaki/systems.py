@@ -188,14 +188,25 @@ class ResidueSystem(Moduli):
 
 
 @dataclass(frozen=True)
+class Exact(ResidueSystem):
+    """The same for sums of so many digits, *told*."""
+
+    told: int
+
+    @property
+    def digits(self) -> int:
+        return self.told
+
+
+@dataclass(frozen=True)
 class WideSystem(Moduli):
     """The fewest moduli of WIDTH bits for sums of up to *depth* products.
 
-    ``like``: the digits of sums are those of another system, whose results it gives.
+    ``told``: digits of sums, of another system whose results it gives.
     """
 
     depth: int
-    like: ResidueSystem | None = None
+    told: int = 0
 
     @property
     def moduli(self) -> tuple[int, ...]:
@@ -209,7 +220,7 @@ class WideSystem(Moduli):
     @property
     def digits(self) -> int:
         """Digits of sums with a sign."""
-        return self.like.digits if self.like else -(-self._least.bit_length() // DIGIT)
+        return self.told or -(-self._least.bit_length() // DIGIT)
 
     @property
     def places(self) -> int:
@@ -315,4 +326,17 @@ def _system(bits: int, depth: int, count: int | None) -> ResidueSystem | WideSys
 
 def wide(given: ResidueSystem | WideSystem, depth: int) -> WideSystem:
     """The wide system of the same results over *depth* steps."""
-    return given if isinstance(given, WideSystem) else WideSystem(given.bits, counted(depth), given)
+    if isinstance(given, WideSystem):
+        return given
+    return WideSystem(given.bits, counted(depth), given.digits)
+
+
+def exactly(bits: int, depth: int) -> ResidueSystem | WideSystem:
+    """The system of the fewest moduli for operands of *bits* bits, and no more.
+
+    Digits of sums depend on bits and depth alone: they are enough whatever the moduli.
+    """
+    depth = counted(depth)
+    digits = -(-(2 * bits + depth.bit_length() + 9) // DIGIT)
+    found = holding(bits, depth)
+    return Exact(bits, found.number, digits) if found else WideSystem(bits, depth, digits)

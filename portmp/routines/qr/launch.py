@@ -130,7 +130,8 @@ def _counts(shape: small.Shape) -> tuple[str, str]:
 
 def of_many(form: Format, device: Device | None) -> KernelSpec:
     """The kernel of a panel that several blocks of threads share."""
-    return panel_spec(form.name, shapes(base.threads_of(device, THREADS))[0])
+    together = bool(device and device.blocks_wait)
+    return panel_spec(form.name, shapes(base.threads_of(device, THREADS))[0], together=together)
 
 
 class Factored(NamedTuple):

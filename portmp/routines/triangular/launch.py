@@ -25,11 +25,12 @@ from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.gemm import launch as gemm
 from portmp.routines.moves import launch as moves
-from portmp.routines.ozaki import choose
+from portmp.routines.ozaki import choose, judged
 from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.ozaki.options import Auto
 from portmp.routines.product import Product, entries
 from portmp.routines.triangular import reference
-from portmp.routines.triangular.steps import Method, Run, Steps, factors
+from portmp.routines.triangular.steps import Method, Run, Steps, factors, made
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
 from portmp.schedules.base import widths
@@ -238,7 +239,11 @@ class OnDevice(Steps[Planes]):
         if method is None:
             self.updates.run(given)
             return
-        way = self._way(c.device, a.shape[2])
+        if isinstance(method, Auto):
+            for each in entries(given):
+                judged.update(each, method)
+            return
+        way = self._way(c.device, method, a.shape[2])
         for each in entries(given):
             ozaki.update(each, way)
 
@@ -250,17 +255,20 @@ class OnDevice(Steps[Planes]):
             for part in parts:
                 self._run(a, c, part, kind)
             return
+        if isinstance(method, Auto):
+            super().products(a, c, parts, kind, method)
+            return
         alpha, beta = self.factors[kind]
-        way, spans = self._way(c.device, a.shape[2]), [b for part in parts for b in part.each()]
+        way = self._way(c.device, method, a.shape[2])
+        spans = [b for part in parts for b in part.each()]
         for each in range(a.shape[0]):
             mine, target = (base.matrix_of(v, (each,)) for v in (a, c))
             ozaki.square(mine, target, spans, alpha=alpha, beta=beta, way=way)
 
-    def _way(self, device: Device, k: int) -> ozaki.Way:
+    def _way(self, device: Device, method: choose.ByIntegers, k: int) -> ozaki.Way:
         """How products by integers over *k* steps are made."""
         if k not in self._ways:
-            assert self.method is not None
-            self._ways[k] = choose.way(self.form, device, k, self.method)
+            self._ways[k] = choose.way(self.form, device, k, method)
         return self._ways[k]
 
     def _run(self, a: Planes, c: Planes, run: Run, kind: str) -> None:
@@ -353,7 +361,10 @@ def repeat(
     *given*: a stack of matrices first, and what else is passed to *by_kernels* or, where no kernels
     run, to *by_reference*.
     """
-    if method is None and max(given[0].shape[1:]) <= PLANNED:
+    side = max(given[0].shape[1:])
+    # Products have half the rows, columns or steps at most.
+    most = side - definition.half(side)
+    if side <= PLANNED and made(method, given[0].format, most, most, most) is None:
         launch.repeat(what, given, by_kernels, by_reference)
     else:
         launch.do(given, by_kernels, by_reference)

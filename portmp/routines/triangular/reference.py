@@ -10,8 +10,9 @@ import numpy as np
 from portmp.formats import Format
 from portmp.networks import ieee
 from portmp.routines.gemm.reference import gemm
-from portmp.routines.ozaki import choose
+from portmp.routines.ozaki import choose, levels
 from portmp.routines.ozaki import reference as by_integers
+from portmp.routines.ozaki.options import Auto
 from portmp.routines.reference import Arithmetic, Host, Value
 from portmp.routines.triangular.steps import Method, Steps, factors
 
@@ -40,6 +41,8 @@ class OnHost(Steps[Host]):
         rest = (*self.factors[kind], c)
         if method is None:
             found = gemm(self.form, a, b, *rest)
+        elif isinstance(method, Auto):
+            found = levels.product(self.form, a, b, *rest)
         else:
             numbers = choose.cut(self.form, a[0].shape[1], method)
             found = by_integers.product(self.form, numbers, a, b, *rest)

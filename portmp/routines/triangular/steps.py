@@ -14,7 +14,8 @@ from typing import Generic, NamedTuple, TypeVar
 from portmp import definition
 from portmp.formats import Format
 from portmp.routines import base
-from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.ozaki import levels
+from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 
 M = TypeVar("M")
 
@@ -25,14 +26,23 @@ def factors(form: Format) -> dict[str, tuple[base.ScalarLimbs, base.ScalarLimbs]
     return {"set": (one, zero), "add": (one, one), "subtract": (minus, one)}
 
 
-Method = Ozaki1 | Ozaki2 | None
+Method = Auto | Ozaki1 | Ozaki2 | None
 """How products are made: None is the direct one."""
+
+
+def made(method: Method, form: Format, m: int, n: int, k: int) -> Method:
+    """How a product of these sizes is made: directly, if it is small."""
+    if isinstance(method, Auto):
+        large = levels.judges(form, m, n, k, method.smallest)
+    else:
+        large = definition.by_integers(m, n, k, form.limbs)
+    return method if large else None
 
 
 class Steps(ABC, Generic[M]):
     """Blocks of matrices *M* that are changed in place.
 
-    ``method`` makes large products (``definition.by_integers``); smaller ones are direct.
+    ``method`` makes large products (``made``); smaller ones are direct.
     """
 
     form: Format
@@ -83,8 +93,7 @@ class Steps(ABC, Generic[M]):
 
     def method_for(self, m: int, n: int, k: int) -> Method:
         """How a product of these sizes is made."""
-        large = definition.by_integers(m, n, k, self.form.limbs)
-        return self.method if large else None
+        return made(self.method, self.form, m, n, k)
 
     def multiply(self, a: M, b: M, c: M, kind: str) -> None:
         """The same, made as its sizes say."""

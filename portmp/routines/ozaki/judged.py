@@ -1,0 +1,276 @@
+"""Products whose elements are made by integers or directly, each as ``levels`` says.
+
+Sizes of entries are multiplied as int8 matrices, which tells each element's level. Those of the
+first level are made at once; then the host reads of which rows and columns others are, and these
+rows and columns are multiplied again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from portmp import formats
+from portmp.backends.base import Device
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Index, Scratch
+from portmp.formats import Format
+from portmp.routines import engines
+from portmp.routines.gemm import launch as direct
+from portmp.routines.moves import launch as moves
+from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.ozaki import levels, residues
+from portmp.routines.ozaki.launch import Operand, Way
+from portmp.routines.ozaki.options import Auto
+from portmp.routines.plain import launch as plain
+from portmp.routines.product import Asked, Product, computed_by, entries
+from portmp.runtime import launch
+from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
+
+V = TypeVar("V", bound=View[Any])
+
+LATER = (*levels.LEVELS[1:], 0)
+"""Levels of which rows and columns are told; 0: direct."""
+
+WORDS = {"gpu": "int8", "cpu": "float32"}
+"""What sizes are multiplied as, by the kind of a device."""
+
+TOGETHER = 4
+"""Elements that a work-item judges, neighbours of a row."""
+
+SINGLE_DEPTH = 1024
+"""Most products of sizes that a float32 number holds."""
+
+_FACTS = "exponents", "least", "zeros"
+"""What is known of rows."""
+
+
+class Sizes(residues.Scheme):
+    """Sizes of entries, and the levels of elements that products of sizes tell."""
+
+    alike, beyond, count, rebuilt = True, 1, 1, TOGETHER
+
+    def __init__(self, kind: str) -> None:
+        self.word = WORDS[kind]
+        self.longest = residues.DEPTH if self.word == "int8" else SINGLE_DEPTH
+        self.cuts, self.sums = engines.FACTORS[self.word], engines.SUMS[self.word]
+
+    def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
+        """Of leading limbs alone."""
+        return size_spec(form.planes[0], self.word, tiled, threads)
+
+    def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
+        """The kernel that judges elements."""
+        return level_spec(form, self.sums.dtype(0).name, threads)
+
+    def layout(self, k: int, plane: int) -> dict[str, int]:
+        return {"parts": len(self.parts(k)), "part_stride": plane}
+
+
+@cache
+def size_spec(word: str, out: str, tiled: bool, threads: int) -> KernelSpec:
+    """The kernel that finds sizes of entries, of leading limbs of a *word*, as *out*."""
+    sizes = [Index(one) for one in ("rows", "depth", "rows_padded", "depth_padded")]
+    return spec(
+        f"ozaki_sizes{'_turned' if tiled else ''}",
+        "ozaki/sizes.mako",
+        formats.get(word),
+        {},
+        takes=[
+            *sizes,
+            Array("a", ("row", "col"), plain=(word,)),
+            Array("exponents", plain=("int32",), numbered=False),
+            Scratch("out", "uint32" if out == "int8" else out),
+        ],
+        threads=threads,
+        packed=out == "int8",
+        tiled=tiled,
+        tile=ozaki.TILE,
+        special=ozaki.SPECIAL,
+        bits=levels.SIZES,
+        largest=levels.LARGEST,
+    )
+
+
+@cache
+def level_spec(form: Format, sums: str, threads: int) -> KernelSpec:
+    """The kernel that judges elements of a format, from *sums*."""
+    return spec(
+        "ozaki_levels",
+        "ozaki/levels.mako",
+        form,
+        {},
+        takes=[
+            *(Index(n) for n in ("m", "n", "k", "parts", "part_stride", "row_stride")),
+            Scratch("products", sums, const=True),
+            *ozaki.EXPONENTS,
+            *(Scratch(f"{v}_{one}", "int32", const=True) for v in "ab" for one in _FACTS[1:]),
+            *(Index("all_rows"), Index("all_columns")),
+            Array("mask", ("row", "col"), plain=("int8",), const=False, numbered=False),
+            Scratch("told", "int8"),
+        ],
+        threads=threads,
+        levels=tuple([(n, levels.margin(form, n)) for n in reversed(levels.LEVELS)]),
+        later=LATER,
+        each=TOGETHER,
+        bits=levels.SIZES,
+        special=ozaki.SPECIAL,
+    )
+
+
+class _Facts(NamedTuple):
+    """A factor as rows, and their exponents, the least of an entry's, and how many are 0."""
+
+    operand: Operand
+    least: Planes
+    zeros: Planes
+
+
+def _known(view: Planes, *, second: bool) -> _Facts:
+    exponents, least, zeros = ozaki.exponents(view, ranges=True)
+    return _Facts(Operand(view, exponents, second), least, zeros)
+
+
+class _Judge(ozaki.InBlocks):
+    """Levels of all elements of a product: *mask* (m, n); *told*: which rows, then columns, have
+    those of the LATER levels, (levels, m + n).
+    """
+
+    def __init__(self, left: _Facts, right: _Facts, mask: Numbers, told: Numbers, way: Way) -> None:
+        super().__init__(left.operand, right.operand, left.operand.view.format, way)
+        self.mask, self.told = mask, told
+        self.facts = {
+            f"{name}_{fact}": getattr(one, fact)
+            for name, one in (("a", left), ("b", right))
+            for fact in _FACTS[1:]
+        }
+
+    def others(self, rows: slice, columns: slice, plane: int) -> dict[str, Any]:
+        (all_rows, all_columns), k = self.mask.shape, self.left.view.shape[1]
+        given = {"k": k, "all_rows": all_rows, "all_columns": all_columns, "told": self.told}
+        mask = ozaki.part_of(self.mask, rows, columns)
+        return {**given, "mask": mask, **self.facts, **self.way.scheme.layout(k, plane)}
+
+
+def gemm(given: Asked, options: Auto) -> Planes:
+    """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
+    whole = direct.checked(given)
+    form, (m, k), n = whole.a.format, whole.a.shape[-2:], whole.b.shape[-1]
+    if not (whole.depth and levels.judges(form, m, n, k, options.smallest)):
+        return direct.gemm(*given[:5], whole.out)
+    if whole.out.size:
+        for each in entries(whole):
+            update(each, options)
+    return whole.out
+
+
+def update(given: Product[Planes], options: Auto) -> None:
+    """The same of matrices that fit each other, over one step at least. Nothing is checked."""
+    form, device, k = given.out.format, given.out.device, given.steps
+    if device.by_reference:
+        computed_by(partial(levels.product, form))(*given)
+        return
+    asked, given = given, ozaki.by_rows(given)
+    ways = partial(_way, form, device, k, options)
+    kept = given
+    if given.adds and given.out.overlaps(given.c):
+        kept = given._replace(c=moves.copied(given.c))
+    m, n = given.out.shape
+    mask = allocate_numbers("int8", (m, n), given.out.queue)
+    told = allocate_numbers("int8", (len(LATER), m + n), given.out.queue)
+    operands = (*given, mask, told)
+    held, key, plan = launch.find((update, options), operands)
+    if plan is None:
+        judging, making = ways(None), ways(1)
+        first = partial(_first, judging, making)
+        fixed = judging.at_once(given) and making.at_once(given)
+        plan = held.plan(key, operands, first, first, fixed=fixed)
+    plan.run(operands)
+    for level, found in zip(LATER, told.read_parts()[0], strict=True):
+        if found.any():
+            rows, columns = np.flatnonzero(found[:m]), np.flatnonzero(found[m:])
+            make: Callable[[Product[Planes]], None] = _directly
+            if level:
+                make = partial(ozaki.update, way=ways(level))
+            elif given is not asked:
+                make = _directly_turned
+            _made_again(kept, mask, level, rows, columns, make)
+
+
+def _first(judging: Way, making: Way, *operands: Any) -> None:
+    """Levels of all elements, and the first level's product."""
+    given: Product[Planes] = Product(*operands[:6])
+    mask, told = operands[6:]
+    left = _known(given.a, second=False)
+    right = _known(given.b.transposed((1, 0)), second=True)
+    # The longest work first: what is launched meanwhile does not wait for the host.
+    ozaki.multiplied(left.operand, right.operand, given, making)
+    plain.fill(told, 0)
+    _Judge(left, right, mask, told, judging).run()
+
+
+def _way(form: Format, device: Device, k: int, options: Auto, level: int | None) -> Way:
+    """How a level's products are made, or elements are judged."""
+    by: residues.Scheme = Sizes(device.properties.kind)
+    if level is not None:
+        numbers = levels.system(form, level, k)
+        by = residues.of_system(device, k, numbers, options.workspace)
+    engine = engines.get(device, options.engine, by.word)
+    return Way(by, engine, options.workspace, (options, level))
+
+
+Indices = np.ndarray[Any, Any]
+
+
+def _made_again(
+    given: Product[Planes],
+    mask: Numbers,
+    level: int,
+    rows: Indices,
+    columns: Indices,
+    make: Callable[[Product[Planes]], None],
+) -> None:
+    """The elements of a level, all of which are in these rows and columns."""
+    a, b, alpha, beta, c, out = given
+    found = allocate(out.format, (rows.size, columns.size), out.queue)
+    fewer = Product(
+        *(_picked(a, rows, None), _picked(b, None, columns), alpha, beta),
+        _picked(c, rows, columns) if given.adds else found,
+        found,
+    )
+    make(fewer)
+    chosen = plain.apply("equal", [_picked(mask, rows, columns), level], "bool")
+    moves.scattered(found, out, _offsets(out, rows, columns), found.shape, (0, 0), chosen)
+
+
+def _directly(given: Product[Planes]) -> None:
+    direct.gemm(*given)
+
+
+def _directly_turned(given: Product[Planes]) -> None:
+    """Of a transposed product: factors of a direct one keep their places."""
+    direct.gemm(*ozaki.turned(given))
+
+
+def _picked(v: V, rows: Indices | None, columns: Indices | None) -> V:
+    """These rows and columns of a matrix; None: all."""
+    kept = [indices is None for indices in (rows, columns)]
+    picks = [v.shape[i] if one is None else one.size for i, one in enumerate((rows, columns))]
+    steps = [step if keep else 0 for step, keep in zip(v.strides, kept, strict=True)]
+    return moves.gathered(v, _offsets(v, rows, columns), tuple(picks), tuple(steps))
+
+
+def _offsets(v: View[Any], rows: Indices | None, columns: Indices | None) -> Numbers:
+    """Where these rows and columns of a matrix begin."""
+    found = []
+    for axis, indices in enumerate((rows, columns)):
+        if indices is not None:
+            shape = [1, 1]
+            shape[axis] = indices.size
+            numbers = allocate_numbers("int64", shape, v.queue)
+            numbers.write_parts([(indices * v.strides[axis]).reshape(shape)])
+            found.append(numbers)
+    return found[0] if len(found) == 1 else plain.apply("add", found, "int64")

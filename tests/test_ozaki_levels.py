@@ -1,0 +1,231 @@
+"""Products that judge each element: bits of the host's, of no neighbours, and the direct bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from slow import mostly_slow
+
+import portmp as mp
+from portmp import formats
+from portmp.backends.base import Device, Multiplication, Queue
+from portmp.errors import ArgumentError, ShapeError
+from portmp.formats import Format, convert, inputs
+from portmp.routines import engines
+from portmp.routines.ozaki import levels, systems
+from portmp.routines.ozaki.options import Auto
+from portmp.runtime import planes
+from portmp.verify import cases as verify
+
+Host = list[np.ndarray[Any, Any]]
+FORMATS = ["ds", "ts", "qs", "dd", "td", "qd", "d+s"]
+WHY = "levels differ by their bits and margins alone"
+ANY = Auto(smallest=1)
+
+
+def array(form: str, host: Host, device: Device) -> mp.Array:
+    return mp.Array(planes.upload(formats.get(form), host, device.queue))
+
+
+def bits(x: mp.Array | Host) -> str:
+    """A digest of all limbs."""
+    return verify.digest(x.to_limbs() if isinstance(x, mp.Array) else x)
+
+
+def spread(orders: float, density: float = 1.0) -> Callable[[Format, tuple[int, int], str], Host]:
+    """Entries over so many binary orders, of which a share is zero."""
+
+    def made(form: Format, shape: tuple[int, int], seed: str) -> Host:
+        host = inputs.ordinary(form, shape, seed)
+        random = np.random.default_rng(len(seed) + shape[0])
+        scale = np.exp2(np.round(random.uniform(-orders, 0, shape)))
+        scale *= random.random(shape) < density
+        return [(p * scale).astype(p.dtype) for p in host]
+
+    return made
+
+
+def triangles(form: Format, shape: tuple[int, int], seed: str) -> Host:
+    return [np.tril(p) for p in inputs.ordinary(form, shape, seed)]
+
+
+def one_large(form: Format, shape: tuple[int, int], seed: str) -> Host:
+    """A row whose largest entry is far above all others, which meets a zero in ``meeting``."""
+    host = spread(3)(form, shape, seed)
+    for p in host:
+        p[:, 3] *= p.dtype.type(2.0**40)
+    return host
+
+
+KINDS: dict[str, Callable[[Format, tuple[int, int], str], Host]] = {
+    "ordinary": inputs.ordinary,
+    "spread": spread(9),
+    "far": spread(45),
+    "sparse": spread(6, 0.1),
+    "triangles": triangles,
+    "one large": one_large,
+}
+
+
+def factors(form: Format, kind: str, m: int = 9, k: int = 70, n: int = 11) -> tuple[Host, Host]:
+    """Of one kind; sums cancel in part, and the large entry of a row meets a zero."""
+    a = KINDS[kind](form, (m, k), f"a {kind}")
+    b = [p.T.copy() for p in KINDS[kind](form, (n, k), f"b {kind}")]
+    for limb, p in enumerate(a):
+        p[: m // 2, 40:60] = p[: m // 2, 20:40] * (1 if limb < form.limbs - 1 else -1)
+    for q in b:
+        q[40:60] = -q[20:40]
+        if kind == "one large":
+            q[3, ::2] = 0
+    return a, b
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", mostly_slow(FORMATS, ("dd", "ts"), WHY))
+def test_bits_are_the_hosts(every_device: Device, name: str, kind: str) -> None:
+    """Of all levels, with alpha and beta and an addend in the output's memory, by columns too."""
+    form = formats.get(name)
+    a, b = factors(form, kind)
+    c = inputs.ordinary(form, (9, 11), "c")
+    alpha, beta = ([p[0] for p in inputs.ordinary(form, (1,), seed)] for seed in ("x", "y"))
+    left, right = (array(name, host, every_device) for host in (a, b))
+    assert bits(mp.gemm(left, right, method=ANY)) == bits(levels.product(form, a, b))
+    out = array(name, [p.T.copy() for p in c], every_device).T
+    scalars = [mp.from_limbs([np.asarray(p) for p in v], form, every_device) for v in (alpha, beta)]
+    given = {"alpha": scalars[0], "beta": scalars[1], "c": out, "out": out}
+    wanted = levels.product(form, a, b, alpha, beta, c)
+    assert bits(mp.gemm(left, right, method=ANY, **given)) == bits(wanted)
+
+
+def test_kinds_have_all_levels() -> None:
+    form = formats.get("dd")
+    found = {kind: set(np.unique(levels.judged(form, *factors(form, kind)))) for kind in KINDS}
+    assert found["ordinary"] == {1}
+    assert found["spread"] == {1, 2} and 0 in found["far"]
+    assert set().union(*found.values()) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_element_is_worse_than_a_direct_one_may_be(name: str, kind: str) -> None:
+    """c u^N T of the format that the direct product computes in, and 2 u^N of the result."""
+    form = formats.get(name)
+    a, b = factors(form, kind)
+    chosen, got = levels.judged(form, a, b), convert.to_fractions(levels.product(form, a, b))
+    left, right = convert.to_fractions(a), convert.to_fractions(b)
+    unit = Fraction(2) ** (levels.DIRECT[form.compute.limbs - 1] - form.compute.bits)
+    for i, j in np.ndindex(chosen.shape):
+        terms = [p * q for p, q in zip(left[i], right[:, j], strict=True)]
+        rounding = Fraction(2, 2**form.bits) * abs(sum(terms))
+        allowed = unit * sum(map(abs, terms)) + rounding
+        if chosen[i, j]:
+            assert abs(got[i][j] - sum(terms)) <= allowed, (i, j)
+
+
+@pytest.mark.parametrize("name", mostly_slow(["dd", "ts", "qd"], ("dd",), WHY))
+def test_elements_depend_on_nothing_else(device: Device, name: str) -> None:
+    """A row, a column, a tile, a batch's member computed alone have the bits of the whole."""
+    form = formats.get(name)
+    parts = [factors(form, kind) for kind in ("ordinary", "spread", "far")]
+    a = array(name, [np.concatenate(p) for p in zip(*(a for a, _ in parts), strict=True)], device)
+    b = array(name, [np.hstack(p) for p in zip(*(b for _, b in parts), strict=True)], device)
+    whole = mp.gemm(a, b, method=ANY)
+    for rows, columns in ((slice(4, 5), slice(0, 33)), (slice(0, 27), slice(30, 31))):
+        alone = mp.gemm(a[rows], b[:, columns], method=ANY)
+        assert bits(alone) == bits(whole[rows, columns])
+    tile = mp.gemm(a[7:20], b[:, 10:25], method=Auto(smallest=1, workspace=1 << 21))
+    assert bits(tile) == bits(whole[7:20, 10:25])
+    stack = mp.stack([a, -a])
+    assert bits(mp.gemm(stack, b, method=ANY)[1]) == bits(-whole)
+
+
+def test_blocks_of_a_small_workspace(device: Device) -> None:
+    a, b = (array("dd", host, device) for host in factors(formats.get("dd"), "spread", 70, 70, 90))
+    few = Auto(smallest=1, workspace=1 << 21)
+    assert bits(mp.gemm(a, b, method=few)) == bits(mp.gemm(a, b, method=ANY))
+
+
+@pytest.mark.parametrize("name", ["dd", "ts"])
+def test_special_values(every_device: Device, name: str) -> None:
+    """Infinities and NaN, zeros, the ends of the range: as the host has them."""
+    form = formats.get(name)
+    a, b = factors(form, "spread")
+    tiny, large = float(np.finfo(form.word).smallest_subnormal), float(np.finfo(form.word).max)
+    for p in (*a, *b):
+        p[1] = 0
+    a[0][0, 5], a[0][2, 7], a[0][4] = np.inf, np.nan, 0
+    b[0][5, 0], b[0][7, 3] = -np.inf, np.nan
+    for p in a[1:]:
+        p[[0, 2, 4]] = 0
+    for p in b[1:]:
+        p[[5, 7]] = 0
+    for p, x in ((a, tiny), (b, tiny), (a, large / 2**80)):
+        p[0][6 if x == tiny else 7, ::3] = x
+        for q in p[1:]:
+            q[6 if x == tiny else 7, ::3] = 0
+    left, right = (array(name, host, every_device) for host in (a, b))
+    assert bits(mp.gemm(left, right, method=ANY)) == bits(levels.product(form, a, b))
+
+
+def test_sizes_that_are_judged(device: Device) -> None:
+    """By rows, columns and steps alone; direct below, and where a direct product is asked for."""
+    least = levels.SMALLEST["float64"][1]
+    dd = formats.get("dd")
+    assert levels.judges(dd, least, least, least)
+    assert not any(
+        levels.judges(dd, *s) for s in ((least - 1, 9999, 9999), (9999, 9999, least - 1))
+    )
+    assert not levels.judges(formats.get("float64"), 9999, 9999, 9999, 1)
+    a, b = (array("dd", host, device) for host in factors(dd, "spread"))
+    direct = bits(mp.gemm(a, b))
+    assert bits(mp.gemm(a, b, method="auto")) == direct != bits(mp.gemm(a, b, method=ANY))
+    assert bits(mp.gemm(a, b, method=Auto(smallest=12))) == direct
+    old = a.astype("dd2011")
+    assert bits(mp.gemm(old, old.T, method=ANY)) == bits(mp.gemm(old, old.T))
+    one = a.astype("float64")
+    assert bits(mp.gemm(one, one.T, method=ANY)) == bits(mp.gemm(one, one.T))
+    with pytest.raises(ShapeError):
+        mp.gemm(a, a, method=ANY)
+    with pytest.raises(ArgumentError, match="only method direct"):
+        mp.gemm(a, b, method="auto", accuracy="fast")
+    assert mp.gemm(a[:0], b, method=ANY).shape == (0, 11)
+    assert bits(mp.gemm(a[:, :0], b[:0], method=ANY)) == bits(mp.zeros((9, 11), "dd", device))
+
+
+def test_a_library_multiplies_in_plans(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is noted of it is done again with other memory."""
+    if device.by_reference:
+        pytest.skip("the device runs no kernels")
+    a, b = (array("dd", host, device) for host in factors(formats.get("dd"), "ordinary"))
+    wanted, calls = bits(mp.gemm(a, b, method=ANY)), []
+
+    class Library(engines.Own):
+        launches = False
+
+        def multiply(self, queue: Queue, asked: Multiplication) -> None:
+            calls.append(asked)
+            super().multiply(queue, asked)
+
+    monkeypatch.setattr(engines, "get", lambda *_: Library())
+    monkeypatch.setattr(a.queue, "plans", None)
+    found = [mp.gemm(a.copy(), b, method=ANY) for _ in range(3)]
+    assert {bits(one) for one in found} == {wanted} and len(calls) == 6
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_systems_of_levels(name: str) -> None:
+    """So many bits and no more; digits are those of any moduli that hold the sums."""
+    form = formats.get(name)
+    for level in levels.LEVELS:
+        for k in (1, 1000, 2**17, 2**20):
+            found = levels.system(form, level, k)
+            assert found.bits == form.compute.bits + levels.BEYOND[level - 1]
+            other = systems.wide(found, k)
+            assert other.digits == found.digits
+            held = 497 * found.product // 1000
+            assert held >= systems.counted(k) << 2 * found.bits
+            assert found.product.bit_length() <= systems.DIGIT * found.digits
