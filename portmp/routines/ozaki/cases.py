@@ -7,20 +7,26 @@ from functools import partial
 
 from portmp.formats import Format, inputs
 from portmp.routines.case import Case, ended, hostile, of_turned
-from portmp.routines.ozaki import residues, slices
-from portmp.routines.ozaki.options import Ozaki1
+from portmp.routines.ozaki import levels, residues, slices
+from portmp.routines.ozaki.options import Auto, Ozaki1
 from portmp.routines.ozaki.work import has
 from portmp.routines.reference import Host
 
-METHODS: dict[str, Callable[..., Host]] = {"ozaki1": slices.on_host, "ozaki2": residues.on_host}
+METHODS: dict[str, tuple[Callable[..., Host], object]] = {
+    "ozaki1": (slices.on_host, "ozaki1"),
+    "ozaki2": (residues.on_host, "ozaki2"),
+    "auto": (levels.product, Auto(smallest=1)),
+}
+"""References, and what gemm takes, by name."""
 
 
 def cases(form: Format) -> Iterator[Case]:
     """The cases of a format: products over few steps, which say how they are cut."""
     if not has(form):
         return
-    for name, host in METHODS.items():
-        yield from _by(form, name, host)
+    for name, (host, method) in METHODS.items():
+        if name != "auto" or levels.has(form):
+            yield from _by(form, name, host, method)
     a, b = inputs.ordinary(form, (13, 40), "a words"), inputs.ordinary(form, (40, 9), "b words")
     for word in ("float32", "float64"):
         yield Case(
@@ -34,8 +40,8 @@ def cases(form: Format) -> Iterator[Case]:
         )
 
 
-def _by(form: Format, method: str, host: Callable[..., Host]) -> Iterator[Case]:
-    key, chosen = f"gemm_{method}", {"method": method}
+def _by(form: Format, name: str, host: Callable[..., Host], method: object) -> Iterator[Case]:
+    key, chosen = f"gemm_{name}", {"method": method}
     for name, make, (m, n, k) in (
         ("ordinary-17x19x23", inputs.ordinary, (17, 19, 23)),
         ("wide-9x8x20", inputs.wide, (9, 8, 20)),

@@ -18,7 +18,7 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Scratch
 from portmp.formats import Format
-from portmp.routines import engines
+from portmp.routines import base, engines
 from portmp.routines.gemm import launch as direct
 from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import launch as ozaki
@@ -29,6 +29,7 @@ from portmp.routines.plain import launch as plain
 from portmp.routines.product import Asked, Product, computed_by, entries
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
+from portmp.runtime.program import CompilationUnit
 
 V = TypeVar("V", bound=View[Any])
 
@@ -119,6 +120,20 @@ def level_spec(form: Format, sums: str, threads: int) -> KernelSpec:
         bits=levels.SIZES,
         special=ozaki.SPECIAL,
     )
+
+
+def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
+    """The compilation units that judge elements, by name."""
+    threads = base.threads(device, ozaki.THREADS)
+    scheme = Sizes(device.properties.kind if device else "gpu")
+    found = [
+        *(
+            scheme.cut_spec(form, False, turned, threads)
+            for turned in {False, ozaki.turns(form, device)}
+        ),
+        scheme.rebuild_spec(form, 1, threads),
+    ]
+    return {one.name: (one,) for one in found}
 
 
 class _Facts(NamedTuple):

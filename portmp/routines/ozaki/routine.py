@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines.case import Case
-from portmp.routines.ozaki import apart, residues, slices
+from portmp.routines.ozaki import apart, judged, levels, residues, slices
 from portmp.routines.ozaki.cases import cases
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.ozaki.work import Integers
@@ -29,6 +29,8 @@ class Ozaki(Routine):
         """Each kernel by itself: what is cut, multiplied and rebuilt."""
         if not (form.paper or form.coded):
             yield from (slices.units(form, device) | residues.units(form, device)).items()
+        if levels.has(form):
+            yield from judged.units(form, device).items()
 
     def on_request(
         self, form: Format, device: Device | None
