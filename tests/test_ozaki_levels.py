@@ -61,20 +61,25 @@ def one_large(form: Format, shape: tuple[int, int], seed: str) -> Host:
     return host
 
 
-KINDS: dict[str, Callable[[Format, tuple[int, int], str], Host]] = {
+Kind = Callable[[Format, tuple[int, int], str], Host]
+KINDS: dict[str, Kind] = {
     "ordinary": inputs.ordinary,
     "spread": spread(9),
     "far": spread(45),
-    "sparse": spread(6, 0.1),
+    "sparse": spread(45),
     "triangles": triangles,
     "one large": one_large,
 }
 
 
+SECOND: dict[str, Kind] = {**KINDS, "sparse": spread(9, 0.3)}
+"""Of columns, where they are of another kind than rows."""
+
+
 def factors(form: Format, kind: str, m: int = 9, k: int = 70, n: int = 11) -> tuple[Host, Host]:
     """Of one kind; sums cancel in part, and the large entry of a row meets a zero."""
     a = KINDS[kind](form, (m, k), f"a {kind}")
-    b = [p.T.copy() for p in KINDS[kind](form, (n, k), f"b {kind}")]
+    b = [p.T.copy() for p in SECOND[kind](form, (n, k), f"b {kind}")]
     for limb, p in enumerate(a):
         p[: m // 2, 40:60] = p[: m // 2, 20:40] * (1 if limb < form.limbs - 1 else -1)
     for q in b:

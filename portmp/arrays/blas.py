@@ -123,9 +123,11 @@ def gemm(
     (N/2 2^-K)^2 alpha_i beta_j, plus 2u^N of the result: entries far below the largest lose
     digits. Slices leave out products below 1.1 k s 2^-K alpha_i beta_j, s their number. An element
     whose row or column holds an infinity or NaN comes from leading limbs, as in direct. ``auto``
-    takes what should be fastest of those whose bound is not above the direct product's (it reads
-    the range of exponents of rows and columns: a wait), with as many bits as that takes; its bits
-    are those of the method it takes, which the log ``portmp`` tells at level debug.
+    (or an ``Auto`` with options) makes each element of a large product by residues of 2 or 20 bits
+    more than the format has where its row and column tell that no more can be lost so than
+    8u^2 T, 16u^3 T, 64u^4 T and 2u^N of the result, else directly: what an element is does not
+    depend on others, sizes of blocks or the device. It reads which rows and columns have elements
+    of other kinds than the first (a wait).
 
     *rounding*: ``correct`` adds up exactly, with alpha and beta as they were converted, and rounds
     once, as ``dot`` does.

@@ -39,7 +39,7 @@ LARGEST = (1 << SIZES) - 1
 DIRECT = (0, 3, 4, 6)
 """log2 of the direct product's c, rounded down, by the number of limbs less one."""
 
-SMALLEST = {"float32": (0, 512, 256, 128), "float64": (0, 512, 256, 96)}
+SMALLEST = {"float32": (0, 768, 320, 320), "float64": (0, 768, 320, 256)}
 """Rows, columns and steps from which on elements are judged, by word and limbs; 0: never."""
 
 
