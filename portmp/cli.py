@@ -853,9 +853,10 @@ def _gemm_options(gemm: argparse.ArgumentParser) -> None:
     )
     gemm.add_argument(
         "--method",
-        choices=("direct", "auto", "ozaki1", "ozaki2"),
-        default="direct",
-        help="direct, by integers (ozaki1, ozaki2), or the fastest of them (auto)",
+        choices=("auto", "direct", "ozaki1", "ozaki2"),
+        default="auto",
+        help="each element as its row and column allow (auto, the default), direct, or all by "
+        "integers (ozaki1, ozaki2)",
     )
     _matrix_options(gemm)
 

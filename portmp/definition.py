@@ -82,6 +82,16 @@ def by_integers(m: int, n: int, k: int, limbs: int) -> bool:
     return min(m, n, k) >= BY_INTEGERS[limbs - 1] and m * n * k >= MANY[limbs - 1]
 
 
+JUDGED = {"float32": (0, 768, 320, 320), "float64": (0, 768, 320, 256)}
+"""GEMM: rows, columns and steps from which on elements are judged, by word and limbs; 0: never."""
+
+
+def judges(m: int, n: int, k: int, word: str, limbs: int) -> bool:
+    """Whether elements of a product of m rows and n columns over k steps are judged."""
+    least = JUDGED[word][limbs - 1]
+    return bool(least) and min(m, n, k) >= least
+
+
 def half(count: int) -> int:
     """How many of more than BLOCK columns a factorisation does first: a multiple of BLOCK."""
     return BLOCK * (-(-count // BLOCK) // 2)

@@ -11,9 +11,9 @@ import pytest
 from slow import mostly_slow
 
 import portmp as mp
-from portmp import formats
+from portmp import definition, formats
 from portmp.backends.base import Device, Multiplication, Queue
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ShapeError
 from portmp.formats import Format, convert, inputs
 from portmp.routines import engines
 from portmp.routines.ozaki import levels, systems
@@ -178,7 +178,7 @@ def test_special_values(every_device: Device, name: str) -> None:
 
 def test_sizes_that_are_judged(device: Device) -> None:
     """By rows, columns and steps alone; direct below, and where a direct product is asked for."""
-    least = levels.SMALLEST["float64"][1]
+    least = definition.JUDGED["float64"][1]
     dd = formats.get("dd")
     assert levels.judges(dd, least, least, least)
     assert not any(
@@ -195,8 +195,8 @@ def test_sizes_that_are_judged(device: Device) -> None:
     assert bits(mp.gemm(one, one.T, method=ANY)) == bits(mp.gemm(one, one.T))
     with pytest.raises(ShapeError):
         mp.gemm(a, a, method=ANY)
-    with pytest.raises(ArgumentError, match="only method direct"):
-        mp.gemm(a, b, method="auto", accuracy="fast")
+    fast = bits(mp.gemm(a, b, method="direct", accuracy="fast"))
+    assert bits(mp.gemm(a, b, method=ANY, accuracy="fast")) == fast
     assert mp.gemm(a[:0], b, method=ANY).shape == (0, 11)
     assert bits(mp.gemm(a[:, :0], b[:0], method=ANY)) == bits(mp.zeros((9, 11), "dd", device))
 
@@ -234,3 +234,25 @@ def test_systems_of_levels(name: str) -> None:
             held = 497 * found.product // 1000
             assert held >= systems.counted(k) << 2 * found.bits
             assert found.product.bit_length() <= systems.DIGIT * found.digits
+
+
+def test_it_is_the_default(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all products of matrices that are large enough; bounds hold, and change no bits."""
+    monkeypatch.setattr(definition, "JUDGED", dict.fromkeys(("float32", "float64"), (0, 9, 9, 9)))
+    a, b = (array("dd", host, device) for host in factors(formats.get("dd"), "far"))
+    wanted = bits(mp.gemm(a, b, method=ANY))
+    assert wanted != bits(mp.gemm(a, b, method="direct"))
+    for made in (a @ b, mp.gemm(a, b), mp.matmul(a, b), mp.tensordot(a, b, 1)):
+        assert bits(made) == wanted
+    square = (a @ a.T)[:9, :9]
+    assert bits(mp.linalg.matrix_power(square, 2)) == bits(mp.gemm(square, square, method=ANY))
+    exact = mp.gemm(a, b, rounding="correct")
+    for bound in (True, "tight", "normwise"):
+        c = mp.ones((9, 11), "dd", device)
+        value, error = mp.gemm(a, b, bound=bound)
+        assert bits(value) == wanted
+        away = np.abs((value - exact).to_float64())
+        rounding = np.abs(exact.to_float64()) * 2.0**-105
+        assert (away <= error.to_float64() + rounding).all()
+        value, error = mp.gemm(a, b, beta=1, c=c, out=c, bound=bound)
+        assert bits(value) == bits(c) == bits(mp.gemm(a, b, beta=1, c=mp.ones_like(c), method=ANY))

@@ -93,7 +93,7 @@ def gemm(
     out: Array | None = None,
     accuracy: str = "accurate",
     schedule: GemmSchedule | PanelSchedule | None = None,
-    method: str | Auto | Ozaki1 | Ozaki2 = "direct",
+    method: str | Auto | Ozaki1 | Ozaki2 = methods.AUTO,
     rounding: str | None = None,
     bound: ProductBound = False,
 ) -> Array | tuple[Array, Array]:
@@ -112,22 +112,24 @@ def gemm(
     where C is read or the format is stored short; on CPUs one whose A lies by columns for one
     more A.
 
-    *method*: ``direct``, or the Ozaki scheme, where *accuracy* and *schedule* do not apply:
-    ``ozaki2`` (or an ``Ozaki2`` with options), residues multiplied exactly by int8 matrix engines
-    or, on CPUs and for ``qd``, as float64 matrices; ``ozaki1`` (or an ``Ozaki1``), slices of a few
-    bits whose products float64, float32 or int8 engines add up exactly. Rows of a and
-    columns of b are rounded to K bits below their largest entry, K at least the format's (two
-    fewer for one limb) unless fewer moduli or slices are asked for. Error per element, with
-    alpha_i and beta_j the powers of two above the largest entries of the row and the column (and
-    above the smallest normal number) and N limbs: N/2 2^-K (alpha_i sum|b| + beta_j sum|a|) + k
-    (N/2 2^-K)^2 alpha_i beta_j, plus 2u^N of the result: entries far below the largest lose
-    digits. Slices leave out products below 1.1 k s 2^-K alpha_i beta_j, s their number. An element
-    whose row or column holds an infinity or NaN comes from leading limbs, as in direct. ``auto``
-    (or an ``Auto`` with options) makes each element of a large product by residues of 2 or 20 bits
-    more than the format has where its row and column tell that no more can be lost so than
-    8u^2 T, 16u^3 T, 64u^4 T and 2u^N of the result, else directly: what an element is does not
-    depend on others, sizes of blocks or the device. It reads which rows and columns have elements
-    of other kinds than the first (a wait).
+    *method*: ``auto``, ``direct`` or the Ozaki scheme: ``ozaki2`` (or an ``Ozaki2`` with options),
+    residues multiplied exactly by int8 matrix engines or, on CPUs and for ``qd``, as float64
+    matrices; ``ozaki1`` (or an ``Ozaki1``), slices of a few bits whose products float64, float32 or
+    int8 engines add up exactly. Rows of a and columns of b are rounded to K bits below their
+    largest entry, K at least the format's (two fewer for one limb) unless fewer moduli or slices
+    are asked for. Error per element, with alpha_i and beta_j the powers of two above the largest
+    entries of the row and the column (and above the smallest normal number) and N limbs: N/2 2^-K
+    (alpha_i sum|b| + beta_j sum|a|) + k (N/2 2^-K)^2 alpha_i beta_j, plus 2u^N of the result:
+    entries far below the largest lose digits. Slices leave out products below 1.1 k s 2^-K alpha_i
+    beta_j, s their number. An element whose row or column holds an infinity or NaN comes from
+    leading limbs, as in direct. They take no *accuracy* and no *schedule*.
+
+    ``auto`` (or an ``Auto`` with options), the default, makes each element of a large product by
+    residues of 2 or 20 bits more than the format has where its row and column tell that this loses
+    no more than 8u^2 T, 16u^3 T, 64u^4 T (by limbs) and 2u^N of the result, else directly. What an
+    element is depends on no others, blocks or devices. Which rows and columns have elements of
+    other kinds than the first is read (a wait). With *accuracy* ``fast`` or a *schedule*, of small
+    products and of one limb it is ``direct``.
 
     *rounding*: ``correct`` adds up exactly, with alpha and beta as they were converted, and rounds
     once, as ``dot`` does.
@@ -150,7 +152,13 @@ def gemm(
     given = Product(left.planes, right.planes, *limbs, _planes(c, "c"), _planes(out, "out"))
     if how == certified.FOLLOWED:
         certified.check(accuracy, schedule, method, rounding)
-        return _pair(*certified.product(given, accuracy))
+        if method == "direct" or accuracy != "accurate" or not methods.judged(given):
+            return _pair(*certified.product(given, accuracy))
+        near = certified.product(given._replace(out=None), accuracy)
+        value, _ = methods.of_matrices(
+            given, accuracy=accuracy, schedule=None, method=method, rounding=None
+        )
+        return _pair(value, certified.distance(value, near))
     if how:
         given = _kept(given)
     value, computed = methods.of_matrices(

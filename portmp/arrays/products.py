@@ -13,7 +13,7 @@ from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.routines import axes, base, certified, methods
 from portmp.routines.exact import launch as exact
 from portmp.routines.gemm import launch as gemm
-from portmp.routines.product import of_vectors
+from portmp.routines.product import Product, of_vectors
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes, View
 
@@ -57,6 +57,8 @@ def _product(a: View[Any], b: View[Any]) -> View[Any]:
 def _of_matrices(left: View[Any], right: View[Any]) -> View[Any]:
     if isinstance(left, Planes) and isinstance(right, Planes):
         one, zero = (base.scalar_limbs(left.format, n, "alpha") for n in (1, 0))
+        if min(left.shape[-2], right.shape[-1]) > 1:  # else a vector's
+            return methods.of_matrices(Product(left, right, one, zero, None, None))[0]
         return gemm.gemm(left, right, alpha=one, beta=zero)
     if left.shape[-1] != right.shape[-2]:
         raise ShapeError(f"matmul: {left.shape} and {right.shape} cannot be multiplied")

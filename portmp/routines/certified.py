@@ -71,7 +71,7 @@ def check(
     """ArgumentError for options that do not go with a bound of what kernels add up."""
     if rounding is not None:
         base.check_rounding(rounding, bound=True)
-    if schedule is not None or method != "direct":
+    if schedule is not None or method not in ("auto", "direct"):
         raise ArgumentError(
             "bound: True given; it has no schedule or method to choose, 'tight' takes any, and "
             "'normwise' of matrices"

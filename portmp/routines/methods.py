@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from portmp import definition
 from portmp.errors import ArgumentError
 from portmp.routines import base
 from portmp.routines.conversions import launch as conversions
@@ -14,7 +15,7 @@ from portmp.routines.product import Asked
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes
 
-CORRECT = "correct"
+CORRECT, AUTO = "correct", "auto"
 
 Computed = str | Ozaki1 | Ozaki2
 """How a product was computed: ``accurate``, ``fast``, ``correct``, or by integers."""
@@ -25,29 +26,46 @@ def check_correct(
 ) -> None:
     """ArgumentError for options that do not go with a correct rounding."""
     base.check_rounding(rounding, bound)
-    if accuracy != "accurate" or schedule is not None or method != "direct":
+    if accuracy != "accurate" or schedule is not None or method not in (AUTO, "direct"):
         raise ArgumentError(
             "rounding: 'correct' given; it has no accuracy, schedule or method to choose"
         )
 
 
+def judged(given: Asked) -> bool:
+    """Whether elements of a product of matrices may be made by integers, by its sizes."""
+    a, b = given.a, given.b
+    if a.ndim < 2 or b.ndim < 2:
+        return False
+    sizes = a.shape[-2], b.shape[-1], a.shape[-1]
+    return definition.judges(*sizes, a.format.word, a.format.limbs)
+
+
 def of_matrices(
-    given: Asked, *, accuracy: str, schedule: Any, method: object, rounding: str | None
+    given: Asked,
+    *,
+    accuracy: str = "accurate",
+    schedule: Any = None,
+    method: object = AUTO,
+    rounding: str | None = None,
 ) -> tuple[Planes, Computed]:
     """The product, into its output where there is one."""
     a, b = given.a, given.b
+    if method == AUTO and not judged(given):
+        method = "direct"
     if rounding is not None:
         check_correct(rounding, accuracy, schedule, method)
         return exact.gemm(given), CORRECT
     if method != "direct":
         # Seldom wanted, and much to import.
-        from portmp.routines.ozaki import choose, judged
+        from portmp.routines.ozaki import choose
+        from portmp.routines.ozaki import judged as by_element
         from portmp.routines.ozaki import launch as ozaki
 
         chosen = choose.resolve(method, accuracy, schedule, a.format)
         if isinstance(chosen, Auto):
             # No element may lose more than the direct product may.
-            return judged.gemm(given, chosen), accuracy
+            return by_element.gemm(given, chosen), accuracy
         if chosen is not None and min(a.ndim, b.ndim) > 1:
             way = choose.way(a.format, a.device, given.steps, chosen)
             return ozaki.gemm(given, way), chosen

@@ -40,8 +40,8 @@ def cases(form: Format) -> Iterator[Case]:
         )
 
 
-def _by(form: Format, name: str, host: Callable[..., Host], method: object) -> Iterator[Case]:
-    key, chosen = f"gemm_{name}", {"method": method}
+def _by(form: Format, called: str, host: Callable[..., Host], method: object) -> Iterator[Case]:
+    key, chosen = f"gemm_{called}", {"method": method}
     for name, make, (m, n, k) in (
         ("ordinary-17x19x23", inputs.ordinary, (17, 19, 23)),
         ("wide-9x8x20", inputs.wide, (9, 8, 20)),

@@ -39,8 +39,10 @@ def resolve(method: object, accuracy: str, schedule: object, form: Format) -> Me
         found: Method | None = method
     else:
         found = METHODS[choice("method:", method, METHODS, ", Auto, Ozaki1, Ozaki2")]
-    if found is not None and (accuracy != "accurate" or schedule is not None):
-        raise ArgumentError("accuracy and schedule: given, but only method direct has them")
+    if accuracy != "accurate" or schedule is not None:
+        if isinstance(found, (Ozaki1, Ozaki2)):
+            raise ArgumentError("accuracy and schedule: given, but only method direct has them")
+        return None
     if isinstance(found, (Ozaki1, Ozaki2)):
         base.computes(form, "gemm by integers")
     return found

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from portmp import definition
 from portmp.formats import Format
 from portmp.networks import ieee
 from portmp.routines.gemm import reference as gemm_reference
@@ -38,9 +39,6 @@ LARGEST = (1 << SIZES) - 1
 
 DIRECT = (0, 3, 4, 6)
 """log2 of the direct product's c, rounded down, by the number of limbs less one."""
-
-SMALLEST = {"float32": (0, 768, 320, 320), "float64": (0, 768, 320, 256)}
-"""Rows, columns and steps from which on elements are judged, by word and limbs; 0: never."""
 
 
 def bits(form: Format, level: int) -> int:
@@ -67,8 +65,8 @@ def has(form: Format) -> bool:
 def judges(form: Format, m: int, n: int, k: int, smallest: int | None = None) -> bool:
     """Whether elements of products of these sizes are judged; else all are direct."""
     if smallest is None:
-        smallest = SMALLEST[form.word][form.limbs - 1]
-    return bool(smallest) and has(form) and min(m, n, k) >= smallest
+        return has(form) and definition.judges(m, n, k, form.word, form.limbs)
+    return has(form) and min(m, n, k) >= smallest
 
 
 def product(
