@@ -54,8 +54,8 @@ SIZES = {
 """The length of vectors, orders of matrices (the largest by kind of device), that of many."""
 FEW, MANY = 8, {FULL: 1000, QUICK: 20}
 DEFAULT, OUT = "default", "out="
-FAST, AUTO, RESIDUES = 'accuracy="fast"', 'method="auto"', 'method="ozaki2"'
-OTHERS = (FAST, AUTO, RESIDUES, "mp.gemv")
+FAST, DIRECT, RESIDUES = 'accuracy="fast"', 'method="direct"', 'method="ozaki2"'
+OTHERS = (FAST, DIRECT, RESIDUES, "mp.gemv")
 """Ways whose bits are others by their definition."""
 
 # --- what is called -----------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class Call:
     sizes: tuple[str, ...] = ("n",)
 
 
-_M = {way: f"mp.gemm(m, m, {way})" for way in (AUTO, RESIDUES)} | {OUT: "mp.gemm(m, m, out=w)"}
+_M = {way: f"mp.gemm(m, m, {way})" for way in (DIRECT, RESIDUES)} | {OUT: "mp.gemm(m, m, out=w)"}
 _SOLVE = {RESIDUES: f"mp.linalg.solve(m, v, {RESIDUES})"}
 _ORBIT = {"mp.graph": "replayed()", "mp.Kernel": "newton(k=k, b=b)"}
 _ORDERS = ("order", "middle", "largest")

@@ -27,7 +27,7 @@ class Gemm(Sum):
         return shape[:-1]
 
     def call(self, face: Any, inputs: Sequence[Any], out: Any, accuracy: str) -> Any:
-        return face.gemm(*inputs, out=out, accuracy=accuracy)
+        return face.gemm(*inputs, out=out, accuracy=accuracy, method="direct")
 
     def multiply_adds(self, shape: Shape) -> int:
         return math.prod(shape)
