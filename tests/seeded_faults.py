@@ -1434,8 +1434,8 @@ FAULTS = (
     Fault(
         "levels: factors of a transposed direct product change places",
         "portmp/routines/ozaki/judged.py",
-        "elif given is not asked:",
-        "elif given is asked:",
+        "(product if given is asked else",
+        "(product if given is not asked else",
         "test_ozaki_levels.py",
         "bits_are_the_hosts and dd",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,10 +14,10 @@ from slow import mostly_slow
 import portmp as mp
 from portmp import definition, formats
 from portmp.backends.base import Device, Multiplication, Queue
-from portmp.errors import ShapeError
+from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format, convert, inputs
 from portmp.routines import engines
-from portmp.routines.ozaki import levels, systems
+from portmp.routines.ozaki import judged, levels, systems
 from portmp.routines.ozaki.options import Auto
 from portmp.runtime import planes
 from portmp.verify import cases as verify
@@ -174,6 +175,26 @@ def test_special_values(every_device: Device, name: str) -> None:
             q[6 if x == tiny else 7, ::3] = 0
     left, right = (array(name, host, every_device) for host in (a, b))
     assert bits(mp.gemm(left, right, method=ANY)) == bits(levels.product(form, a, b))
+
+
+def test_what_waits_for_levels(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long products, and all with an addend in the output's memory: the same bits."""
+    form = formats.get("dd")
+    for kind in ("ordinary", "far", "one large"):
+        a, b = (array("dd", host, device) for host in factors(form, kind))
+        at_once = bits(mp.gemm(a, b, method=ANY))
+        with monkeypatch.context() as patch:
+            patch.setattr(judged, "LONG", 0)
+            assert bits(mp.gemm(a, b, method=ANY)) == at_once, kind
+
+
+def test_a_device_without_float64(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    if device.by_reference:
+        pytest.skip("the device runs no kernels")
+    a, b = (array("ts", host, device) for host in factors(formats.get("ts"), "ordinary"))
+    monkeypatch.setattr(device, "properties", replace(device.properties, float64=False))
+    with pytest.raises(ArgumentError, match="needs float64 .* has none; .*method='direct'"):
+        mp.gemm(a, b, method=ANY)
 
 
 def test_sizes_that_are_judged(device: Device) -> None:

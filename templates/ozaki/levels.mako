@@ -1,7 +1,7 @@
 ## The level of each element of a product, from products of sizes: neighbours of a row a work-item.
 ## w: Writer, levels: for each level its number and the margin, from the last one to the first; each: elements of
-## a work-item. mask: levels, 0 where none is passed; told: for each of the levels ``later`` which rows and which
-## columns have such elements.
+## a work-item. mask: levels, 0 where none is passed; told: for each of the levels ``told_levels`` which rows and, but for the
+## first, which columns have such elements.
 <%
     p, long = w.platform, w.platform.index
 %>
@@ -40,10 +40,13 @@ ${p.kernel.format(threads)} ${head()}
 % endfor
         }
         mask[mask_start + row * mask_row + col * mask_col] = (${p.int8})level;
-% for place, level in enumerate(later):
+        /* many have the first level: of these the rows do */
+% for place, level in enumerate(told_levels):
         if (level == ${level}) {
             told[${place} * (all_rows + all_columns) + i] = 1;
+% if level != 1:
             told[${place} * (all_rows + all_columns) + all_rows + j] = 1;
+% endif
         }
 % endfor
     }

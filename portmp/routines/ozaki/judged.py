@@ -17,6 +17,7 @@ from portmp import formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Scratch
+from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.routines import base, engines
 from portmp.routines.gemm import launch as direct
@@ -33,8 +34,11 @@ from portmp.runtime.program import CompilationUnit
 
 V = TypeVar("V", bound=View[Any])
 
-LATER = (*levels.LEVELS[1:], 0)
-"""Levels of which rows and columns are told; 0: direct."""
+TOLD = (*levels.LEVELS, 0)
+"""Levels of which rows and, but for the first, columns are told; 0: direct."""
+
+LONG = 2**34
+"""Products of so many rows times columns times steps wait until their elements are judged."""
 
 WORDS = {"gpu": "int8", "cpu": "float32"}
 """What sizes are multiplied as, by the kind of a device."""
@@ -115,7 +119,7 @@ def level_spec(form: Format, sums: str, threads: int) -> KernelSpec:
         ],
         threads=threads,
         levels=tuple([(n, levels.margin(form, n)) for n in reversed(levels.LEVELS)]),
-        later=LATER,
+        told_levels=TOLD,
         each=TOGETHER,
         bits=levels.SIZES,
         special=ozaki.SPECIAL,
@@ -151,7 +155,7 @@ def _known(view: Planes, *, second: bool) -> _Facts:
 
 class _Judge(ozaki.InBlocks):
     """Levels of all elements of a product: *mask* (m, n); *told*: which rows, then columns, have
-    those of the LATER levels, (levels, m + n).
+    those of the TOLD levels, (levels, m + n).
     """
 
     def __init__(self, left: _Facts, right: _Facts, mask: Numbers, told: Numbers, way: Way) -> None:
@@ -188,41 +192,58 @@ def update(given: Product[Planes], options: Auto) -> None:
     if device.by_reference:
         computed_by(partial(levels.product, form))(*given)
         return
+    if not device.properties.float64:
+        raise ArgumentError(
+            f"a product of so many rows, columns and steps needs float64 to have the bits of all "
+            f"devices, and {device.name} has none; mp.gemm(a, b, method='direct') has others"
+        )
     asked, given = given, ozaki.by_rows(given)
     ways = partial(_way, form, device, k, options)
-    kept = given
-    if given.adds and given.out.overlaps(given.c):
-        kept = given._replace(c=moves.copied(given.c))
-    m, n = given.out.shape
-    mask = allocate_numbers("int8", (m, n), given.out.queue)
-    told = allocate_numbers("int8", (len(LATER), m + n), given.out.queue)
+    (m, n), queue = given.out.shape, given.out.queue
+    inside = given.adds and given.out.overlaps(given.c)
+    # What the first level makes meanwhile is seldom in vain, but it is written over the addend.
+    early = not inside and m * n * k < LONG
+    mask = allocate_numbers("int8", (m, n), queue)
+    told = allocate_numbers("int8", (len(TOLD), m + n), queue)
     operands = (*given, mask, told)
-    held, key, plan = launch.find((update, options), operands)
+    held, key, plan = launch.find((update, options, early), operands)
     if plan is None:
         judging, making = ways(None), ways(1)
-        first = partial(_first, judging, making)
+        first = partial(_first, judging, making if early else None)
         fixed = judging.at_once(given) and making.at_once(given)
         plan = held.plan(key, operands, first, first, fixed=fixed)
     plan.run(operands)
-    for level, found in zip(LATER, told.read_parts()[0], strict=True):
-        if found.any():
-            rows, columns = np.flatnonzero(found[:m]), np.flatnonzero(found[m:])
-            make: Callable[[Product[Planes]], None] = _directly
-            if level:
-                make = partial(ozaki.update, way=ways(level))
-            elif given is not asked:
-                make = _directly_turned
+    found = zip(TOLD, told.read_parts()[0], strict=True)
+    parts = {level: (one[:m], one[m:]) for level, one in found if one.any()}
+
+    def make(level: int, product: Product[Planes]) -> None:
+        if level:
+            ozaki.update(product, ways(level))
+        else:
+            # Factors of a direct product keep their places.
+            direct.gemm(*(product if given is asked else ozaki.turned(product)))
+
+    made, kept = 1 if early else None, given
+    if made not in parts:
+        made = next(iter(parts))
+        if inside and len(parts) > 1:
+            kept = given._replace(c=moves.copied(given.c))
+        make(made, given)
+    for level, sides in parts.items():
+        if level != made:
+            rows, columns = map(np.flatnonzero, sides)
             _made_again(kept, mask, level, rows, columns, make)
 
 
-def _first(judging: Way, making: Way, *operands: Any) -> None:
-    """Levels of all elements, and the first level's product."""
+def _first(judging: Way, making: Way | None, *operands: Any) -> None:
+    """Levels of all elements and, *making* it, the first level's product."""
     given: Product[Planes] = Product(*operands[:6])
     mask, told = operands[6:]
     left = _known(given.a, second=False)
     right = _known(given.b.transposed((1, 0)), second=True)
-    # The longest work first: what is launched meanwhile does not wait for the host.
-    ozaki.multiplied(left.operand, right.operand, given, making)
+    if making:
+        # The longest work first: what is launched meanwhile does not wait for the host.
+        ozaki.multiplied(left.operand, right.operand, given, making)
     plain.fill(told, 0)
     _Judge(left, right, mask, told, judging).run()
 
@@ -246,7 +267,7 @@ def _made_again(
     level: int,
     rows: Indices,
     columns: Indices,
-    make: Callable[[Product[Planes]], None],
+    make: Callable[[int, Product[Planes]], None],
 ) -> None:
     """The elements of a level, all of which are in these rows and columns."""
     a, b, alpha, beta, c, out = given
@@ -256,18 +277,9 @@ def _made_again(
         _picked(c, rows, columns) if given.adds else found,
         found,
     )
-    make(fewer)
+    make(level, fewer)
     chosen = plain.apply("equal", [_picked(mask, rows, columns), level], "bool")
     moves.scattered(found, out, _offsets(out, rows, columns), found.shape, (0, 0), chosen)
-
-
-def _directly(given: Product[Planes]) -> None:
-    direct.gemm(*given)
-
-
-def _directly_turned(given: Product[Planes]) -> None:
-    """Of a transposed product: factors of a direct one keep their places."""
-    direct.gemm(*ozaki.turned(given))
 
 
 def _picked(v: V, rows: Indices | None, columns: Indices | None) -> V:
