@@ -193,7 +193,7 @@ def test_a_device_without_float64(device: Device, monkeypatch: pytest.MonkeyPatc
         pytest.skip("the device runs no kernels")
     a, b = (array("ts", host, device) for host in factors(formats.get("ts"), "ordinary"))
     monkeypatch.setattr(device, "properties", replace(device.properties, float64=False))
-    with pytest.raises(ArgumentError, match="needs float64 .* has none; .*method='direct'"):
+    with pytest.raises(ArgumentError, match=r"needs float64 .* has none; .*method='direct'"):
         mp.gemm(a, b, method=ANY)
 
 
