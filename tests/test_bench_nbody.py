@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,13 @@ from typing import Any
 import pytest
 from tiers import check
 
-from portmp import discovery, formats
+from portmp import formats
 from portmp.backends.base import Device
 from portmp.bench import reports
 from portmp.bench.experiment import SCHEMA, paper_of
 from portmp.bench.measure import Budget
 from portmp.bench.papers.nbody import experiments, kernels, model, static
-from portmp.bench.papers.nbody.measured import Bench, roots_of
+from portmp.bench.papers.nbody.measured import Bench
 from portmp.cli import main
 from portmp.compilers import loops
 from portmp.compilers.base import KernelReport
@@ -130,11 +131,12 @@ def test_several_formats(run: Run) -> None:
 def test_time_limits(run: Run) -> None:
     """What would take longer is skipped, with its reason."""
     words = ("--experiment", "roots,sizes,steps", "--size", "2^24", "--seconds", "1e-6")
-    status, out, _ = run(*words, "--runs", "1")
-    assert status == 0
-    root = roots_of(formats.get("float32"), discovery.get())[0]
-    assert f"skipped: roots, float32 {root}, N = 16777216: would take about" in out
-    assert "of the limit of 1e-06 s (--seconds) are left for it" in out
+    status, out, _ = run(*words, "--runs", "1", "--json")
+    (part,) = json.loads(out)["devices"]
+    roots = {s["what"]: s["reason"] for s in part["skipped"] if s["experiment"] == "roots"}
+    assert status == 0 and "float32 exact, N = 16777216" in roots
+    for reason in roots.values():
+        assert re.fullmatch(r"would take about .* of the limit of 1e-06 s \(--seconds\) .*", reason)
 
 
 def test_budget() -> None:
