@@ -200,7 +200,11 @@ class CpuCompiler(Compiler):
                 return self._made([*language, *options, "-c"], text.whole())
             plain = ["-emit-llvm", "-S", "-Xclang", "-disable-llvm-passes"]
             listing = self._made([*language, *options, *plain], text.whole()).decode()
-            return self._made(["-x", "ir", *options, "-c"], _of_threads(listing))
+            return self._made(["-x", "ir", *options, "-c"], self._functions(listing))
+
+    def _functions(self, listing: str) -> str:
+        """LLVM's text with memory of blocks in each thread, and kernels as functions."""
+        return _THREADS.sub(r"\1thread_local ", listing).replace(" spir_kernel ", " ")
 
     def object_of_c(self, source: str, *more: str) -> bytes:
         """The same of freestanding C, with *more* options."""
@@ -231,8 +235,45 @@ class CpuCompiler(Compiler):
 
     def report(self, binary: bytes, arch: str) -> list[KernelReport]:
         """The kernels by name: what they take of a processor is not read."""
-        names = dict.fromkeys(re.findall(rb"\0portmp_(?:run|call)_(\w+)(?=\0)", binary))
-        return [KernelReport(name.decode(), arch, None, None, None, None, None) for name in names]
+        return [KernelReport(n, arch, None, None, None, None, None) for n in kernels(binary)]
+
+
+class ProgramCompiler(CpuCompiler):
+    """OpenCL C to programs of one thread for another processor, which need nothing of a system.
+
+    *main*: freestanding C with their beginning, which finds kernels in ``portmp_kernels``.
+    """
+
+    def __init__(self, clang: Clang, target: str, main: str) -> None:
+        super().__init__(clang)
+        self._target = ("-target", target)
+        self._digest = sha256(main.encode()).hexdigest()[:12]
+        self._main = paths.made(
+            f"{self.version()}\0{target}", lambda: self.object_of_c(main, *self._target)
+        )
+
+    def version(self) -> str:
+        """Version line of clang, and digests of prelude, processor and programs' beginning."""
+        return f"{super().version()} main {self._digest}"
+
+    def _functions(self, listing: str) -> str:
+        return listing.replace(" spir_kernel ", " ")
+
+    def _linked(self, code: bytes) -> bytes:
+        names, facts = kernels(code), ("run", "call")
+        entries = [f"portmp_{fact}_{name}" for name in names for fact in facts] + ["portmp_here"]
+        table = "".join(f"extern __attribute__((weak)) char {entry}[];\n" for entry in entries)
+        rows = ", ".join(f"{{portmp_run_{n}, portmp_call_{n}, portmp_here, 0}}" for n in names)
+        table += f"struct {{ void *run, *call, *here; long each; }} portmp_kernels[] = {{{rows}}};\n"
+        kernel_table = self.object_of_c(table, "-fvisibility=default", *self._target)
+        with paths.temporary_folder("tool") as folder:
+            given = {"main.o": self._main, "code.o": code, "table.o": kernel_table}
+            for name, content in given.items():
+                (folder / name).write_bytes(content)
+            output = folder / "program"
+            command = [*self._clang.linker, "-static", *(str(folder / name) for name in given)]
+            done = subprocess.run([*command, "-o", str(output)], capture_output=True, check=False)
+            return _content(done, output)
 
 
 _EXTENSIONS = (
@@ -251,10 +292,9 @@ def _content(done: subprocess.CompletedProcess[bytes], output: Path) -> bytes:
     return output.read_bytes()
 
 
-def _of_threads(listing: str) -> str:
-    """LLVM's text with memory of blocks in each thread, and kernels as functions."""
-    listing = _THREADS.sub(r"\1thread_local ", listing)
-    return listing.replace(" spir_kernel ", " ")
+def kernels(binary: bytes) -> list[str]:
+    """The kernels of a binary, in order."""
+    return sorted({n.decode() for n in re.findall(rb"\0portmp_(?:run|call)_(\w+)(?=\0)", binary)})
 
 
 @dataclass(frozen=True)

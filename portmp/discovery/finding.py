@@ -237,6 +237,11 @@ def _meant(wanted: str) -> list[Device]:
 
         drivers_start()
         return [checked.find()]
+    if backend == PROCESSOR and index and not index.isdigit():
+        from portmp.backends.cpu import emulated as others
+
+        drivers_start()
+        return [others.find(index)]
     if backend in BACKENDS:
         answer = find(backend)
         if not answer.devices:

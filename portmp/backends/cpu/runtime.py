@@ -17,7 +17,6 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +44,12 @@ from portmp.errors import BackendUnavailable, CompileError, DeviceError, LaunchE
 POOL = Path(__file__).with_name("pool.c")
 ALIGNMENT = 128
 """Bytes: two lines of a cache, which processors fetch together."""
+LEVELS = {
+    "x86-64-v2": ("ssse3", "sse4_2", "popcnt"),
+    "x86-64-v3": ("avx2", "fma", "bmi2"),
+    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+}
+"""Levels that code may be asked for, with words of the system for what they need."""
 MOST_ITEMS, SHARED = 1024, 1 << 19
 """Work-items of a block, as pool.c has them; bytes of block memory."""
 
@@ -80,6 +85,8 @@ class CpuBuffer(Part):
 
 class CpuKernel(Kernel):
     """A function of a library, which stays loaded."""
+
+    place: Any
 
     def __init__(self, name: str, library: ctypes.CDLL, prints: bool) -> None:
         self.name = name
@@ -140,7 +147,7 @@ class CpuQueue(PooledQueue):
                 f"{self.device.name}: copy of {nbytes} bytes from {offset} on, the memory has "
                 f"{buffer.nbytes}"
             )
-        memory = (ctypes.c_uint8 * nbytes).from_address(buffer.place + offset)
+        memory = (ctypes.c_uint8 * nbytes).from_address(self.device.shift + buffer.place + offset)
         span: np.ndarray[Any, Any] = np.ctypeslib.as_array(memory)
         return span
 
@@ -228,17 +235,26 @@ class CpuDevice(PooledDevice):
     kind = CpuBuffer
     most_blocks = (2**31 - 1,) * 3
     compiler: cpu.CpuCompiler
+    shift = 0
+    """How much further memory lies for this process than for kernels."""
 
-    def __init__(self, clang: cpu.Clang) -> None:
-        self.index = 0
+    def __init__(
+        self,
+        clang: cpu.Clang,
+        label: str = "0",
+        compiler: cpu.CpuCompiler | None = None,
+        threads: Any = None,
+    ) -> None:
+        self.index, self.label = 0, label
         self.clang = clang
         number = re.search(r"version (\S+)", clang.version)
-        self.compiler = cpu.CpuCompiler(clang)
+        self.compiler = compiler or cpu.CpuCompiler(clang)
+        level = label if label in LEVELS else ""
         self.properties = Properties(
-            name=_model(),
+            name=_model() + (f", code of {level}" if level else ""),
             vendor=machine.machine(),
             driver=clang.version,
-            arch="native",
+            arch=level or "native",
             kind="cpu",
             compute_units=processors(),
             warp_size=1,
@@ -250,17 +266,17 @@ class CpuDevice(PooledDevice):
             extra={"platform": f"clang {number[1] if number else clang.version}"},
         )
         # Vectors of twice a register's length lost nothing where there is AVX2 (docs/devices.md).
-        bits = 512 if re.search(r"\bavx\b", cpu.features()) else 128
-        self.traits = Traits(warp_size=1, root="ieee", exchange="memory", vector_bits=bits)
+        wide = re.search(r"\bavx\b", cpu.features()) and level != "x86-64-v2"
+        self.traits = Traits(warp_size=1, root="ieee", exchange="memory", vector_bits=512 if wide else 128)
         self.reserve = Reserve(self.properties.memory)
-        self.threads = _threads(self.compiler)
+        self.threads = threads or _threads(self.compiler)
         self.queue = CpuQueue(self)
         weakref.finalize(self, self.threads.finish_all).atexit = False
 
     @property
     def name(self) -> str:
         """The name that selects this device."""
-        return f"cpu:{self.index}"
+        return f"cpu:{self.label}"
 
     @property
     def remedy(self) -> str:  # type: ignore[override]
@@ -270,7 +286,7 @@ class CpuDevice(PooledDevice):
     def take(self, sizes: Sequence[int], stream: Any) -> Places:
         places: list[int] = []
         for nbytes in sizes:
-            place = _take(nbytes)
+            place = self.take_one(nbytes)
             if place is None:
                 self.give(tuple(places), stream)
                 raise OutOfMemory(
@@ -283,7 +299,15 @@ class CpuDevice(PooledDevice):
     def give(self, places: Places, stream: Any) -> None:
         self.threads.finish_all()
         for place in places:
-            _give(place)
+            self.give_one(place)
+
+    def take_one(self, nbytes: int) -> int | None:
+        """The address of memory for kernels, or None."""
+        return _take(nbytes)
+
+    def give_one(self, place: int) -> None:
+        """Give it back."""
+        _give(place)
 
     def new_queue(self) -> CpuQueue:
         queue = CpuQueue(self)
@@ -390,13 +414,7 @@ def _address(name: str) -> int:
 def _compiled_pool(compiler: cpu.CpuCompiler) -> bytes:
     """The library of pool.c, from the cache or compiled."""
     source = POOL.read_text()
-    key = sha256(f"{compiler.version()}\0{source}".encode()).hexdigest()
-    name = f"{key}.bin"
-    found = paths.kept(name)
-    if found is None:
-        found = compiler.library(source)
-        paths.keep(name, found)
-    return found
+    return paths.made(f"{compiler.version()}\0{source}", lambda: compiler.library(source))
 
 
 _pool: list[Threads] = []
@@ -412,11 +430,16 @@ def _threads(compiler: cpu.CpuCompiler) -> Threads:
 
 
 def find_devices() -> list[CpuDevice]:
-    """The processor, by the first clang that compiles; BackendUnavailable where there is none."""
+    """The processor."""
+    return [by_first_clang(CpuDevice)]
+
+
+def by_first_clang(device: Callable[[cpu.Clang], CpuDevice]) -> CpuDevice:
+    """A device by the first clang that compiles; BackendUnavailable where there is none."""
     problems = []
     for clang in cpu.found():
         try:
-            return [CpuDevice(clang)]
+            return device(clang)
         except (CompileError, LaunchError) as error:
             problems.append(f"{' '.join(clang.command)}: {error}")
     raise BackendUnavailable(f"no clang works: {'; '.join(problems)}; {cpu.install()}")
