@@ -221,10 +221,16 @@ class CpuCompiler(Compiler):
             return _content(done, output)
 
     def _linked(self, code: bytes) -> bytes:
+        return self._joined("-shared", code)
+
+    def _joined(self, how: str, *objects: bytes) -> bytes:
+        """What the linker makes of objects."""
         with paths.temporary_folder("tool") as folder:
-            given, output = folder / "code.o", folder / "code.so"
-            given.write_bytes(code)
-            command = [*self._clang.linker, "-shared", str(given), "-o", str(output)]
+            given = [folder / f"{number}.o" for number in range(len(objects))]
+            for file, content in zip(given, objects, strict=True):
+                file.write_bytes(content)
+            output = folder / "code"
+            command = [*self._clang.linker, how, *map(str, given), "-o", str(output)]
             done = subprocess.run(command, capture_output=True, check=False)
             return _content(done, output)
 
@@ -260,20 +266,15 @@ class ProgramCompiler(CpuCompiler):
         return listing.replace(" spir_kernel ", " ")
 
     def _linked(self, code: bytes) -> bytes:
-        names, facts = kernels(code), ("run", "call")
-        entries = [f"portmp_{fact}_{name}" for name in names for fact in facts] + ["portmp_here"]
-        table = "".join(f"extern __attribute__((weak)) char {entry}[];\n" for entry in entries)
-        rows = ", ".join(f"{{portmp_run_{n}, portmp_call_{n}, portmp_here, 0}}" for n in names)
-        table += f"struct {{ void *run, *call, *here; long each; }} portmp_kernels[] = {{{rows}}};\n"
-        kernel_table = self.object_of_c(table, "-fvisibility=default", *self._target)
-        with paths.temporary_folder("tool") as folder:
-            given = {"main.o": self._main, "code.o": code, "table.o": kernel_table}
-            for name, content in given.items():
-                (folder / name).write_bytes(content)
-            output = folder / "program"
-            command = [*self._clang.linker, "-static", *(str(folder / name) for name in given)]
-            done = subprocess.run([*command, "-o", str(output)], capture_output=True, check=False)
-            return _content(done, output)
+        rows, lines = [], []
+        for name in kernels(code):
+            row = f"portmp_run_{name}", f"portmp_call_{name}", "portmp_here"
+            lines += [f"extern __attribute__((weak)) char {entry}[];" for entry in row]
+            rows.append(f"{{{', '.join(row)}, 0}}")
+        kind = "struct { void *run, *call, *here; long each; }"
+        lines.append(f"{kind} portmp_kernels[] = {{{', '.join(rows)}}};")
+        table = self.object_of_c("\n".join(lines), "-fvisibility=default", *self._target)
+        return self._joined("-static", self._main, code, table)
 
 
 _EXTENSIONS = (
@@ -294,7 +295,8 @@ def _content(done: subprocess.CompletedProcess[bytes], output: Path) -> bytes:
 
 def kernels(binary: bytes) -> list[str]:
     """The kernels of a binary, in order."""
-    return sorted({n.decode() for n in re.findall(rb"\0portmp_(?:run|call)_(\w+)(?=\0)", binary)})
+    # Not all begin a name: what constants of a function are called may end in it.
+    return sorted({n.decode() for n in re.findall(rb"\bportmp_(?:run|call)_(\w+)\0", binary)})
 
 
 @dataclass(frozen=True)

@@ -177,8 +177,8 @@ def hardware(name: str | Device | None = None) -> Device:
         )
     if device.interpreted:
         raise DeviceError(
-            f"device {device.name!r} is an interpreter, whose times say nothing of any GPU; "
-            f"portmp verify checks results on it"
+            f"device {device.name!r} is an interpreter, whose times say nothing of any hardware; "
+            "portmp verify checks results on it"
         )
     return device
 

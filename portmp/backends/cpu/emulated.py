@@ -7,6 +7,7 @@ launch tells its process numbers alone; it has ended when the call returns.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
 import os
@@ -17,16 +18,15 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from shutil import which
-from typing import Any, NoReturn
+from typing import Any
 
 from portmp import paths
 from portmp.backends.base import Kernel, is_lost
 from portmp.backends.cpu import runtime
 from portmp.backends.cpu.runtime import POOL, CpuDevice, CpuKernel
-from portmp.backends.energy import Meter
 from portmp.backends.host.runtime import machine_memory
 from portmp.backends.pool import size_class
 from portmp.compilers import cpu
@@ -66,29 +66,28 @@ class Memory:
     def __init__(self, nbytes: int) -> None:
         self.file = os.memfd_create("portmp", os.MFD_CLOEXEC)
         os.ftruncate(self.file, nbytes)
-        self.nbytes = nbytes
         self._bytes = mmap.mmap(self.file, nbytes)
         self.place = ctypes.addressof(ctypes.c_uint8.from_buffer(self._bytes))
         self._end = 0
-        self.used = 0
-        """How much kernels may see, by whole steps."""
         self._free: dict[int, list[int]] = {}
         self._sizes: dict[int, int] = {}
+
+    @property
+    def used(self) -> int:
+        """How much kernels may see, by whole steps."""
+        return min(-(-self._end // STEP) * STEP, len(self._bytes))
 
     def take(self, nbytes: int) -> int | None:
         """The offset of a part that nobody has, or None."""
         whole = size_class(nbytes, mmap.PAGESIZE)
         free = self._free.setdefault(whole, [])
-        if free:
-            offset = free.pop()
-        elif self._end + whole <= self.nbytes:
-            offset = self._end
+        if not free:
+            if self._end + whole > len(self._bytes):
+                return None
+            free.append(self._end)
             self._end += whole
-            self.used = min(-(-self._end // STEP) * STEP, self.nbytes)
-        else:
-            return None
-        self._sizes[offset] = whole
-        return offset
+        self._sizes[free[-1]] = whole
+        return free.pop()
 
     def give(self, offset: int) -> None:
         """Take a part back: the system gets its memory."""
@@ -102,18 +101,11 @@ class Processes:
 
     def __init__(self, name: str, program: str, memory: Memory) -> None:
         self._name, self._program, self._memory = name, program, memory
+        self._said = paths.process_folder("qemu") / name.partition(":")[2]
         self._running: dict[bytes, subprocess.Popen[bytes]] = {}
         self._lock = threading.RLock()
-
-    @cached_property
-    def _starter(self) -> ThreadPoolExecutor:
-        """One thread, since processes are killed with the thread that started them."""
-        return ThreadPoolExecutor(1)
-
-    @cached_property
-    def _said(self) -> Path:
-        """The file of what qemu says."""
-        return paths.process_folder("qemu") / self._name.partition(":")[2]
+        # One thread, since processes are killed with the thread that started them.
+        self._starter = ThreadPoolExecutor(1)
 
     def launch(
         self, queue: int, place: tuple[bytes, int], shape: Any, arguments: bytes, nbytes: int
@@ -124,58 +116,53 @@ class Processes:
             return 2
         with self._lock:
             process = self._running.pop(program, None) or self._started(program)
+            self._running[program] = process
+            request = _REQUEST.pack(kernel, self._memory.used, nbytes, *shape)
             try:
-                assert process.stdin
-                process.stdin.write(_REQUEST.pack(kernel, self._memory.used, nbytes, *shape) + arguments)
-                process.stdin.flush()
-                failed = self._answer(process)
-            except OSError:
-                self._ended(process)
+                failed = self._answered(process, request + arguments)
             except BaseException:
+                del self._running[program]
                 process.kill()  # its answer would be taken for that of the next launch
                 raise
-            self._running[program] = process
             while len(self._running) > PROCESSES:
                 with self._running.pop(next(iter(self._running))) as oldest:
                     oldest.kill()
         return failed
 
     def _started(self, program: bytes) -> subprocess.Popen[bytes]:
-        with paths.temporary_folder("program") as folder, self._said.open("wb") as said:
+        with paths.temporary_folder("program") as folder, self._said.open("ab") as said:
             file = folder / "program"
             file.write_bytes(program)
             file.chmod(0o700)
-            memory = self._memory
             process = self._starter.submit(
                 subprocess.Popen,
-                [self._program, str(file), str(BASE), str(memory.file)],
+                [self._program, str(file), str(BASE), str(self._memory.file)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=said,
-                pass_fds=(memory.file,),
+                pass_fds=(self._memory.file,),
                 start_new_session=True,  # Ctrl-C is this process's to handle
             ).result()
-            self._answer(process)
+            self._answered(process, b"")
         return process
 
-    def _answer(self, process: subprocess.Popen[bytes]) -> int:
-        assert process.stdout
+    def _answered(self, process: subprocess.Popen[bytes], request: bytes) -> int:
+        """What a process answers; DeviceError where it ends instead."""
+        assert process.stdin and process.stdout
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(request)
+            process.stdin.flush()
         word = process.stdout.read(_ANSWER.size)
-        if len(word) < _ANSWER.size:
-            self._ended(process)
-        found: int = _ANSWER.unpack(word)[0]
-        return found
-
-    def _ended(self, process: subprocess.Popen[bytes]) -> NoReturn:
-        with process:
-            process.kill()
-        status = process.returncode
+        if len(word) == _ANSWER.size:
+            found: int = _ANSWER.unpack(word)[0]
+            return found
+        status = process.wait()
         how = f"signal {-status}" if status < 0 else f"status {status}"
-        said = self._said.read_text(errors="replace").strip().splitlines()
+        said = self._said.read_text(errors="replace").strip().splitlines() or ["no message"]
+        self._said.write_bytes(b"")
         raise DeviceError(
-            f"{self._name}: the process of a kernel ended with {how} "
-            f"({said[-1] if said else 'no message'}); what it wrote is incomplete, and the next "
-            "launch starts another"
+            f"{self._name}: the process of a kernel ended with {how} ({said[-1]}); what it wrote "
+            "is incomplete, and the next launch starts another"
         )
 
     def begin(self) -> None:
@@ -224,6 +211,7 @@ class EmulatedDevice(CpuDevice):
             vendor=target,
             arch=arch,
             compute_units=1,
+            extra={**self.properties.extra, "emulator": self._qemu, "host": self.properties.name},
         )
         self.traits = replace(self.traits, vector_bits=128)
 
@@ -249,10 +237,6 @@ class EmulatedDevice(CpuDevice):
             raise LaunchError(f"the binary has no kernel {missing[0]!r}")
         return {name: EmulatedKernel(name, binary, there.index(name)) for name in kernels}
 
-    def energy_meters(self) -> Sequence[Meter]:
-        """None: what an emulator takes says nothing of a processor."""
-        raise BackendUnavailable(f"{self.name} takes no energy of its own: it is no hardware")
-
 
 @cache
 def find(label: str) -> CpuDevice:
@@ -263,7 +247,7 @@ def find(label: str) -> CpuDevice:
     if label not in runtime.LEVELS:
         known = (*TARGETS, *runtime.LEVELS)
         names = ", ".join(f"cpu:{name}" for name in known)
-        near = suggestion(label, known)
+        near = suggestion(label, list(known))
         raise DeviceError(
             f"device {f'cpu:{label}'[:40]!r} does not exist{near}; beside cpu:0 there are {names}"
         )

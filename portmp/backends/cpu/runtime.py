@@ -35,11 +35,11 @@ from portmp.backends.base import (
     is_lost,
 )
 from portmp.backends.energy import Meter
-from portmp.backends.host.runtime import HostEvent, machine_memory
+from portmp.backends.host.runtime import NearQueue, machine_memory
 from portmp.backends.pool import Part, Places, Pool, PooledDevice, PooledQueue, Reserve
 from portmp.codegen.platform import Traits
 from portmp.compilers import cpu
-from portmp.errors import BackendUnavailable, CompileError, DeviceError, LaunchError, OutOfMemory
+from portmp.errors import BackendUnavailable, CompileError, LaunchError, OutOfMemory
 
 POOL = Path(__file__).with_name("pool.c")
 ALIGNMENT = 128
@@ -110,7 +110,7 @@ _CODES |= {"i": "i4x", "I": "I4x", "l": "q", "L": "Q", "q": "q", "Q": "Q", "f": 
 """How numbers lie in their eight bytes, by NumPy's letters."""
 
 
-class CpuQueue(PooledQueue):
+class CpuQueue(NearQueue, PooledQueue):
     """Launches in order."""
 
     def __init__(self, device: CpuDevice) -> None:
@@ -120,33 +120,7 @@ class CpuQueue(PooledQueue):
         self._place = self._threads.new_queue()
         self._prints = False
 
-    def write(
-        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
-        if source.nbytes:
-            self._span(target, source.nbytes, offset)[...] = source.reshape(-1).view(np.uint8)
-
-    def read(
-        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
-        span = self._span(source, target.nbytes, offset)
-        if target.nbytes:
-            target.reshape(-1).view(np.uint8)[...] = span
-
-    def copy(
-        self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
-    ) -> None:
-        self._span(target, nbytes, start)[...] = self._span(source, nbytes, offset)
-
-    def _span(self, buffer: Buffer, nbytes: int, offset: int) -> np.ndarray[Any, Any]:
-        """A part of a buffer, once all work is done."""
-        self.synchronize()
-        assert isinstance(buffer, CpuBuffer)
-        if not 0 <= offset <= offset + nbytes <= buffer.nbytes:
-            raise DeviceError(
-                f"{self.device.name}: copy of {nbytes} bytes from {offset} on, the memory has "
-                f"{buffer.nbytes}"
-            )
+    def _part(self, buffer: CpuBuffer, nbytes: int, offset: int) -> np.ndarray[Any, Any]:
         memory = (ctypes.c_uint8 * nbytes).from_address(self.device.shift + buffer.place + offset)
         span: np.ndarray[Any, Any] = np.ctypeslib.as_array(memory)
         return span
@@ -213,10 +187,6 @@ class CpuQueue(PooledQueue):
             return LaunchError(f"kernel {kernel.name!r} has too many parameters for a processor")
         return OutOfMemory(f"{self.device.name}: no memory for a launch: {self.device.room()}")
 
-    def record(self) -> HostEvent:
-        self.synchronize()
-        return HostEvent()
-
     def synchronize(self) -> None:
         check_process(self.device)
         if self._threads.finish(self._place, 0):
@@ -266,8 +236,8 @@ class CpuDevice(PooledDevice):
             extra={"platform": f"clang {number[1] if number else clang.version}"},
         )
         # Vectors of twice a register's length lost nothing where there is AVX2 (docs/devices.md).
-        wide = re.search(r"\bavx\b", cpu.features()) and level != "x86-64-v2"
-        self.traits = Traits(warp_size=1, root="ieee", exchange="memory", vector_bits=512 if wide else 128)
+        bits = 512 if re.search(r"\bavx\b", cpu.features()) and level != "x86-64-v2" else 128
+        self.traits = Traits(warp_size=1, root="ieee", exchange="memory", vector_bits=bits)
         self.reserve = Reserve(self.properties.memory)
         self.threads = threads or _threads(self.compiler)
         self.queue = CpuQueue(self)
