@@ -97,8 +97,9 @@ def _candidates() -> Iterator[Clang]:
 
 def _with_linker(path: str) -> Clang:
     """A clang of the system's: linkers start sooner than it does, where they need no options."""
-    linker = which("ld.lld") or which("ld") if sys.platform == "linux" else None
-    return Clang((path,), "", (linker,) if linker else (path, "-nostdlib"))
+    names = ("ld.lld", "ld") if sys.platform == "linux" else ()
+    linkers = [str(found) for name in names for found in tools.versioned_tools(name)]
+    return Clang((path,), "", tuple(linkers[:1]) or (path, "-nostdlib"))
 
 
 def found() -> Iterator[Clang]:

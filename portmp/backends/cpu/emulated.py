@@ -220,6 +220,11 @@ class EmulatedDevice(CpuDevice):
         """What it is."""
         return f"an emulated processor ({self._qemu}), no hardware: its times say nothing"
 
+    @property
+    def remedy(self) -> str:  # type: ignore[override]
+        """A compiler and a linker that know other processors."""
+        return f"another compiler: {cpu.install()}; with the system's ld.lld, too (lld-19)"
+
     def take_one(self, nbytes: int) -> int | None:
         offset = self._memory.take(nbytes)
         return None if offset is None else BASE + offset
