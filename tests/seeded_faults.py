@@ -893,8 +893,8 @@ FAULTS = (
     Fault(
         "emulated processor: each text's first kernel",
         "portmp/backends/cpu/emulated.py",
-        "there.index(name))",
-        "0)",
+        "there.index(name)))",
+        "0))",
         "test_emulated_processors.py",
         "kernels_of_one_text",
     ),

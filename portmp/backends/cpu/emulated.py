@@ -180,14 +180,6 @@ class Processes:
         """All has ended."""
 
 
-class EmulatedKernel(CpuKernel):
-    """A kernel of a program, by its number there."""
-
-    def __init__(self, name: str, program: bytes, number: int) -> None:
-        self.name, self.prints = name, False
-        self.place = program, number
-
-
 class EmulatedDevice(CpuDevice):
     """A processor under qemu."""
 
@@ -240,7 +232,7 @@ class EmulatedDevice(CpuDevice):
         there = cpu.kernels(binary)
         if missing := [name for name in kernels if name not in there]:
             raise LaunchError(f"the binary has no kernel {missing[0]!r}")
-        return {name: EmulatedKernel(name, binary, there.index(name)) for name in kernels}
+        return {name: CpuKernel(name, (binary, there.index(name))) for name in kernels}
 
 
 @cache

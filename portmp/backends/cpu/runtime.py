@@ -84,22 +84,23 @@ class CpuBuffer(Part):
 
 
 class CpuKernel(Kernel):
-    """A function of a library, which stays loaded."""
+    """A kernel at a *place* that the device's threads know."""
 
-    place: Any
+    def __init__(self, name: str, place: Any, prints: bool = False) -> None:
+        self.name, self.place, self.prints = name, place, prints
 
-    def __init__(self, name: str, library: ctypes.CDLL, prints: bool) -> None:
-        self.name = name
-        self.prints = prints
-        run, call, here = (
-            ctypes.cast(getattr(library, f, None) or 0, ctypes.c_void_p).value or 0
-            for f in (f"portmp_run_{name}", f"portmp_call_{name}", "portmp_here")
-        )
-        if not (run or call):
-            raise LaunchError(f"the binary has no kernel {name!r}")
-        facts = (ctypes.c_int64 * 4)(run, call, here, 0)
-        _facts.append(facts)
-        self.place = ctypes.addressof(facts)
+
+def _place(name: str, library: ctypes.CDLL) -> int:
+    """What the pool knows of a function of a library, which stays loaded."""
+    run, call, here = (
+        ctypes.cast(getattr(library, f, None) or 0, ctypes.c_void_p).value or 0
+        for f in (f"portmp_run_{name}", f"portmp_call_{name}", "portmp_here")
+    )
+    if not (run or call):
+        raise LaunchError(f"the binary has no kernel {name!r}")
+    facts = (ctypes.c_int64 * 4)(run, call, here, 0)
+    _facts.append(facts)
+    return ctypes.addressof(facts)
 
 
 _facts: list[Any] = []
@@ -294,7 +295,7 @@ class CpuDevice(PooledDevice):
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
         library = loaded(binary)
         prints = b"printf" in binary
-        return {name: CpuKernel(name, library, prints) for name in kernels}
+        return {name: CpuKernel(name, _place(name, library), prints) for name in kernels}
 
     def energy_meters(self) -> Sequence[Meter]:
         return rapl.meters()
