@@ -245,8 +245,13 @@ def test_processes_end_with_their_parent(processor: CpuDevice) -> None:
         pid = int(parent.stdout.readline())
         assert alive(pid)
         parent.kill()
-    while alive(pid):
+    last = time.monotonic() + 60
+    while alive(pid) and time.monotonic() < last:
         time.sleep(0.01)
+    outlived = alive(pid)
+    if outlived:
+        os.kill(pid, signal.SIGKILL)
+    assert not outlived
 
 
 # --- what they are called, and what is missing ----------------------------------------------------
