@@ -253,10 +253,10 @@ class ProgramCompiler(CpuCompiler):
 
     def __init__(self, clang: Clang, target: str, main: str) -> None:
         super().__init__(clang)
-        self._target = ("-target", target)
+        self.target = target
         self._digest = sha256(main.encode()).hexdigest()[:12]
         self._main = paths.made(
-            f"{self.version()}\0{target}", lambda: self.object_of_c(main, *self._target)
+            f"{self.version()}\0{target}", lambda: self.object_of_c(main, "-target", self.target)
         )
 
     def version(self) -> str:
@@ -274,7 +274,7 @@ class ProgramCompiler(CpuCompiler):
             rows.append(f"{{{', '.join(row)}, 0}}")
         kind = "struct { void *run, *call, *here; long each; }"
         lines.append(f"{kind} portmp_kernels[] = {{{', '.join(rows)}}};")
-        table = self.object_of_c("\n".join(lines), "-fvisibility=default", *self._target)
+        table = self.object_of_c("\n".join(lines), "-fvisibility=default", "-target", self.target)
         return self._joined("-static", self._main, code, table)
 
 

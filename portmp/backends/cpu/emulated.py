@@ -184,28 +184,27 @@ class EmulatedDevice(CpuDevice):
     """A processor under qemu."""
 
     interpreted = True
+    compiler: cpu.ProgramCompiler
 
     def __init__(self, clang: cpu.Clang, target: str) -> None:
         program, version = qemu(target)
         memory = Memory(machine_memory() // mmap.PAGESIZE * mmap.PAGESIZE)
         self._memory, self.shift = memory, memory.place - BASE
         self._qemu = f"qemu-{target} {version}"
-        arch = f"{target}-linux-musl"
-        super().__init__(
-            clang,
-            target,
-            cpu.ProgramCompiler(clang, arch, POOL.read_text() + WORKER.read_text()),
-            Processes(f"cpu:{target}", program, memory),
-        )
+        super().__init__(clang, target, Processes(f"cpu:{target}", program, memory))
         self.properties = replace(
             self.properties,
             name=f"{target}, emulated by {self._qemu}",
             vendor=target,
-            arch=arch,
+            arch=self.compiler.target,
             compute_units=1,
             extra={**self.properties.extra, "emulator": self._qemu, "host": self.properties.name},
         )
         self.traits = replace(self.traits, vector_bits=128)
+
+    def _compiler(self, clang: cpu.Clang) -> cpu.ProgramCompiler:
+        main = POOL.read_text() + WORKER.read_text()
+        return cpu.ProgramCompiler(clang, f"{self.label}-linux-musl", main)
 
     @property
     def remark(self) -> str:

@@ -7,6 +7,7 @@ same clang, shares out their blocks.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import os
 import platform as machine
@@ -15,7 +16,8 @@ import struct
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -206,25 +208,18 @@ class CpuDevice(PooledDevice):
     kind = CpuBuffer
     most_blocks = (2**31 - 1,) * 3
     compiler: cpu.CpuCompiler
+    clangs: Iterator[cpu.Clang] = iter(())
+    """Clangs to compile by where the probe refuses the first."""
     shift = 0
     """How much further memory lies for this process than for kernels."""
 
-    def __init__(
-        self,
-        clang: cpu.Clang,
-        label: str = "0",
-        compiler: cpu.CpuCompiler | None = None,
-        threads: Any = None,
-    ) -> None:
+    def __init__(self, clang: cpu.Clang, label: str = "0", threads: Any = None) -> None:
         self.index, self.label = 0, label
-        self.clang = clang
-        number = re.search(r"version (\S+)", clang.version)
-        self.compiler = compiler or cpu.CpuCompiler(clang)
         level = label if label in LEVELS else ""
         self.properties = Properties(
             name=_model() + (f", code of {level}" if level else ""),
             vendor=machine.machine(),
-            driver=clang.version,
+            driver="",
             arch=level or "native",
             kind="cpu",
             compute_units=processors(),
@@ -234,8 +229,8 @@ class CpuDevice(PooledDevice):
             memory=machine_memory(),
             float64=True,
             alignment=ALIGNMENT,
-            extra={"platform": f"clang {number[1] if number else clang.version}"},
         )
+        self._compile_by(clang)
         # Vectors of twice a register's length lost nothing where there is AVX2 (docs/devices.md).
         bits = 512 if re.search(r"\bavx\b", cpu.features()) and level != "x86-64-v2" else 128
         self.traits = Traits(warp_size=1, root="ieee", exchange="memory", vector_bits=bits)
@@ -243,6 +238,24 @@ class CpuDevice(PooledDevice):
         self.threads = threads or _threads(self.compiler)
         self.queue = CpuQueue(self)
         weakref.finalize(self, self.threads.finish_all).atexit = False
+
+    def _compile_by(self, clang: cpu.Clang) -> None:
+        self.clang, self.compiler = clang, self._compiler(clang)
+        number = re.search(r"version (\S+)", clang.version)
+        facts = {"platform": f"clang {number[1] if number else clang.version}"}
+        self.properties = replace(
+            self.properties, driver=clang.version, extra=self.properties.extra | facts
+        )
+
+    def _compiler(self, clang: cpu.Clang) -> cpu.CpuCompiler:
+        return cpu.CpuCompiler(clang)
+
+    def next_compiler(self) -> bool:
+        for clang in self.clangs:
+            with contextlib.suppress(CompileError):
+                self._compile_by(clang)
+                return True
+        return False
 
     @property
     def name(self) -> str:
@@ -407,10 +420,13 @@ def find_devices() -> list[CpuDevice]:
 
 def by_first_clang(device: Callable[[cpu.Clang], CpuDevice]) -> CpuDevice:
     """A device by the first clang that compiles; BackendUnavailable where there is none."""
-    problems = []
-    for clang in cpu.found():
+    problems, clangs = [], cpu.found()
+    for clang in clangs:
         try:
-            return device(clang)
+            found = device(clang)
         except (CompileError, LaunchError) as error:
             problems.append(f"{' '.join(clang.command)}: {error}")
+        else:
+            found.clangs = clangs
+            return found
     raise BackendUnavailable(f"no clang works: {'; '.join(problems)}; {cpu.install()}")
