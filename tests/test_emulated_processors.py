@@ -162,6 +162,13 @@ def test_few_processes(
         assert len(processor.threads._running) <= 2
 
 
+def test_its_text_has_no_warnings(processor: CpuDevice) -> None:
+    text = runtime.POOL.read_text() + emulated.WORKER.read_text()
+    target = f"{processor.label}-linux-musl"
+    made = processor.compiler.object_of_c(text, "-target", target, "-Wall", "-Werror")
+    assert made.startswith(b"\x7fELF")
+
+
 def test_parts_of_memory() -> None:
     """None overlap; what is given back is given out again, as zeros; there is an end."""
     memory = Memory(64 * 4096)

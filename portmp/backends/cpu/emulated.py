@@ -71,6 +71,7 @@ class Memory:
         self._end = 0
         self._free: dict[int, list[int]] = {}
         self._sizes: dict[int, int] = {}
+        self._lock = threading.RLock()
 
     @property
     def used(self) -> int:
@@ -80,20 +81,22 @@ class Memory:
     def take(self, nbytes: int) -> int | None:
         """The offset of a part that nobody has, or None."""
         whole = size_class(nbytes, mmap.PAGESIZE)
-        free = self._free.setdefault(whole, [])
-        if not free:
-            if self._end + whole > len(self._bytes):
+        with self._lock:  # which a finalizer's thread may hold already
+            free = self._free.setdefault(whole, [])
+            offset = free.pop() if free else self._end
+            end = max(self._end, offset + whole)
+            if end > len(self._bytes):
                 return None
-            free.append(self._end)
-            self._end += whole
-        self._sizes[free[-1]] = whole
-        return free.pop()
+            self._end = end
+            self._sizes[offset] = whole
+            return offset
 
     def give(self, offset: int) -> None:
         """Take a part back: the system gets its memory."""
-        whole = self._sizes.pop(offset)
-        self._bytes.madvise(mmap.MADV_REMOVE, offset, whole)
-        self._free[whole].append(offset)
+        with self._lock:
+            whole = self._sizes.pop(offset)
+            self._bytes.madvise(mmap.MADV_REMOVE, offset, whole)
+            self._free[whole].append(offset)
 
 
 class Processes:
