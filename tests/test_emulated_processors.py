@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import platform
 import signal
@@ -36,10 +37,11 @@ from portmp import discovery, formats
 from portmp.backends.cpu import emulated, runtime
 from portmp.backends.cpu.emulated import EmulatedDevice, Memory
 from portmp.backends.cpu.runtime import CpuDevice
-from portmp.backends.energy import JOULES
+from portmp.bench import reports
 from portmp.bench.energy import Observer
 from portmp.compilers import cpu
 from portmp.errors import BackendUnavailable, CompileError, DeviceError, LaunchError
+from portmp.report import devices, subjects
 from portmp.routines.case import Case
 from portmp.verify import cases, command
 
@@ -273,9 +275,21 @@ def test_what_it_is_called(processor: CpuDevice) -> None:
     assert f"an emulated processor (qemu-{label} " in processor.remark
     with pytest.raises(DeviceError, match="is an interpreter, whose times say nothing"):
         discovery.hardware(processor.name)
-    assert "no hardware" in Observer(processor).problem and JOULES
+    assert "no hardware" in Observer(processor).problem
     keys = {opened(one).compiler_key() for one in (*emulated.TARGETS, "x86-64-v2")}
     assert len(keys | {runtime.find_devices()[0].compiler_key()}) == 4
+
+
+def test_what_reports_call_it(processor: CpuDevice, tmp_path: Path) -> None:
+    """In the table of devices, too."""
+    pytest.importorskip("jsonschema")
+    (case, *_) = (case for case in cases.cases("float32") if case.routine == "neg")
+    path = tmp_path / "verify.json"
+    path.write_text(json.dumps([command.report(processor, command.run(processor, [case]))]))
+    found = reports.read_all(path)
+    (subject,) = subjects.sorted_by_device(found)
+    assert subject.interpreted and subject.through == "emulated processor"
+    assert "| *emulated processor* | clang" in devices.table([(path, found)])
 
 
 def test_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
