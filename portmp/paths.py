@@ -20,7 +20,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -220,6 +220,16 @@ def keep(name: str, body: bytes) -> None:
         with contextlib.suppress(OSError):
             # What a loss of power damages the seal tells: no need to wait for the disk.
             _exchange(folder / name, seal + body, 0o600, durable=False)
+
+
+def made(key: str, make: Callable[[], bytes]) -> bytes:
+    """What was kept under a text's digest, or made now and kept."""
+    name = f"{hashlib.sha256(key.encode()).hexdigest()}.bin"
+    found = kept(name)
+    if found is None:
+        found = make()
+        keep(name, found)
+    return found
 
 
 def forget(name: str) -> None:

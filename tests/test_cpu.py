@@ -25,7 +25,7 @@ from portmp.backends.cpu import runtime
 from portmp.backends.cpu.runtime import CpuDevice
 from portmp.compilers import cpu, opencl_builtins
 from portmp.discovery import probe
-from portmp.errors import BackendUnavailable, CompileError, LaunchError
+from portmp.errors import BackendUnavailable, CompileError, DeviceError, LaunchError
 from portmp.formats import inputs
 from portmp.routines import compilation_units
 from portmp.runtime import program
@@ -595,6 +595,35 @@ def test_which_clang(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(cpu.tools, "versioned_tools", lambda name: [])
     with pytest.raises(BackendUnavailable, match="no clang of at least version 17; pip"):
         list(cpu.found())
+
+
+def test_a_clang_that_the_probe_refuses(
+    processor: CpuDevice, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The next one compiles, which is told; with none left the device is refused."""
+    monkeypatch.setattr(paths, "cache_folder", lambda: None)
+    wrong = replace(processor.clang, version="wrong clang version 1.2")
+    compiled = cpu.CpuCompiler.compile
+
+    def compile(self: cpu.CpuCompiler, source: str, arch: str) -> bytes:
+        if self._clang is wrong:
+            raise CompileError("it cannot")
+        return compiled(self, source, arch)
+
+    monkeypatch.setattr(cpu.CpuCompiler, "compile", compile)
+    for left in ([processor.clang], [wrong]):
+        monkeypatch.setattr(cpu, "found", lambda left=left: iter([wrong, *left]))
+        monkeypatch.setattr(probe, "_verdicts", {})
+        device = runtime.by_first_clang(CpuDevice)
+        assert device.clang is wrong
+        if left == [wrong]:
+            with pytest.raises(DeviceError, match=r"cpu:0 .* is refused: .*it cannot"):
+                probe.approve(device)
+            continue
+        (said,) = probe.approve(device).repairs
+        assert re.match("by another compiler, since .*: it cannot", said)
+        assert device.clang is processor.clang
+        assert device.properties.driver == processor.properties.driver
 
 
 def test_a_pool_that_does_not_compile_is_no_device(

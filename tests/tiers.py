@@ -30,6 +30,7 @@ TIERS = (
     "hipcc",
     "oclgrind",
     "cpu",
+    "qemu",
     "pocl",
     "pocl-debian",
     "intel",
@@ -132,6 +133,13 @@ def _cpu() -> None:
     discovery.get(found.devices[0])
 
 
+def _qemu() -> None:
+    from portmp.backends.cpu import emulated
+
+    for target in emulated.TARGETS:
+        emulated.qemu(target)
+
+
 def _is_pocl(platform: str, debian: bool) -> bool:
     return "PoCL" in platform and ("debian" in platform) == debian
 
@@ -153,6 +161,7 @@ _PROBES: dict[str, Callable[[], None]] = {
     "pocl": lambda: _opencl(lambda platform: _is_pocl(platform, debian=False)),
     "pocl-debian": lambda: _opencl(lambda platform: _is_pocl(platform, debian=True)),
     "cpu": _cpu,
+    "qemu": _qemu,
     "clblast": _clblast,
     "strace": _strace,
     "chromium": _chromium,

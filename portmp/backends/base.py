@@ -522,6 +522,10 @@ class Device(ABC):
     def compile(self, source: str) -> bytes:
         """Compile rendered source for exactly this device."""
 
+    def next_compiler(self) -> bool:
+        """Compile by another compiler from now on; False where there is none."""
+        return False
+
     @abstractmethod
     def compiler_key(self) -> str:
         """Compiler, version, options, driver and architecture: part of the cache's key."""

@@ -202,6 +202,9 @@ class Observer:
 
     def _opened(self, device: Device) -> Meter | None:
         """The first meter that tells the idle power, which is kept."""
+        if device.interpreted:
+            self.problem = f"{device.name} takes no energy of its own: it is no hardware"
+            return None
         try:
             meters = device.energy_meters()
         except PortmpError as error:

@@ -97,8 +97,9 @@ def _candidates() -> Iterator[Clang]:
 
 def _with_linker(path: str) -> Clang:
     """A clang of the system's: linkers start sooner than it does, where they need no options."""
-    linker = which("ld.lld") or which("ld") if sys.platform == "linux" else None
-    return Clang((path,), "", (linker,) if linker else (path, "-nostdlib"))
+    names = ("ld.lld", "ld") if sys.platform == "linux" else ()
+    linkers = [str(found) for name in names for found in tools.versioned_tools(name)]
+    return Clang((path,), "", tuple(linkers[:1]) or (path, "-nostdlib"))
 
 
 def found() -> Iterator[Clang]:
@@ -200,7 +201,11 @@ class CpuCompiler(Compiler):
                 return self._made([*language, *options, "-c"], text.whole())
             plain = ["-emit-llvm", "-S", "-Xclang", "-disable-llvm-passes"]
             listing = self._made([*language, *options, *plain], text.whole()).decode()
-            return self._made(["-x", "ir", *options, "-c"], _of_threads(listing))
+            return self._made(["-x", "ir", *options, "-c"], self._functions(listing))
+
+    def _functions(self, listing: str) -> str:
+        """LLVM's text with memory of blocks in each thread, and kernels as functions."""
+        return _THREADS.sub(r"\1thread_local ", listing).replace(" spir_kernel ", " ")
 
     def object_of_c(self, source: str, *more: str) -> bytes:
         """The same of freestanding C, with *more* options."""
@@ -217,10 +222,16 @@ class CpuCompiler(Compiler):
             return _content(done, output)
 
     def _linked(self, code: bytes) -> bytes:
+        return self._joined("-shared", code)
+
+    def _joined(self, how: str, *objects: bytes) -> bytes:
+        """What the linker makes of objects."""
         with paths.temporary_folder("tool") as folder:
-            given, output = folder / "code.o", folder / "code.so"
-            given.write_bytes(code)
-            command = [*self._clang.linker, "-shared", str(given), "-o", str(output)]
+            given = [folder / f"{number}.o" for number in range(len(objects))]
+            for file, content in zip(given, objects, strict=True):
+                file.write_bytes(content)
+            output = folder / "code"
+            command = [*self._clang.linker, how, *map(str, given), "-o", str(output)]
             done = subprocess.run(command, capture_output=True, check=False)
             return _content(done, output)
 
@@ -231,8 +242,40 @@ class CpuCompiler(Compiler):
 
     def report(self, binary: bytes, arch: str) -> list[KernelReport]:
         """The kernels by name: what they take of a processor is not read."""
-        names = dict.fromkeys(re.findall(rb"\0portmp_(?:run|call)_(\w+)(?=\0)", binary))
-        return [KernelReport(name.decode(), arch, None, None, None, None, None) for name in names]
+        return [KernelReport(n, arch, None, None, None, None, None) for n in kernels(binary)]
+
+
+class ProgramCompiler(CpuCompiler):
+    """OpenCL C to programs of one thread for another processor, which need nothing of a system.
+
+    *main*: freestanding C with their beginning, which finds kernels in ``portmp_kernels``.
+    """
+
+    def __init__(self, clang: Clang, target: str, main: str) -> None:
+        super().__init__(clang)
+        self.target = target
+        self._digest = sha256(main.encode()).hexdigest()[:12]
+        self._main = paths.made(
+            f"{self.version()}\0{target}", lambda: self.object_of_c(main, "-target", self.target)
+        )
+
+    def version(self) -> str:
+        """Version line of clang, and digests of prelude, processor and programs' beginning."""
+        return f"{super().version()} main {self._digest}"
+
+    def _functions(self, listing: str) -> str:
+        return listing.replace(" spir_kernel ", " ")
+
+    def _linked(self, code: bytes) -> bytes:
+        rows, lines = [], []
+        for name in kernels(code):
+            row = f"portmp_run_{name}", f"portmp_call_{name}", "portmp_here"
+            lines += [f"extern __attribute__((weak)) char {entry}[];" for entry in row]
+            rows.append(f"{{{', '.join(row)}, 0}}")
+        kind = "struct { void *run, *call, *here; long each; }"
+        lines.append(f"{kind} portmp_kernels[] = {{{', '.join(rows)}}};")
+        table = self.object_of_c("\n".join(lines), "-fvisibility=default", "-target", self.target)
+        return self._joined("-static", self._main, code, table)
 
 
 _EXTENSIONS = (
@@ -251,10 +294,10 @@ def _content(done: subprocess.CompletedProcess[bytes], output: Path) -> bytes:
     return output.read_bytes()
 
 
-def _of_threads(listing: str) -> str:
-    """LLVM's text with memory of blocks in each thread, and kernels as functions."""
-    listing = _THREADS.sub(r"\1thread_local ", listing)
-    return listing.replace(" spir_kernel ", " ")
+def kernels(binary: bytes) -> list[str]:
+    """The kernels of a binary, in order."""
+    # Not all begin a name: what constants of a function are called may end in it.
+    return sorted({n.decode() for n in re.findall(rb"\bportmp_(?:run|call)_(\w+)\0", binary)})
 
 
 @dataclass(frozen=True)

@@ -177,8 +177,8 @@ def hardware(name: str | Device | None = None) -> Device:
         )
     if device.interpreted:
         raise DeviceError(
-            f"device {device.name!r} is an interpreter, whose times say nothing of any GPU; "
-            f"portmp verify checks results on it"
+            f"device {device.name!r} is an interpreter, whose times say nothing of any hardware; "
+            "portmp verify checks results on it"
         )
     return device
 
@@ -237,6 +237,11 @@ def _meant(wanted: str) -> list[Device]:
 
         drivers_start()
         return [checked.find()]
+    if backend == PROCESSOR and index and not index.isdigit():
+        from portmp.backends.cpu import emulated as others
+
+        drivers_start()
+        return [others.find(index)]
     if backend in BACKENDS:
         answer = find(backend)
         if not answer.devices:

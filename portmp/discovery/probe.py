@@ -56,11 +56,14 @@ def approve(device: Device) -> Verdict:
         return Verdict(device.traits)  # what others are compared with
     verdict = _verdicts.get(device.name)
     if verdict is None:
-        key = _key(device)
-        verdict = _recalled(key)
-        if verdict is None:
-            verdict = _isolated(device) if device.fragile else examine(device)
-            _remember(key, verdict)
+        traits = device.traits
+        verdict = _found(device)
+        while verdict.refusal and device.next_compiler():
+            program.forget(device)
+            device.traits = traits
+            why = f"by another compiler, since {verdict.refusal}"
+            verdict = _found(device)
+            verdict = replace(verdict, repairs=(why, *verdict.repairs))
     _verdicts[device.name] = verdict
     if verdict.refusal:
         full = paths.full_disk()
@@ -69,6 +72,16 @@ def approve(device: Device) -> Verdict:
             f"{device.name} ({device.properties.name}) is refused: {verdict.refusal}{remedy}"
         )
     device.traits = verdict.traits
+    return verdict
+
+
+def _found(device: Device) -> Verdict:
+    """The verdict by the device's compiler, recalled or made."""
+    key = _key(device)
+    verdict = _recalled(key)
+    if verdict is None:
+        verdict = _isolated(device) if device.fragile else examine(device)
+        _remember(key, verdict)
     return verdict
 
 

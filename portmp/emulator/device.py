@@ -14,7 +14,6 @@ from functools import cache
 from typing import Any
 
 from portmp.backends.base import Device
-from portmp.backends.energy import Meter
 from portmp.backends.pool import Places
 from portmp.backends.rocm import runtime as rocm
 from portmp.backends.rocm.blas import HipBlas
@@ -91,10 +90,6 @@ class EmulatedDevice(RocmDevice):
     def library(self) -> HipBlas:
         """None: a library's own code is not interpreted."""
         raise BackendUnavailable(f"{self.name} has no BLAS library: it is no hardware")
-
-    def energy_meters(self) -> Sequence[Meter]:
-        """None: what the interpreter takes says nothing of a GPU."""
-        raise BackendUnavailable(f"{self.name} takes no energy of its own: it is no hardware")
 
     def compile(self, source: str) -> bytes:
         """Compile with what checks go by: a table of lines, and marks of barriers."""

@@ -134,8 +134,9 @@ written by `portmp report bench/devices -o bench/devices/README.md`. To add a de
 "Digests" are results of `portmp verify`, reduced to their bits: how many were computed, and
 whether they are the recorded ones, with the version of the definition of bits where it is not
 today's; "others" are of inputs that `portmp verify` does not have any more. An *interpreted*
-device runs AMD's machine code on a CPU, instruction by instruction: no hardware of that name was
-there, and its results say nothing about a GPU's speed or driver.
+device runs AMD's machine code on a CPU, instruction by instruction, an *emulated processor* that of
+another processor, by qemu: no hardware of that name was there, and its results say nothing about
+speed or driver.
 
 | device | through | driver | digests | GEMM `dd` | formats | newest | file |
 |---|---|---|---|---|---|---|---|
@@ -163,7 +164,7 @@ def _cells(subject: Subject, path: Path) -> list[str]:
     best = best_product(subject)
     return [
         _escaped(subject.title),
-        "*interpreted*" if subject.interpreted else _escaped(subject.through),
+        f"*{subject.through}*" if subject.interpreted else _escaped(subject.through),
         _escaped(str(subject.facts.get("driver", ""))),
         "; ".join(words) or "none",
         quantity(best["operations_per_second"], "/s") if best else "",

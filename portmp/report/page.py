@@ -43,7 +43,8 @@ UNCHECKED = "its rows are not as its benchmarks write them; nothing could be che
 DIGESTS = (
     "Results of recorded inputs, reduced to digests of their bits: how many equal the recorded "
     "ones, by format. They do not depend on the device; times do. An interpreted device runs AMD's "
-    "machine code on a CPU, instruction by instruction: no hardware of that name was there."
+    "machine code on a CPU, instruction by instruction, an emulated processor that of another "
+    "processor, by qemu: no hardware of that name was there."
 )
 
 

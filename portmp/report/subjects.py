@@ -42,13 +42,18 @@ class Subject:
     @property
     def interpreted(self) -> bool:
         """Whether its code ran on no hardware of its kind."""
-        return self.backend == INTERPRETED
+        return self.backend == INTERPRETED or bool(self.emulator)
+
+    @property
+    def emulator(self) -> str:
+        """What emulated a processor, if anything did."""
+        return str(value_of(self.facts, "extra.emulator") or "")
 
     @property
     def through(self) -> str:
         """Through what it was used, in few words."""
         if self.interpreted:
-            return "interpreted"
+            return "emulated processor" if self.emulator else "interpreted"
         return f"{self.backend}: {self.platform}" if self.platform else self.backend or "not run"
 
     @cached_property

@@ -86,6 +86,11 @@ def kernels(device: Device, *unit: KernelSpec) -> dict[str, Kernel]:
     return found
 
 
+def forget(device: Device) -> None:
+    """Load nothing again that *device* has loaded: its compiler is another."""
+    _loaded.pop(device, None)
+
+
 @cache
 def code() -> str:
     """Which code renders: the content of modules and templates."""

@@ -7,6 +7,7 @@ same clang, shares out their blocks.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import os
 import platform as machine
@@ -15,9 +16,9 @@ import struct
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +37,21 @@ from portmp.backends.base import (
     is_lost,
 )
 from portmp.backends.energy import Meter
-from portmp.backends.host.runtime import HostEvent, machine_memory
+from portmp.backends.host.runtime import NearQueue, machine_memory
 from portmp.backends.pool import Part, Places, Pool, PooledDevice, PooledQueue, Reserve
 from portmp.codegen.platform import Traits
 from portmp.compilers import cpu
-from portmp.errors import BackendUnavailable, CompileError, DeviceError, LaunchError, OutOfMemory
+from portmp.errors import BackendUnavailable, CompileError, LaunchError, OutOfMemory
 
 POOL = Path(__file__).with_name("pool.c")
 ALIGNMENT = 128
 """Bytes: two lines of a cache, which processors fetch together."""
+LEVELS = {
+    "x86-64-v2": ("ssse3", "sse4_2", "popcnt"),
+    "x86-64-v3": ("avx2", "fma", "bmi2"),
+    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+}
+"""Levels that code may be asked for, with words of the system for what they need."""
 MOST_ITEMS, SHARED = 1024, 1 << 19
 """Work-items of a block, as pool.c has them; bytes of block memory."""
 
@@ -79,20 +86,23 @@ class CpuBuffer(Part):
 
 
 class CpuKernel(Kernel):
-    """A function of a library, which stays loaded."""
+    """A kernel at a *place* that the device's threads know."""
 
-    def __init__(self, name: str, library: ctypes.CDLL, prints: bool) -> None:
-        self.name = name
-        self.prints = prints
-        run, call, here = (
-            ctypes.cast(getattr(library, f, None) or 0, ctypes.c_void_p).value or 0
-            for f in (f"portmp_run_{name}", f"portmp_call_{name}", "portmp_here")
-        )
-        if not (run or call):
-            raise LaunchError(f"the binary has no kernel {name!r}")
-        facts = (ctypes.c_int64 * 4)(run, call, here, 0)
-        _facts.append(facts)
-        self.place = ctypes.addressof(facts)
+    def __init__(self, name: str, place: Any, prints: bool = False) -> None:
+        self.name, self.place, self.prints = name, place, prints
+
+
+def _place(name: str, library: ctypes.CDLL) -> int:
+    """What the pool knows of a function of a library, which stays loaded."""
+    run, call, here = (
+        ctypes.cast(getattr(library, f, None) or 0, ctypes.c_void_p).value or 0
+        for f in (f"portmp_run_{name}", f"portmp_call_{name}", "portmp_here")
+    )
+    if not (run or call):
+        raise LaunchError(f"the binary has no kernel {name!r}")
+    facts = (ctypes.c_int64 * 4)(run, call, here, 0)
+    _facts.append(facts)
+    return ctypes.addressof(facts)
 
 
 _facts: list[Any] = []
@@ -103,7 +113,7 @@ _CODES |= {"i": "i4x", "I": "I4x", "l": "q", "L": "Q", "q": "q", "Q": "Q", "f": 
 """How numbers lie in their eight bytes, by NumPy's letters."""
 
 
-class CpuQueue(PooledQueue):
+class CpuQueue(NearQueue, PooledQueue):
     """Launches in order."""
 
     def __init__(self, device: CpuDevice) -> None:
@@ -113,34 +123,8 @@ class CpuQueue(PooledQueue):
         self._place = self._threads.new_queue()
         self._prints = False
 
-    def write(
-        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
-        if source.nbytes:
-            self._span(target, source.nbytes, offset)[...] = source.reshape(-1).view(np.uint8)
-
-    def read(
-        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
-        span = self._span(source, target.nbytes, offset)
-        if target.nbytes:
-            target.reshape(-1).view(np.uint8)[...] = span
-
-    def copy(
-        self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
-    ) -> None:
-        self._span(target, nbytes, start)[...] = self._span(source, nbytes, offset)
-
-    def _span(self, buffer: Buffer, nbytes: int, offset: int) -> np.ndarray[Any, Any]:
-        """A part of a buffer, once all work is done."""
-        self.synchronize()
-        assert isinstance(buffer, CpuBuffer)
-        if not 0 <= offset <= offset + nbytes <= buffer.nbytes:
-            raise DeviceError(
-                f"{self.device.name}: copy of {nbytes} bytes from {offset} on, the memory has "
-                f"{buffer.nbytes}"
-            )
-        memory = (ctypes.c_uint8 * nbytes).from_address(buffer.place + offset)
+    def _part(self, buffer: CpuBuffer, nbytes: int, offset: int) -> np.ndarray[Any, Any]:
+        memory = (ctypes.c_uint8 * nbytes).from_address(self.device.shift + buffer.place + offset)
         span: np.ndarray[Any, Any] = np.ctypeslib.as_array(memory)
         return span
 
@@ -206,10 +190,6 @@ class CpuQueue(PooledQueue):
             return LaunchError(f"kernel {kernel.name!r} has too many parameters for a processor")
         return OutOfMemory(f"{self.device.name}: no memory for a launch: {self.device.room()}")
 
-    def record(self) -> HostEvent:
-        self.synchronize()
-        return HostEvent()
-
     def synchronize(self) -> None:
         check_process(self.device)
         if self._threads.finish(self._place, 0):
@@ -228,17 +208,19 @@ class CpuDevice(PooledDevice):
     kind = CpuBuffer
     most_blocks = (2**31 - 1,) * 3
     compiler: cpu.CpuCompiler
+    clangs: Iterator[cpu.Clang] = iter(())
+    """Clangs to compile by where the probe refuses the first."""
+    shift = 0
+    """How much further memory lies for this process than for kernels."""
 
-    def __init__(self, clang: cpu.Clang) -> None:
-        self.index = 0
-        self.clang = clang
-        number = re.search(r"version (\S+)", clang.version)
-        self.compiler = cpu.CpuCompiler(clang)
+    def __init__(self, clang: cpu.Clang, label: str = "0", threads: Any = None) -> None:
+        self.index, self.label = 0, label
+        level = label if label in LEVELS else ""
         self.properties = Properties(
-            name=_model(),
+            name=_model() + (f", code of {level}" if level else ""),
             vendor=machine.machine(),
-            driver=clang.version,
-            arch="native",
+            driver="",
+            arch=level or "native",
             kind="cpu",
             compute_units=processors(),
             warp_size=1,
@@ -247,20 +229,38 @@ class CpuDevice(PooledDevice):
             memory=machine_memory(),
             float64=True,
             alignment=ALIGNMENT,
-            extra={"platform": f"clang {number[1] if number else clang.version}"},
         )
+        self._compile_by(clang)
         # Vectors of twice a register's length lost nothing where there is AVX2 (docs/devices.md).
-        bits = 512 if re.search(r"\bavx\b", cpu.features()) else 128
+        bits = 512 if re.search(r"\bavx\b", cpu.features()) and level != "x86-64-v2" else 128
         self.traits = Traits(warp_size=1, root="ieee", exchange="memory", vector_bits=bits)
         self.reserve = Reserve(self.properties.memory)
-        self.threads = _threads(self.compiler)
+        self.threads = threads or _threads(self.compiler)
         self.queue = CpuQueue(self)
         weakref.finalize(self, self.threads.finish_all).atexit = False
+
+    def _compile_by(self, clang: cpu.Clang) -> None:
+        self.clang, self.compiler = clang, self._compiler(clang)
+        number = re.search(r"version (\S+)", clang.version)
+        facts = {"platform": f"clang {number[1] if number else clang.version}"}
+        self.properties = replace(
+            self.properties, driver=clang.version, extra=self.properties.extra | facts
+        )
+
+    def _compiler(self, clang: cpu.Clang) -> cpu.CpuCompiler:
+        return cpu.CpuCompiler(clang)
+
+    def next_compiler(self) -> bool:
+        for clang in self.clangs:
+            with contextlib.suppress(CompileError):
+                self._compile_by(clang)
+                return True
+        return False
 
     @property
     def name(self) -> str:
         """The name that selects this device."""
-        return f"cpu:{self.index}"
+        return f"cpu:{self.label}"
 
     @property
     def remedy(self) -> str:  # type: ignore[override]
@@ -270,7 +270,7 @@ class CpuDevice(PooledDevice):
     def take(self, sizes: Sequence[int], stream: Any) -> Places:
         places: list[int] = []
         for nbytes in sizes:
-            place = _take(nbytes)
+            place = self.take_one(nbytes)
             if place is None:
                 self.give(tuple(places), stream)
                 raise OutOfMemory(
@@ -283,7 +283,15 @@ class CpuDevice(PooledDevice):
     def give(self, places: Places, stream: Any) -> None:
         self.threads.finish_all()
         for place in places:
-            _give(place)
+            self.give_one(place)
+
+    def take_one(self, nbytes: int) -> int | None:
+        """The address of memory for kernels, or None."""
+        return _take(nbytes)
+
+    def give_one(self, place: int) -> None:
+        """Give it back."""
+        _give(place)
 
     def new_queue(self) -> CpuQueue:
         queue = CpuQueue(self)
@@ -300,7 +308,7 @@ class CpuDevice(PooledDevice):
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
         library = loaded(binary)
         prints = b"printf" in binary
-        return {name: CpuKernel(name, library, prints) for name in kernels}
+        return {name: CpuKernel(name, _place(name, library), prints) for name in kernels}
 
     def energy_meters(self) -> Sequence[Meter]:
         return rapl.meters()
@@ -390,13 +398,7 @@ def _address(name: str) -> int:
 def _compiled_pool(compiler: cpu.CpuCompiler) -> bytes:
     """The library of pool.c, from the cache or compiled."""
     source = POOL.read_text()
-    key = sha256(f"{compiler.version()}\0{source}".encode()).hexdigest()
-    name = f"{key}.bin"
-    found = paths.kept(name)
-    if found is None:
-        found = compiler.library(source)
-        paths.keep(name, found)
-    return found
+    return paths.made(f"{compiler.version()}\0{source}", lambda: compiler.library(source))
 
 
 _pool: list[Threads] = []
@@ -412,11 +414,19 @@ def _threads(compiler: cpu.CpuCompiler) -> Threads:
 
 
 def find_devices() -> list[CpuDevice]:
-    """The processor, by the first clang that compiles; BackendUnavailable where there is none."""
-    problems = []
-    for clang in cpu.found():
+    """The processor."""
+    return [by_first_clang(CpuDevice)]
+
+
+def by_first_clang(device: Callable[[cpu.Clang], CpuDevice]) -> CpuDevice:
+    """A device by the first clang that compiles; BackendUnavailable where there is none."""
+    problems, clangs = [], cpu.found()
+    for clang in clangs:
         try:
-            return [CpuDevice(clang)]
+            found = device(clang)
         except (CompileError, LaunchError) as error:
             problems.append(f"{' '.join(clang.command)}: {error}")
+        else:
+            found.clangs = clangs
+            return found
     raise BackendUnavailable(f"no clang works: {'; '.join(problems)}; {cpu.install()}")

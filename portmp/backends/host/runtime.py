@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import platform as machine
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -46,53 +47,59 @@ class HostEvent(Event):
         return self.time - earlier.time
 
 
-class HostQueue(Queue):
+class NearQueue(Queue):
+    """A queue whose device's memory this process may read and write: copies wait for all work."""
+
+    @abstractmethod
+    def _part(self, buffer: Any, nbytes: int, offset: int) -> np.ndarray[Any, Any]:
+        """Bytes of a buffer, which has them."""
+
+    def _span(self, buffer: Buffer, nbytes: int, offset: int) -> np.ndarray[Any, Any]:
+        """A part of a buffer, once all work is done; DeviceError where it has no such part."""
+        self.synchronize()
+        if not 0 <= offset <= offset + nbytes <= buffer.nbytes:
+            raise DeviceError(
+                f"{self.device.name}: copy of {nbytes} bytes from {offset} on, the memory has "
+                f"{buffer.nbytes}"
+            )
+        return self._part(buffer, nbytes, offset)
+
+    def write(
+        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
+    ) -> None:
+        self._span(target, source.nbytes, offset)[...] = source.reshape(-1).view(np.uint8)
+
+    def read(
+        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
+    ) -> None:
+        target.reshape(-1).view(np.uint8)[...] = self._span(source, target.nbytes, offset)
+
+    def copy(
+        self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
+    ) -> None:
+        self._span(target, nbytes, start)[...] = self._span(source, nbytes, offset)
+
+    def record(self) -> HostEvent:
+        self.synchronize()
+        return HostEvent()
+
+
+class HostQueue(NearQueue):
     """Everything is done when a call returns."""
 
     def __init__(self, device: HostDevice) -> None:
         self.device: HostDevice = device
 
-    def write(
-        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
-        _span(target, source.nbytes, offset)[...] = _bytes(source)
-
-    def read(
-        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
-        _bytes(target)[...] = _span(source, target.nbytes, offset)
-
-    def copy(
-        self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
-    ) -> None:
-        _span(target, nbytes, start)[...] = _span(source, nbytes, offset)
+    def _part(self, buffer: HostBuffer, nbytes: int, offset: int) -> np.ndarray[Any, Any]:
+        return buffer.memory[offset : offset + nbytes]
 
     def _launcher(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
     ) -> Callable[[], None]:
         self.device.refuse()
 
-    def record(self) -> HostEvent:
-        return HostEvent()
-
     def synchronize(self) -> None:
         return
-
-
-def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The memory of a C-contiguous array."""
-    return array.reshape(-1).view(np.uint8)
-
-
-def _span(buffer: Buffer, nbytes: int, offset: int = 0) -> np.ndarray[Any, Any]:
-    """A part of a buffer; DeviceError where it has no such part."""
-    assert isinstance(buffer, HostBuffer)
-    if not 0 <= offset <= offset + nbytes <= buffer.nbytes:
-        raise DeviceError(
-            f"{buffer.device.name}: copy of {nbytes} bytes from {offset} on, the memory has "
-            f"{buffer.nbytes}"
-        )
-    return buffer.memory[offset : offset + nbytes]
 
 
 class HostDevice(Device):

@@ -22,7 +22,6 @@ import numpy as np
 from portmp import errors, paths
 from portmp.backends import findings
 from portmp.backends.base import Argument, Buffer, Device, Dim3, Kernel, Queue
-from portmp.backends.energy import Meter
 from portmp.backends.host.runtime import HostEvent
 from portmp.backends.oclgrind import log
 from portmp.codegen.platform import Traits
@@ -257,10 +256,6 @@ class CheckedDevice(Device):
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
         numbers = self._worker.call("load", binary.decode(), list(kernels))
         return {name: CheckedKernel(name, n) for name, n in zip(kernels, numbers, strict=True)}
-
-    def energy_meters(self) -> Sequence[Meter]:
-        """None: what a checker takes says nothing of a GPU."""
-        raise BackendUnavailable(f"{self.name} takes no energy of its own: it is no hardware")
 
 
 @cache
