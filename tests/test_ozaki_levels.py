@@ -178,14 +178,15 @@ def test_special_values(every_device: Device, name: str) -> None:
 
 
 def test_what_waits_for_levels(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long products, and all with an addend in the output's memory: the same bits."""
+    """Long products, all of CPUs, and with an addend in the output's memory: the same bits."""
     form = formats.get("dd")
-    for kind in ("ordinary", "far", "one large"):
+    for kind in ("ordinary", "spread", "far", "one large"):
         a, b = (array("dd", host, device) for host in factors(form, kind))
-        at_once = bits(mp.gemm(a, b, method=ANY))
-        with monkeypatch.context() as patch:
-            patch.setattr(judged, "LONG", 0)
-            assert bits(mp.gemm(a, b, method=ANY)) == at_once, kind
+        found = set()
+        for least in (0, 2**60):
+            monkeypatch.setattr(judged, "LONG", dict.fromkeys(judged.LONG, least))
+            found.add(bits(mp.gemm(a, b, method=ANY)))
+        assert found == {bits(levels.product(form, *factors(form, kind)))}, kind
 
 
 def test_a_device_without_float64(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,8 +37,9 @@ V = TypeVar("V", bound=View[Any])
 TOLD = (*levels.LEVELS, 0)
 """Levels of which rows and, but for the first, columns are told; 0: direct."""
 
-LONG = 2**34
-"""Products of so many rows times columns times steps wait until their elements are judged."""
+LONG = {"gpu": 2**34, "cpu": 0}
+"""Products of so many rows times columns times steps wait until their elements are judged, by the
+kind of a device: a CPU has nothing else to do meanwhile."""
 
 WORDS = {"gpu": "int8", "cpu": "float32"}
 """What sizes are multiplied as, by the kind of a device."""
@@ -202,7 +203,7 @@ def update(given: Product[Planes], options: Auto) -> None:
     (m, n), queue = given.out.shape, given.out.queue
     inside = given.adds and given.out.overlaps(given.c)
     # What the first level makes meanwhile is seldom in vain, but it is written over the addend.
-    early = not inside and m * n * k < LONG
+    early = not inside and m * n * k < LONG[device.properties.kind]
     mask = allocate_numbers("int8", (m, n), queue)
     told = allocate_numbers("int8", (len(TOLD), m + n), queue)
     operands = (*given, mask, told)
