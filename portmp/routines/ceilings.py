@@ -109,12 +109,9 @@ def _rate(device: Device, word: str, op: str, width: int) -> float:
     return words / min(times(device, work, RUNS))
 
 
-def product_rate(device: Device, word: str, order: int = 0, runs: int = 0) -> float:
-    """Products a second (each added to a sum) of matrices of *word*, by the fastest engine.
-
-    *runs*: 0 takes as many as fit a few seconds.
-    """
-    n = order or _PRODUCT_ORDER[device.properties.kind]
+def product_rate(device: Device, word: str) -> float:
+    """Products a second (each added to a sum) of matrices of *word*, by the fastest engine."""
+    n = _PRODUCT_ORDER[device.properties.kind]
     a, b = (allocate(engines.FACTORS[word], (n, n), device.queue) for _ in range(2))
     c = allocate(engines.SUMS[word], (n, n), device.queue)
     for factor in (a, b):
@@ -125,9 +122,8 @@ def product_rate(device: Device, word: str, order: int = 0, runs: int = 0) -> fl
     def work() -> None:
         engine.multiply(device.queue, Multiplication(word, n, n, n, x, y, z))
 
-    taken = times(device, work, runs or 1)
-    if not runs:
-        taken += times(device, work, max(2, min(RUNS, int(_PRODUCT_SECONDS / taken[0]))))
+    taken = times(device, work, 1)
+    taken += times(device, work, max(2, min(RUNS, int(_PRODUCT_SECONDS / taken[0]))))
     return float(n) ** 3 / min(taken)
 
 
