@@ -177,6 +177,22 @@ def test_special_values(every_device: Device, name: str) -> None:
     assert bits(mp.gemm(left, right, method=ANY)) == bits(levels.product(form, a, b))
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"smallest": 0}, "smallest: 0 given, 1 to"),
+        ({"smallest": "few"}, "smallest: 'few' given, a number"),
+        ({"engine": "fast"}, "engine: 'fast' given"),
+        ({"workspace": -1}, "workspace: -1 given, a positive number"),
+        ({"workspace": "1 GB"}, "workspace: '1 GB' given"),
+    ],
+)
+def test_options(options: dict[str, Any], message: str, device: Device) -> None:
+    a = mp.ones((9, 9), "dd", device)
+    with pytest.raises(ArgumentError, match=message):
+        mp.gemm(a, a, method=Auto(**options))
+
+
 def test_what_waits_for_levels(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long products, all of CPUs, and with an addend in the output's memory: the same bits."""
     form = formats.get("dd")

@@ -24,6 +24,7 @@ from portmp.routines.gemm import launch as direct
 from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki import levels, residues
+from portmp.routines.ozaki.integers import number
 from portmp.routines.ozaki.launch import Operand, Way
 from portmp.routines.ozaki.options import Auto
 from portmp.routines.plain import launch as plain
@@ -177,6 +178,8 @@ class _Judge(ozaki.InBlocks):
 
 def gemm(given: Asked, options: Auto) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
+    ozaki.check_options(options.engine, options.workspace)
+    number("smallest", options.smallest, 1, 2**62)
     whole = direct.checked(given)
     form, (m, k), n = whole.a.format, whole.a.shape[-2:], whole.b.shape[-1]
     if not (whole.depth and levels.judges(form, m, n, k, options.smallest)):

@@ -299,6 +299,11 @@ def check(form: Format, device: Device, method: str, engine: str, workspace: obj
         raise FormatError(f"method: {method} given, format {form.name} has none; formats: {known}")
     if not device.properties.float64:
         raise ArgumentError(f"method: {method} given, {device.name} has no float64")
+    check_options(engine, workspace)
+
+
+def check_options(engine: str, workspace: object) -> None:
+    """Refuse options that no method has."""
     choice("engine:", engine, engines.CHOICES)
     if workspace is not None and (
         isinstance(workspace, bool)
