@@ -262,6 +262,9 @@ def test_the_papers_slots_and_cycles() -> None:
         assert round(cycles[root] / cycles["fma"]) == slots
     for about, root in ((mi100, "rounded"), (a100, "rsqrt")):
         assert about["slots"] == model.PLAIN_SLOTS + about["root_slots"][root]
+    assert [model.slots("gfx908", r) for r in ("rounded", "rsqrt", "division")] == [15, 20, 41]
+    assert model.slots("gfx908", "fast") == 15 and model.slots("sm_80", "fast") == 16
+    assert model.slots("gfx90a", "fast") is None is model.slots("gfx908", "exact")
     assert 22 / (2 * mi100["slots"]) == pytest.approx(0.73, abs=0.005)
     assert 22 / (2 * a100["slots"]) == pytest.approx(0.69, abs=0.005)
     for name in ("MI100", "A100"):

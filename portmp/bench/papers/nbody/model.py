@@ -17,6 +17,9 @@ FLOP = 22
 COUNTS = (22, 21, 20, 38)
 """Ways of counting: the paper's; a root as 3 (MI100's cycles), as 2; that of older papers."""
 
+FORMAT = "float32"
+"""What the paper computes in: its numbers say nothing of other formats."""
+
 PLAIN_SLOTS = 12
 """Instructions of an interaction beside its root: 3 subtractions, 3 products, 6 fmas."""
 
@@ -25,6 +28,15 @@ def devices() -> dict[str, dict[str, Any]]:
     """The paper's devices by their short names."""
     found: dict[str, dict[str, Any]] = paper_of("nbody")["devices"]
     return found
+
+
+def slots(arch: str, root: str) -> float | None:
+    """Slots of an interaction on the device of an architecture, by its root; ``fast``: its best."""
+    for about in devices().values():
+        own = about["root_slots"].get(about["root"] if root == "fast" else root)
+        if about["arch"] == arch and own is not None:
+            return float(PLAIN_SLOTS + own)
+    return None
 
 
 def ratios(device: str) -> dict[str, float]:

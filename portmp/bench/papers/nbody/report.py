@@ -13,6 +13,13 @@ from portmp.bench.tables import Column, Row, Table, key, quantity
 
 PAPERS = tuple(model.devices())
 RATE = "flop/s"
+
+
+def _ratio(name: str, row: Row) -> float | None:
+    """What the paper has for a row of one of its formats."""
+    return model.ratios(name).get(row["root"]) if row["format"] == model.FORMAT else None
+
+
 ROOTS = (
     key("format"),
     key("root"),
@@ -20,7 +27,7 @@ ROOTS = (
     Column("rate", "flops_max", RATE, compared=True),
     Column("interactions", "interactions_per_second", "/s"),
     Column("over division", "over_division"),
-    *(Column(name, paper=f"{name}.{{root}}") for name in PAPERS),
+    *(Column(name, partial(_ratio, name)) for name in PAPERS),
 )
 
 
@@ -82,7 +89,7 @@ def cycles(found: Row) -> Iterator[Table | str]:
 
     def theirs(name: str, row: Row) -> str | None:
         stated = found["paper"][name]
-        each = stated.get(row["op"])
+        each = stated.get(row["op"]) if row["format"] == model.FORMAT else None
         return None if each is None else f"{each:g}, {each / stated['fma']:.1f}"
 
     beside = (Column(f"{n} (paper)", partial(theirs, n), "words") for n in found["paper"])
@@ -210,7 +217,7 @@ STATIC_LEGEND = (
     "limits them: min(M, floor(R / (g ceil(r/g)))) by registers, floor(L / (l + l0)) w / S by",
     "shared memory (portmp/compilers/occupancy.py has the numbers and their sources); slots: the",
     "larger of float32 instructions and turns over what a scheduler issues meanwhile; none where",
-    "64-bit instructions take part; paper's: its accounting, 12 and the root as 3 or 4. Static",
+    "64-bit instructions take part; paper's: its accounting for this GPU, 12 and the root. Static",
     "counts hold what is placed inside the loop, but what a jump skips that calls a function (slow",
     "paths of roots and divisions); an instruction for two operations (packed float32) counts once",
 )
@@ -247,5 +254,6 @@ def draw_roots(found: Row) -> Iterator[plots.Draw]:
     series: dict[str, dict[str, float]] = {}
     for row in found["rows"]:
         series.setdefault(row["format"], {})[row["root"]] = row["over_division"] or 0.0
-    series |= {f"{name} (paper)": ratios for name, ratios in found["paper"].items()}
+    papers = found["paper"].items()
+    series |= {f"{name} (paper, {model.FORMAT})": ratios for name, ratios in papers}
     yield partial(plots.bars, series=series, across="root", up="rate over that of division")

@@ -101,33 +101,24 @@ def _row(
         "shared": report.shared,
         "occupancy": held.as_dict() if held else None,
         "loop": loop.as_dict() if loop else None,
-        "slots": slots(loop, report.arch, form) if loop else None,
+        "slots": slots(loop, report.arch, form, root) if loop else None,
     }
 
 
-def slots(loop: Loop, arch: str, form: str) -> Row | None:
+def slots(loop: Loop, arch: str, form: str, root: str) -> Row | None:
     """Turns at the vector units for each interaction, counted in two ways; None with float64.
 
     ``counted``: the float32 instructions, or all that the loop issues if they take longer,
-    with special ones as the architecture has them. ``paper``, for float32: 12 and the root as
-    3 or 4.
+    with special ones as the architecture has them. ``paper``: what the paper counts for its GPU of
+    this architecture and this root, where it does.
     Loops with instructions of 64 bits are left out: their rate differs among architectures.
     """
     if any(name.endswith("64") for name, count in loop.instructions.items() if count):
         return None
     floats = loop.each("fma32", "add32", "mul32")
     counted = max(floats, loop.turns / UNITS[arch].issue)
-    paper = {"paper": _paper_slots(platform_of(arch))} if form == "float32" else {}
-    return {"counted": counted, **paper}
-
-
-def _paper_slots(on: str) -> float:
-    """What the paper counts for its device of this platform, with its best root."""
-    return next(
-        float(about["slots"])
-        for about in model.devices().values()
-        if platform_of(about["arch"]) == on
-    )
+    paper = model.slots(arch, root) if form == model.FORMAT else None
+    return {"counted": counted, **({} if paper is None else {"paper": paper})}
 
 
 def _bounds(arch: str, rows: Sequence[Row]) -> dict[str, Row]:
