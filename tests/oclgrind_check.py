@@ -36,9 +36,8 @@ from portmp.routines.gravity import reference as gravity_reference
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.routines.ldl import reference as ldl_reference
 from portmp.routines.lu import reference as lu_reference
-from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.ozaki import residues, slices
-from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.ozaki import levels, residues, slices
+from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 from portmp.routines.qr import reference as qr_reference
 from portmp.routines.reduce import reference as reduce_reference
 from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
@@ -226,12 +225,11 @@ def integer_cases(form: Format) -> Iterator[Case]:
         lambda f, a, b: residues.on_host(f, [p.T for p in a], [p.T for p in b], moduli=4),
     )
 
-    def ranged(x: mp.Array) -> mp.Array:
-        assert ozaki.widest_range(x.planes) > 0
-        return x
-
-    yield Case("gemm", "ranges", form, (a,), ranged, lambda f, x: x)
-    yield Case("gemm", "ranges-across", form, (a,), lambda x: ranged(x.T).T, lambda f, x: x)
+    if levels.has(form):
+        judged = partial(mp.gemm, method=Auto(smallest=1))
+        yield Case("gemm", "auto", form, (a, b), judged, levels.product)
+        turned = ([p.T.copy() for p in b], [p.T.copy() for p in a])
+        yield Case("gemm", "auto-across", form, turned, judged, levels.product)
 
 
 def reduction_cases(form: Format) -> Iterator[Case]:

@@ -9,6 +9,7 @@
 %>
 ${arithmetic(double, [])}
 ${power_of_two(double)}
+% if w.first("size_of"):
 /* |x| 2^(7 - e) rounded up, up and more being the power in halves; 1 at least but for 0, 127 at most */
 ${p.function} unsigned size_of(const double x, const double up, const double more)
 {
@@ -18,6 +19,7 @@ ${p.function} unsigned size_of(const double x, const double up, const double mor
     return x == 0 ? 0u : size > 0 ? size : 1u;
 }
 
+% endif
 ${p.kernel.format(threads)} ${head()}
 {
     const int thread = (int)${p.axis(p.local_id, 0)};
