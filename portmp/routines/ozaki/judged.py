@@ -229,7 +229,7 @@ def update(given: Product[Planes], options: Auto) -> None:
 
     made, kept = 1 if early else None, given
     if made not in parts:
-        made = next(iter(parts))
+        made = next(iter(parts), 1)
         if inside and len(parts) > 1:
             kept = given._replace(c=moves.copied(given.c))
         make(made, given)
