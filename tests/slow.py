@@ -3,7 +3,7 @@
 A test marked ``slow`` is left out unless PORTMP_SLOW asks for it:
 
 ``none``     the fast tier alone (the default)
-``few``      of it two cases of each test, the first and another one each day (``ci/test``)
+``few``      of it a case of each test, another one each day (``ci/test``)
 ``rotate``   and a slice of the slow tier, another one each day
 ``3/10``     and the slice of that number, to repeat what a day ran
 ``all``      everything
@@ -92,14 +92,12 @@ def _few(setting: str) -> str:
     return day if word == "few" else ""
 
 
-def two_of_each(names: Iterable[str], day: int) -> set[str]:
-    """Of the cases of each test the first, and of the others another one each day."""
+def one_of_each(names: Iterable[str], day: int) -> set[str]:
+    """Of the cases of each test another one each day."""
     cases: dict[str, list[str]] = {}
     for name in names:
         cases.setdefault(name.partition("[")[0], []).append(name)
-    return {
-        one for some in cases.values() for one in (some[0], some[-1 - day % max(1, len(some) - 1)])
-    }
+    return {some[day % len(some)] for some in cases.values()}
 
 
 def is_slow(item: pytest.Item) -> bool:
@@ -120,7 +118,7 @@ def select(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Ite
     out = set(left)
     kept = [i for i in items if i not in out]
     if day := _few(setting):
-        few = two_of_each((i.nodeid for i in kept), int(day))
+        few = one_of_each((i.nodeid for i in kept), int(day))
         left += [i for i in kept if i.nodeid not in few]
         kept = [i for i in kept if i.nodeid in few]
     return kept, left, len(left) + len(slow_ones) - len(out)

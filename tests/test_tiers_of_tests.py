@@ -29,11 +29,11 @@ def test_each_slow_test_has_its_day() -> None:
     assert slow.resolved(days[0], date(2000, 1, 1)) == days[0]
 
 
-def test_two_cases_of_each_test() -> None:
-    """The first and another one, so that after some days each had its turn."""
+def test_a_case_of_each_test() -> None:
+    """Another one each day, so that after some days each had its turn."""
     names = ["a.py::x", *(f"a.py::y[{i}]" for i in range(5)), "a.py::z[1]", "a.py::z[2]"]
-    days = [slow.two_of_each(names, day) for day in range(4)]
-    assert all(len(day) == 5 and {"a.py::x", "a.py::y[0]", "a.py::z[1]"} <= day for day in days)
+    days = [slow.one_of_each(names, day) for day in range(5)]
+    assert all(len(day) == 3 and "a.py::x" in day for day in days)
     assert set().union(*days) == set(names)
     assert slow.resolved("few", date(2026, 2, 26)) == f"few/{date(2026, 2, 26).toordinal()}"
     assert not any(slow.chosen(name, "few/3") for name in NAMES)
