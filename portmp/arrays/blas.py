@@ -152,13 +152,7 @@ def gemm(
     given = Product(left.planes, right.planes, *limbs, _planes(c, "c"), _planes(out, "out"))
     if how == certified.FOLLOWED:
         certified.check(accuracy, schedule, method, rounding)
-        if method == "direct" or accuracy != "accurate" or not methods.judged(given):
-            return _pair(*certified.product(given, accuracy))
-        near = certified.product(given._replace(out=None), accuracy)
-        value, _ = methods.of_matrices(
-            given, accuracy=accuracy, schedule=None, method=method, rounding=None
-        )
-        return _pair(value, certified.distance(value, near))
+        return _followed(given, accuracy, method)
     if how:
         given = _kept(given)
     value, computed = methods.of_matrices(
@@ -212,6 +206,15 @@ def gemv(
         given, accuracy=accuracy, schedule=schedule, rounding=rounding
     )
     return _with_bound(how, value, given, computed)
+
+
+def _followed(given: Asked, accuracy: str, method: object) -> tuple[Array, Array]:
+    """The product, and a bound from what the direct one's roundings may have lost."""
+    if method == "direct" or accuracy != "accurate" or not methods.judged(given):
+        return _pair(*certified.product(given, accuracy))
+    near = certified.product(given._replace(out=None), accuracy)
+    value, _ = methods.of_matrices(given)
+    return _pair(value, certified.distance(value, near))
 
 
 def _planes(value: Array | None, argument: str) -> Planes | None:

@@ -483,8 +483,11 @@ class Device(ABC):
     """Whether its driver may crash the process: such a device is probed in another one."""
     dlpack_type: int = 0
     """What DLPack calls its memory, where other libraries can use that in its place."""
-    remedy: str = ""
-    """What else may be installed where the device is refused, as a sentence's end."""
+
+    @property
+    def remedy(self) -> str:
+        """What else may be installed where the device is refused, as a sentence's end."""
+        return ""
 
     @property
     def remark(self) -> str:

@@ -215,7 +215,7 @@ class EmulatedDevice(CpuDevice):
         return f"an emulated processor ({self._qemu}), no hardware: its times say nothing"
 
     @property
-    def remedy(self) -> str:  # type: ignore[override]
+    def remedy(self) -> str:
         """A compiler and a linker that know other processors."""
         return f"another compiler: {cpu.install()}; with the system's ld.lld, too (lld-19)"
 

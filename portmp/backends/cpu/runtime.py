@@ -147,7 +147,11 @@ class CpuQueue(NearQueue, PooledQueue):
         for i, arg in enumerate(args):
             if isinstance(arg, Buffer):
                 codes += "Q"
-                values.append(0 if i in places else arg.place)  # type: ignore[attr-defined]
+                if i not in places:  # else a stand-in, which has none
+                    assert isinstance(arg, Part)
+                    values.append(arg.place)
+                else:
+                    values.append(0)
             elif isinstance(arg, LaunchMemory):
                 codes += "8x"
                 block_memory = arg.nbytes
@@ -263,7 +267,7 @@ class CpuDevice(PooledDevice):
         return f"cpu:{self.label}"
 
     @property
-    def remedy(self) -> str:  # type: ignore[override]
+    def remedy(self) -> str:
         """Another compiler, or a driver for the same processor."""
         return f"another compiler: {cpu.install()}; or an OpenCL driver: pip install '.[pocl]'"
 

@@ -137,7 +137,7 @@ class HostDevice(Device):
         )
 
     @property
-    def remedy(self) -> str:  # type: ignore[override]
+    def remedy(self) -> str:
         """What installs a compiler for this machine's processor."""
         from portmp.compilers import cpu  # which imports more than importing portmp may
 

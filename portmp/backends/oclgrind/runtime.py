@@ -211,7 +211,11 @@ class CheckedDevice(Device):
     platform = "opencl"
     index = 0
     interpreted = True
-    remedy = REMEDY
+
+    @property
+    def remedy(self) -> str:
+        """What installs it."""
+        return REMEDY
 
     def __init__(self) -> None:
         self._worker = _Worker()

@@ -271,7 +271,7 @@ class ClDevice(PooledDevice):
         return OutOfMemory(f"{name}: {nbytes} bytes asked for, {self.room()}: {error}")
 
     @property
-    def remedy(self) -> str:  # type: ignore[override]
+    def remedy(self) -> str:
         """Other drivers for the same device."""
         if self.properties.kind == "gpu":
             return f"update the driver of {self.properties.vendor}"
