@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -36,6 +37,12 @@ from portmp.schedules import database
 MOST = 4096
 """Plans that a queue keeps."""
 
+WASTED = 2
+"""Plans' memory is used again for what takes at least one part in so many of it."""
+
+ROOM = 3
+"""A plan takes at most one part in so many of a device's memory."""
+
 T = TypeVar("T")
 Number = np.generic
 Given = View[Any] | Sequence[Number]
@@ -43,12 +50,29 @@ Given = View[Any] | Sequence[Number]
 
 
 class Memory(Buffer):
-    """What stands in a plan for memory: that number ``index`` of those that a call gives."""
+    """What stands in a plan for memory: that number ``index`` of those that a call gives.
 
-    def __init__(self, device: Device, nbytes: int, index: int) -> None:
+    What is noted keeps its number only: once nothing else holds it, its memory is *idle*.
+    """
+
+    def __init__(
+        self, device: Device, nbytes: int, index: int, idle: list[Slot] | None = None
+    ) -> None:
         self.device = device
         self.nbytes = nbytes
         self.index = index
+        self.idle = idle
+
+    def __del__(self) -> None:
+        if self.idle is not None:
+            self.idle.append(Slot(self.index))
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The number of memory among what a call gives."""
+
+    index: int
 
 
 class Limb:
@@ -61,7 +85,7 @@ class Limb:
         self.index = index
 
 
-_STAND_INS = (Memory, Limb, Start)
+_STAND_INS = (Memory, Slot, Limb, Start)
 
 
 class Step(NamedTuple):
@@ -95,17 +119,26 @@ class Planner(Queue):
         self.device = queue.device
         self.steps: list[Step] = []
         self.scratch: list[int] = []
+        self.idle: list[Slot] = []
 
     def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
-        first = self.held + len(self.scratch)
-        self.scratch += sizes
-        return tuple([Memory(self.device, n, first + i) for i, n in enumerate(sizes)])
+        return tuple([Memory(self.device, n, self._slot(n).index, self.idle) for n in sizes])
+
+    def _slot(self, nbytes: int) -> Slot:
+        """Memory of so many bytes, if there is any that earlier steps no longer need."""
+        sizes = [self.scratch[one.index - self.held] for one in self.idle]
+        fitting = [size for size in sizes if nbytes <= size <= WASTED * nbytes]
+        if fitting:
+            return self.idle.pop(sizes.index(min(fitting)))
+        self.scratch.append(nbytes)
+        return Slot(self.held + len(self.scratch) - 1)
 
     def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Any]) -> None:
         stand_ins = {i: a.index for i, a in enumerate(args) if isinstance(a, _STAND_INS)}
         typed = [a.kind(0) if isinstance(a, Limb) else 0 if type(a) is Start else a for a in args]
         run = self.queue.relauncher(kernel, grid, block, typed, stand_ins)
-        self.steps.append(Step(kernel, grid, block, args, run))
+        kept = [Slot(a.index) if isinstance(a, Memory) else a for a in args]
+        self.steps.append(Step(kernel, grid, block, kept, run))
 
     def multiply(self, library: Library, asked: Multiplication) -> None:
         if library.launches:
@@ -226,6 +259,8 @@ class Plans(dict[Any, Plan]):
                 self[known] = _PLACED
                 known = known, starts
                 made = _planned(queue, operands, launches, makes, placed=True)
+            if sum(made.scratch) > queue.device.properties.memory // ROOM:
+                made = Direct(queue, makes, launches)
         self[known] = made
         return made
 

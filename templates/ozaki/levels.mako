@@ -1,6 +1,7 @@
 ## The level of each element of a product, from products of sizes: neighbours of a row a work-item.
 ## w: Writer, levels: for each level its number and the margin, from the last one to the first; each: elements of
-## a work-item. mask: levels, 0 where none is passed; told: for each of the levels ``told_levels`` which rows and, but for the
+## a work-item. mask: levels, 0 where none is passed; list: these, as far as it goes; others: whether there are more, or some
+## of other levels but the first; told: for each of the levels ``told_levels`` which rows and, but for the
 ## first, which columns have such elements.
 <%
     p, long = w.platform, w.platform.index
@@ -26,7 +27,7 @@ ${p.kernel.format(threads)} ${head()}
             alone += (${long})products[part * part_stride + m * row_stride + col];
         }
         if (both == 0 || a_exponent == ${special} || b_exponents[j] == ${special}) {
-            level = 1;
+            level = ${least};
         } else {
             /* where neither is 0: as often at least */
             const ${long} met = k - a_zeros[i] - b_zeros[j];
@@ -40,11 +41,22 @@ ${p.kernel.format(threads)} ${head()}
 % endfor
         }
         mask[mask_start + row * mask_row + col * mask_col] = (${p.int8})level;
+        if (level != ${least}) {
+            int kept = 0;
+            if (level == 0) {
+                const int ticket = ${p.atomics["add", "int32"].format("&tickets[tickets_start]", "1")};
+                kept = ticket >= 0 && ticket < most;
+                if (kept)
+                    list[ticket] = i * down + j * right;
+            }
+            if (!kept)
+                others[others_start] = 1;
+        }
         /* many have the first level: of these the rows do */
 % for place, level in enumerate(told_levels):
         if (level == ${level}) {
             told[${place} * (all_rows + all_columns) + i] = 1;
-% if level != 1:
+% if level != least:
             told[${place} * (all_rows + all_columns) + all_rows + j] = 1;
 % endif
         }

@@ -184,7 +184,7 @@ def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
     w = a if overwrite else copied_triangle(a, lower=True, unit=False)
     made = partial(reference.factor, w.format, method=method)
 
-    def by_kernels(w: Planes, failed: Numbers) -> None:
+    def by_kernels(method: Method, w: Planes, failed: Numbers) -> None:
         _OnDevice(w, method, failed).factor(w)
 
     def by_reference(w: Planes, failed: Numbers) -> None:

@@ -312,7 +312,7 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
     if a is not w:
         elementwise.apply("copy", [a], w)
     pivots, singular = allocate_together("int32", [(batch, count), (batch,)], w.queue)
-    by = partial(_factor, method), partial(_factor_on_host, method)
+    by = _factor, partial(_factor_on_host, method)
     triangular.repeat((factor,), method, (w, pivots, singular), *by)
     return Factored(pivots, singular)
 
@@ -340,8 +340,8 @@ def solved(a: Planes, b: Planes, x: Planes, method: Method) -> Integers:
     if not a.size:
         return np.zeros(a.shape[0], np.int32)
     singular = allocate_numbers("int32", a.shape[:1], a.queue)
-    by = partial(_solve, method), partial(_solve_on_host, method)
-    triangular.repeat((solved,), method, (a, b, x, singular), *by)
+    by = _solve, partial(_solve_on_host, method)
+    triangular.repeat((solved,), method, (a, b, x, singular), *by, changed=0)
     return singular.read_parts()[0]
 
 

@@ -1,8 +1,9 @@
 """Products whose elements are made by integers or directly, each as ``levels`` says.
 
 Sizes of entries are multiplied as int8 matrices, which tells each element's level. Those of the
-first level are made at once; then the host reads of which rows and columns others are, and these
-rows and columns are multiplied again.
+first level are made at once, and few direct ones by a list of them. Of others the host reads in
+which rows and columns they are, and these rows and columns are multiplied again; or, as part of a
+longer work, that there are some, so that all of it must be done again.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from portmp.formats import Format
 from portmp.routines import base, engines
 from portmp.routines.gemm import launch as direct
 from portmp.routines.moves import launch as moves
+from portmp.routines.ozaki import elements, levels, residues
 from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.ozaki import levels, residues
 from portmp.routines.ozaki.integers import number
 from portmp.routines.ozaki.launch import Operand, Way
 from portmp.routines.ozaki.options import Auto
@@ -60,7 +61,8 @@ class Sizes(residues.Scheme):
 
     alike, beyond, count, rebuilt = True, 1, 1, TOGETHER
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, first: int = 1) -> None:
+        self.first = first
         self.word = WORDS[kind]
         self.longest = residues.DEPTH if self.word == "int8" else SINGLE_DEPTH
         self.cuts, self.sums = engines.FACTORS[self.word], engines.SUMS[self.word]
@@ -71,7 +73,7 @@ class Sizes(residues.Scheme):
 
     def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
         """The kernel that judges elements."""
-        return level_spec(form, self.sums.dtype(0).name, threads)
+        return level_spec(form, self.sums.dtype(0).name, threads, self.first)
 
     def layout(self, k: int, plane: int) -> dict[str, int]:
         return {"parts": len(self.parts(k)), "part_stride": plane}
@@ -103,8 +105,8 @@ def size_spec(word: str, out: str, tiled: bool, threads: int) -> KernelSpec:
 
 
 @cache
-def level_spec(form: Format, sums: str, threads: int) -> KernelSpec:
-    """The kernel that judges elements of a format, from *sums*."""
+def level_spec(form: Format, sums: str, threads: int, first: int) -> KernelSpec:
+    """The kernel that judges elements of a format, from *sums*; *first*: the least level."""
     return spec(
         "ozaki_levels",
         "ozaki/levels.mako",
@@ -116,11 +118,17 @@ def level_spec(form: Format, sums: str, threads: int) -> KernelSpec:
             *ozaki.EXPONENTS,
             *(Scratch(f"{v}_{one}", "int32", const=True) for v in "ab" for one in _FACTS[1:]),
             *(Index("all_rows"), Index("all_columns")),
+            *(Index("down"), Index("right"), Index("most"), Scratch("list", "int64")),
+            *(
+                Array(n, plain=("int32",), const=False, numbered=False)
+                for n in ("tickets", "others")
+            ),
             Array("mask", ("row", "col"), plain=("int8",), const=False, numbered=False),
             Scratch("told", "int8"),
         ],
         threads=threads,
-        levels=tuple([(n, levels.margin(form, n)) for n in reversed(levels.LEVELS)]),
+        levels=tuple([(n, levels.margin(form, n)) for n in reversed(levels.LEVELS[first - 1 :])]),
+        least=first,
         told_levels=TOLD,
         each=TOGETHER,
         bits=levels.SIZES,
@@ -139,6 +147,7 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
         ),
         scheme.rebuild_spec(form, 1, threads),
     ]
+    found.append(elements.kernel_spec(form.name, base.threads_of(device, elements.THREADS)))
     return {one.name: (one,) for one in found}
 
 
@@ -156,13 +165,14 @@ def _known(view: Planes, *, second: bool) -> _Facts:
 
 
 class _Judge(ozaki.InBlocks):
-    """Levels of all elements of a product: *mask* (m, n); *told*: which rows, then columns, have
-    those of the TOLD levels, (levels, m + n).
-    """
+    """Levels of all elements of a product, which is *turned*, or not."""
 
-    def __init__(self, left: _Facts, right: _Facts, mask: Numbers, told: Numbers, way: Way) -> None:
+    def __init__(self, left: _Facts, right: _Facts, found: _Found, turned: bool, way: Way) -> None:
         super().__init__(left.operand, right.operand, left.operand.view.format, way)
-        self.mask, self.told = mask, told
+        self.found = found
+        m, n = found.mask.shape
+        # Lists name elements of the product as it was asked for.
+        self.steps = {"down": 1, "right": m} if turned else {"down": n, "right": 1}
         self.facts = {
             f"{name}_{fact}": getattr(one, fact)
             for name, one in (("a", left), ("b", right))
@@ -170,16 +180,20 @@ class _Judge(ozaki.InBlocks):
         }
 
     def others(self, rows: slice, columns: slice, plane: int) -> dict[str, Any]:
-        (all_rows, all_columns), k = self.mask.shape, self.left.view.shape[1]
-        given = {"k": k, "all_rows": all_rows, "all_columns": all_columns, "told": self.told}
-        mask = ozaki.part_of(self.mask, rows, columns)
-        return {**given, "mask": mask, **self.facts, **self.way.scheme.layout(k, plane)}
+        found, k = self.found, self.left.view.shape[1]
+        all_rows, all_columns = found.mask.shape
+        given = {"k": k, "all_rows": all_rows, "all_columns": all_columns, "told": found.told}
+        given |= {"mask": ozaki.part_of(found.mask, rows, columns), **self.steps}
+        given |= {"tickets": found.tickets, "others": found.others}
+        given |= {"list": found.list, "most": found.list.size}
+        return {**given, **self.facts, **self.way.scheme.layout(k, plane)}
 
 
 def gemm(given: Asked, options: Auto) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
     ozaki.check_options(options.engine, options.workspace)
     number("smallest", options.smallest, 1, 2**62)
+    number("first", options.first, 1, len(levels.LEVELS))
     whole = direct.checked(given)
     form, (m, k), n = whole.a.format, whole.a.shape[-2:], whole.b.shape[-1]
     if not (whole.depth and levels.judges(form, m, n, k, options.smallest)):
@@ -190,71 +204,137 @@ def gemm(given: Asked, options: Auto) -> Planes:
     return whole.out
 
 
-def update(given: Product[Planes], options: Auto) -> None:
+def update(asked: Product[Planes], options: Auto) -> None:
     """The same of matrices that fit each other, over one step at least. Nothing is checked."""
-    form, device, k = given.out.format, given.out.device, given.steps
+    form, device, k = asked.out.format, asked.out.device, asked.steps
     if device.by_reference:
-        computed_by(partial(levels.product, form))(*given)
+        computed_by(partial(levels.product, form, first=options.first))(*asked)
         return
     if not device.properties.float64:
         raise ArgumentError(
             f"a product of so many rows, columns and steps needs float64 to have the bits of all "
             f"devices, and {device.name} has none; mp.gemm(a, b, method='direct') has others"
         )
-    asked, given = given, ozaki.by_rows(given)
+    given = ozaki.by_rows(asked)
     ways = partial(_way, form, device, k, options)
-    (m, n), queue = given.out.shape, given.out.queue
+    (m, n), queue, first = given.out.shape, given.out.queue, options.first
+    counts = allocate_numbers("int32", (2,), queue)
+    found = _Found(
+        allocate_numbers("int8", (m, n), queue),
+        allocate_numbers("int8", (len(TOLD), m + n), queue),
+        allocate_numbers("int64", (elements.most(m, n),), queue),
+        counts.view((1,), (1,), counts.start),
+        counts.view((1,), (1,), counts.start + 1) if options.unmade is None else options.unmade,
+    )
+    turned = given is not asked
+    if options.unmade is not None:
+        _attempt(asked, given, found, turned, ways(None), ways(first))
+        return
     inside = given.adds and given.out.overlaps(given.c)
     # What the first level makes meanwhile is seldom in vain, but it is written over the addend.
     early = not inside and m * n * k < LONG[device.properties.kind]
-    mask = allocate_numbers("int8", (m, n), queue)
-    told = allocate_numbers("int8", (len(TOLD), m + n), queue)
-    operands = (*given, mask, told)
-    held, key, plan = launch.find((update, options, early), operands)
+    operands = (*given, *found)
+    held, key, plan = launch.find((update, options, early, turned), operands)
     if plan is None:
-        judging, making = ways(None), ways(1)
-        first = partial(_first, judging, making if early else None)
+        judging, making = ways(None), ways(first)
+        judge = partial(_judge, turned, judging, making if early else None)
         fixed = judging.at_once(given) and making.at_once(given)
-        plan = held.plan(key, operands, first, first, fixed=fixed)
+        plan = held.plan(key, operands, judge, judge, fixed=fixed)
     plan.run(operands)
-    found = zip(TOLD, told.read_parts()[0], strict=True)
-    parts = {level: (one[:m], one[m:]) for level, one in found if one.any()}
+    tickets, others = counts.read_parts()[0]
 
     def make(level: int, product: Product[Planes]) -> None:
         if level:
             ozaki.update(product, ways(level))
         else:
             # Factors of a direct product keep their places.
-            direct.gemm(*(product if given is asked else ozaki.turned(product)))
+            direct.gemm(*(ozaki.turned(product) if turned else product))
 
-    made, kept = 1 if early else None, given
-    if made not in parts:
-        made = next(iter(parts), 1)
-        if inside and len(parts) > 1:
-            kept = given._replace(c=moves.copied(given.c))
-        make(made, given)
-    for level, sides in parts.items():
-        if level != made:
-            rows, columns = map(np.flatnonzero, sides)
-            _made_again(kept, mask, level, rows, columns, make)
+    if others:
+        _by_parts(given, found, make, first if early else None)
+        return
+    listed = elements.Listed(found.list, found.tickets)
+    values = elements.made(asked, listed) if tickets else None
+    if not early:
+        make(first, given)
+    if values:
+        elements.put(asked, listed, values)
 
 
-def _first(judging: Way, making: Way | None, *operands: Any) -> None:
+class _Found(NamedTuple):
+    """What is found of the elements of a product.
+
+    ``mask``: their levels (m, n); ``told``: which rows, then columns, have those of the TOLD levels
+    (levels, m + n); ``list``: places of direct ones, of which there are ``tickets``; ``others``:
+    whether there are some of other levels but the first, or more direct ones than the list holds.
+    """
+
+    mask: Numbers
+    told: Numbers
+    list: Numbers
+    tickets: Numbers
+    others: Numbers
+
+
+def _judge(turned: bool, judging: Way, making: Way | None, *operands: Any) -> None:
     """Levels of all elements and, *making* it, the first level's product."""
     given: Product[Planes] = Product(*operands[:6])
-    mask, told = operands[6:]
+    found = _Found(*operands[6:])
     left = _known(given.a, second=False)
     right = _known(given.b.transposed((1, 0)), second=True)
     if making:
         # The longest work first: what is launched meanwhile does not wait for the host.
         ozaki.multiplied(left.operand, right.operand, given, making)
-    plain.fill(told, 0)
-    _Judge(left, right, mask, told, judging).run()
+    for one in (found.told, found.tickets, found.others):
+        plain.fill(one, 0)
+    _Judge(left, right, found, turned, judging).run()
+
+
+def _attempt(
+    asked: Product[Planes],
+    given: Product[Planes],
+    found: _Found,
+    turned: bool,
+    judging: Way,
+    making: Way,
+) -> None:
+    """The product if no elements are others, which are never told apart here."""
+    left = _known(given.a, second=False)
+    right = _known(given.b.transposed((1, 0)), second=True)
+    for one in (found.told, found.tickets):
+        plain.fill(one, 0)
+    _Judge(left, right, found, turned, judging).run()
+    listed = elements.Listed(found.list, found.tickets)
+    values = elements.made(asked, listed)
+    ozaki.multiplied(left.operand, right.operand, given, making)
+    elements.put(asked, listed, values)
+
+
+def _by_parts(
+    given: Product[Planes],
+    found: _Found,
+    make: Callable[[int, Product[Planes]], None],
+    made: int | None,
+) -> None:
+    """Elements of several levels, or many direct ones; *made*: a level whose product there is."""
+    m = given.out.shape[0]
+    told = zip(TOLD, found.told.read_parts()[0], strict=True)
+    parts = {level: (one[:m], one[m:]) for level, one in told if one.any()}
+    kept = given
+    if made not in parts:
+        made = next(iter(parts))
+        if len(parts) > 1 and given.adds and given.out.overlaps(given.c):
+            kept = given._replace(c=moves.copied(given.c))
+        make(made, given)
+    for level, sides in parts.items():
+        if level != made:
+            rows, columns = map(np.flatnonzero, sides)
+            _made_again(kept, found.mask, level, rows, columns, make)
 
 
 def _way(form: Format, device: Device, k: int, options: Auto, level: int | None) -> Way:
     """How a level's products are made, or elements are judged."""
-    by: residues.Scheme = Sizes(device.properties.kind)
+    by: residues.Scheme = Sizes(device.properties.kind, options.first)
     if level is not None:
         numbers = levels.system(form, level, k)
         by = residues.of_system(device, k, numbers, options.workspace)

@@ -76,12 +76,13 @@ def product(
     alpha: Sequence[Any] = (),
     beta: Sequence[Any] = (),
     c: Host | None = None,
+    first: int = 1,
 ) -> Host:
-    """alpha a b + beta c for a (m, k), b (k, n), on the host."""
+    """alpha a b + beta c for a (m, k), b (k, n), on the host; *first*: the level tried first."""
     k, scalars = a[0].shape[1], (alpha, beta, c)
     if not k or (alpha and not any(alpha)):
         return gemm_reference.gemm(form, a, b, *scalars)
-    chosen, found = judged(form, a, b), None
+    chosen, found = judged(form, a, b, first), None
     for level in np.unique(chosen):
         if level:
             here = reference.product(form, system(form, int(level), k), a, b, *scalars)
@@ -95,8 +96,8 @@ def product(
     return found or gemm_reference.gemm(form, a, b, *scalars)
 
 
-def judged(form: Format, a: Host, b: Host) -> Plane:
-    """The level of each element of a b; 0: direct."""
+def judged(form: Format, a: Host, b: Host, first: int = 1) -> Plane:
+    """The level of each element of a b, *first* at least; 0: direct."""
     k = a[0].shape[1]
     with ieee.quiet():
         rows, columns = _sizes(a[0]), _sizes(b[0].T)
@@ -107,13 +108,13 @@ def judged(form: Format, a: Host, b: Host) -> Plane:
         met = np.maximum(k - rows.zeros[:, None] - columns.zeros[None, :], 0)
         widest = np.maximum(rows.ranges[:, None], columns.ranges[None, :])
         found = np.zeros(both.shape, np.int8)
-        for level in reversed(LEVELS):
+        for level in reversed(LEVELS[first - 1 :]):
             more = margin(form, level) - SIZES
             least = alone << -more if more < 0 else -(-alone >> more)
             passed = (both - alone + met >= least) | (widest <= margin(form, level) - 2)
             found[passed | (both == 0)] = level
-        found[rows.special[:, None] | columns.special[None, :]] = 1
-        found[both == 0] = 1
+        found[rows.special[:, None] | columns.special[None, :]] = first
+        found[both == 0] = first
     return found
 
 

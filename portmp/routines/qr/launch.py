@@ -31,6 +31,7 @@ from portmp.codegen.signature import Array, Flag, Parameter, Plain, matrix
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines import base, panel, small
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.moves import launch as moves
 from portmp.routines.panel import Panels, Shape
 from portmp.routines.qr import reference
@@ -154,6 +155,8 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         self.negligible = negligible
         self.batch = like.shape[0]
         self.queue = like.queue
+        # Products on CPUs read a first factor along its rows.
+        self.copies_across = like.device.properties.kind == "cpu"
 
     @cached_property
     def panels(self) -> Panels:
@@ -193,15 +196,11 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         else:
             self._few_rows(shape, a, kept.t, kept.v)
 
-    def across(self, v: Planes) -> Planes:
-        """On CPUs memory of its own: products read a first factor along its rows."""
-        if self.queue.device.properties.kind != "cpu":
-            return super().across(v)
-        return self.empty(v.shape[2], v.shape[1], v)
+    def put(self, x: Planes, out: Planes) -> None:
+        moves.copied(x, out=out)
 
-    def keep_across(self, v: Planes, across: Planes) -> None:
-        if self.queue.device.properties.kind == "cpu":
-            moves.copied(self.turned(v), out=across)
+    def subtract(self, x: Planes, out: Planes) -> None:
+        elementwise.apply("sub", [out, x], out=out)
 
     def empty(self, rows: int, columns: int, like: Planes) -> Planes:
         return allocate(self.form, (self.batch, rows, columns), like.queue)
@@ -223,13 +222,13 @@ def factor(a: Planes, method: Method, negligible: float = 0.0) -> Factored:
 
 
 def _factor(method: Method, negligible: float, a: Planes) -> Factored:
-    def by_kernels(a: Planes, *kept: Planes) -> None:
+    def by_kernels(method: Method, a: Planes, *kept: Planes) -> None:
         _OnDevice(a, method, negligible).factor(a, Kept(*kept))
 
     steps = _OnDevice(a, method, negligible)
     kept = steps.kept(a)
     if small_shape(a.format, a.device, *a.shape[1:]):
-        by_kernels(a, *kept)  # one launch
+        by_kernels(method, a, *kept)  # one launch
     else:
         _repeat((factor, negligible), method, (a, *kept), kept.v, by_kernels)
     return Factored(steps.all_reflectors(kept), [])
@@ -251,7 +250,7 @@ def applied(factors: Factored, c: Planes, *, transposed: bool, method: Method) -
     firsts = tuple([one.first for one in factors.on_device])
     memory = [x for one in factors.on_device for x in one[1:]]
 
-    def by_kernels(c: Planes, *memory: Planes) -> None:
+    def by_kernels(method: Method, c: Planes, *memory: Planes) -> None:
         each = zip(firsts, memory[::3], memory[1::3], memory[2::3], strict=True)
         _OnDevice(c, method).apply_all([Reflectors(*one) for one in each], c, transposed)
 
@@ -266,4 +265,4 @@ def _repeat(what: Any, method: Method, given: Any, v: Planes, by_kernels: Any) -
     if v.shape[2] > 1:
         triangular.repeat(what, method, given, by_kernels, by_kernels)
     else:
-        by_kernels(*given)
+        by_kernels(method, *given)

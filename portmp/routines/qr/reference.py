@@ -10,7 +10,7 @@ from portmp.networks import ieee
 from portmp.routines.qr.steps import QrSteps, Reflectors
 from portmp.routines.reference import Arithmetic, Host, Value
 from portmp.routines.triangular import reference as triangular
-from portmp.routines.triangular.reference import OnHost, copied, wide
+from portmp.routines.triangular.reference import OnHost, copied, put, wide
 from portmp.routines.triangular.steps import Method
 
 
@@ -55,6 +55,13 @@ class _OnHost(OnHost, QrSteps[Host]):
                 self.eliminate(
                     [x[right, right] for x in a], self.load(below), tuple(w[:, right] for w in f)
                 )
+
+    def put(self, x: Host, out: Host) -> None:
+        put(out, x)
+
+    def subtract(self, x: Host, out: Host) -> None:
+        with ieee.quiet():
+            self.store(out, self.ar.operator("sub", self.load(out), self.load(x)))
 
     def empty(self, rows: int, columns: int, like: Host) -> Host:
         return [np.zeros((rows, columns), p.dtype) for p in like]

@@ -7,12 +7,16 @@ Q is a product of 1 - v t^-1 v^T, the v unit lower trapezoids and the t upper tr
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from typing import Generic, NamedTuple
 
 from portmp import definition
-from portmp.routines.triangular.steps import M, Steps
+from portmp.routines.ozaki.levels import LEVELS
+from portmp.routines.ozaki.options import Auto
+from portmp.routines.triangular.steps import M, Method, Steps
 
 
 class Kept(NamedTuple, Generic[M]):
@@ -44,12 +48,21 @@ class QrSteps(Steps[M]):
     def panel(self, a: M, t: M) -> None:
         """Factor a of at most BLOCK columns: R, below it the vectors; and their t."""
 
-    def across(self, v: M) -> M:
-        """v^T as products read it: a view, or memory of its own, which ``keep_across`` fills."""
-        return self.turned(v)
+    copies_across = False
+    """Whether v^T has memory of its own."""
 
-    def keep_across(self, v: M, across: M) -> None:
-        """Some columns of v are there."""
+    def across(self, v: M) -> M:
+        """v^T as products read it."""
+        rows, columns = self.shape(v)
+        return self.empty(columns, rows, v) if self.copies_across else self.turned(v)
+
+    @abstractmethod
+    def put(self, x: M, out: M) -> None:
+        """out = x."""
+
+    @abstractmethod
+    def subtract(self, x: M, out: M) -> None:
+        """out becomes out - x, element by element."""
 
     @abstractmethod
     def empty(self, rows: int, columns: int, like: M) -> M:
@@ -97,7 +110,8 @@ class QrSteps(Steps[M]):
             whole = slice(0, m)
             v, across = self.part(kept.v, whole, columns), self.part(kept.across, columns, whole)
             self.trapezoid(self.part(a, whole, columns), first, v)
-            self.keep_across(v, across)
+            if self.copies_across:
+                self.put(self.turned(v), across)
             return found
         h = definition.half(width)
         middle, top, bottom = first + h, slice(0, h), slice(h, width)
@@ -105,8 +119,41 @@ class QrSteps(Steps[M]):
         self.apply(left, self.part(a, slice(0, m), slice(middle, end)), True)
         right = self._columns(a, kept, self.part(t, bottom, bottom), middle, end)
         beside = self.part(left.across, top, slice(h, m - first))
-        self.multiply(beside, right.v, self.part(t, top, bottom), "set")
+        self._across(beside, right, self.part(t, top, bottom))
         return found
+
+    def _across(self, a: M, one: Reflectors[M], out: M) -> None:
+        """out = a v."""
+        method = self.method_for(*self.shape(out), self.shape(a)[1])
+        if method is None:
+            self.product(a, one.v, out, "set", method)
+            return
+        rows, width = self.shape(out)
+        self.put(self.part(a, slice(0, rows), slice(0, width)), out)
+        with self._without_ones(one):
+            self.product(a, one.v, out, "add", method)
+
+    def method_for(self, m: int, n: int, k: int) -> Method:
+        """Columns of w hold one large number and small ones: levels begin at the last one."""
+        found = super().method_for(m, n, k)
+        return replace(found, first=len(LEVELS)) if isinstance(found, Auto) else found
+
+    @contextmanager
+    def _without_ones(self, one: Reflectors[M]) -> Iterator[None]:
+        """v without the ones of its diagonal meanwhile.
+
+        They are far above what stands below them, so that integers would need bits for both.
+        """
+        _, width = self.shape(one.v)
+        square = slice(0, width)
+        parts = [self.part(one.v, square, square)]
+        if self.copies_across:
+            parts.append(self.turned(self.part(one.across, square, square)))
+        for part in parts:
+            self.trapezoid(part, 1, part, unit=False)
+        yield
+        for part in parts:
+            self.trapezoid(part, 0, part)
 
     def apply(self, one: Reflectors[M], c: M, transposed: bool) -> None:
         """c becomes q c, or q^T c, for one factor of Q."""
@@ -116,10 +163,20 @@ class QrSteps(Steps[M]):
             return
         mine = self.part(c, slice(one.first, m), slice(0, columns))
         w = self.empty(width, columns, c)
-        self.multiply(one.across, mine, w, "set")
         t = self.turned(one.t) if transposed else one.t
-        self.solve(t, w, lower=transposed, unit=False)
-        self.multiply(one.v, w, mine, "subtract")
+        method = self.method_for(width, columns, m - one.first)
+        if method is None:
+            self.product(one.across, mine, w, "set", method)
+            self.solve(t, w, lower=transposed, unit=False)
+            self.product(one.v, w, mine, "subtract", method)
+            return
+        top = self.part(mine, slice(0, width), slice(0, columns))
+        self.put(top, w)
+        with self._without_ones(one):
+            self.product(one.across, mine, w, "add", method)
+            self.solve(t, w, lower=transposed, unit=False)
+            self.product(one.v, w, mine, "subtract", method)
+        self.subtract(w, top)
 
     def apply_all(self, factors: Sequence[Reflectors[M]], c: M, transposed: bool) -> None:
         """c becomes q c, or q^T c."""

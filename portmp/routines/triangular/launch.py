@@ -11,7 +11,8 @@ columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -28,11 +29,12 @@ from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import choose, judged
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.options import Auto
+from portmp.routines.plain import launch as plain
 from portmp.routines.product import Product, entries
 from portmp.routines.triangular import reference
 from portmp.routines.triangular.steps import Method, Run, Steps, factors, made
 from portmp.runtime import launch
-from portmp.runtime.planes import Planes, allocate
+from portmp.runtime.planes import Planes, View, allocate, allocate_numbers
 from portmp.schedules.base import widths
 
 THREADS = 128
@@ -61,6 +63,9 @@ ALONE = 1024
 PLANNED = 4096
 """Rows of matrices whose factorisations are planned; launches of larger ones take longer than to be
 issued, and begin sooner without a plan."""
+HOPES = {"gpu": True, "cpu": False}
+"""Where elements are judged, whether all is done in the hope that none is left, by a device's kind:
+a CPU waits for nothing else."""
 COPYING, EACH = 256, 8
 """Threads of a block that copies triangles, and elements of each."""
 EVERYTHING, ZEROS, INSIDE = 0, 1, 2
@@ -349,25 +354,78 @@ class OnDevice(Steps[Planes]):
     def triangle(self, a: Planes, lower: bool, unit: bool) -> Planes:
         return copied_triangle(a, lower=lower, unit=unit)
 
-    def trapezoid(self, a: Planes, first: int, out: Planes) -> None:
-        copied_triangle(a, lower=True, unit=True, first=first, out=out)
+    def trapezoid(self, a: Planes, first: int, out: Planes, unit: bool = True) -> None:
+        copied_triangle(a, lower=True, unit=unit, first=first, out=out)
 
 
 def repeat(
-    what: Sequence[Any], method: Method, given: Sequence[Any], by_kernels: Any, by_reference: Any
+    what: Sequence[Any],
+    method: Method,
+    given: Sequence[View[Any]],
+    by_kernels: Callable[..., None],
+    by_reference: Callable[..., None],
+    changed: int = 1,
 ) -> None:
-    """Do it by a plan where that is worth one; products by integers read from the device.
+    """Do it, by a plan where that is worth one.
 
-    *given*: a stack of matrices first, and what else is passed to *by_kernels* or, where no kernels
-    run, to *by_reference*.
+    *given*: a stack of matrices first, and what else is passed to *by_kernels*, after the method,
+    or, where no kernels run, to *by_reference*. The first *changed* ones are read before they are
+    written.
     """
     side = max(given[0].shape[1:])
     # Products have half the rows, columns or steps at most.
     most = side - definition.half(side)
-    if side <= PLANNED and made(method, given[0].format, most, most, most) is None:
-        launch.repeat(what, given, by_kernels, by_reference)
-    else:
-        launch.do(given, by_kernels, by_reference)
+    repeated = partial(launch.repeat, (*what, method)) if side <= PLANNED else launch.do
+    do(method, (most, most, most), given, by_kernels, by_reference, changed, repeated)
+
+
+def do(
+    method: Method,
+    largest: tuple[int, int, int],
+    given: Sequence[View[Any]],
+    by_kernels: Callable[..., None],
+    by_reference: Callable[..., None],
+    changed: int = 1,
+    repeated: Callable[..., None] = launch.do,
+) -> None:
+    """The same, *repeated* as it is; *largest*: sizes of the largest product.
+
+    Where elements are judged a GPU does not wait for any at first: if some are left in the end, all
+    is done again.
+    """
+    first = given[0]
+    assert isinstance(first, Planes)
+    chosen = made(method, first.format, *largest)
+    if isinstance(chosen, Auto) and chosen.unmade is None and not first.device.by_reference:
+        hopes = HOPES[first.device.properties.kind]
+        if hopes and _hoped(chosen, given, by_kernels, changed, repeated):
+            return
+        repeated = launch.do
+    repeated(given, partial(by_kernels, method), by_reference)
+
+
+def _hoped(
+    method: Auto,
+    given: Sequence[View[Any]],
+    by_kernels: Callable[..., None],
+    changed: int,
+    repeated: Callable[..., None],
+) -> bool:
+    """Whether it was done without waiting; else it is as it was."""
+
+    def without_waiting(*operands: Any) -> None:
+        *mine, unmade = operands
+        by_kernels(replace(method, unmade=unmade), *mine)
+
+    kept = [moves.copied(one) for one in given[:changed]]
+    unmade = allocate_numbers("int32", (1,), given[0].queue)
+    plain.fill(unmade, 0)
+    repeated((*given, unmade), without_waiting, without_waiting)
+    if not unmade.read_parts()[0][0]:
+        return True
+    for one, copy in zip(given, kept, strict=False):
+        moves.copied(copy, out=one)
+    return False
 
 
 def solve(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> None:
@@ -376,11 +434,14 @@ def solve(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> N
         return
     how: dict[str, Any] = {"lower": lower, "unit": unit}
     solved = partial(reference.solve, b.format, method=method, **how)
-    launch.do(
-        (a, b),
-        partial(OnDevice(b.format, method).solve, **how),
-        lambda a, b: base.each_on_host(b, solved, a, b),
-    )
+
+    def by_kernels(method: Method, b: Planes, a: Planes) -> None:
+        OnDevice(b.format, method).solve(a, b, **how)
+
+    _, n, columns = b.shape
+    half = definition.half(n)
+    largest = n - half, columns, half
+    do(method, largest, (b, a), by_kernels, lambda b, a: base.each_on_host(b, solved, a, b))
 
 
 def times(
@@ -392,11 +453,18 @@ def times(
         return out
     made = partial(reference.times, b.format, lower=lower, unit=unit, method=method)
 
-    def by_kernels(a: Planes, b: Planes, out: Planes) -> None:
+    def by_kernels(method: Method, out: Planes, a: Planes, b: Planes) -> None:
         steps = OnDevice(b.format, method)
         steps.times(steps.triangle(a, lower, unit), b, None if overwrite else out, lower=lower)
 
-    launch.do((a, b, out), by_kernels, lambda a, b, out: base.each_on_host(out, made, a, b))
+    _, n, columns = b.shape
+    half = definition.half(n)
+    largest, changed = (n - half, columns, half), int(overwrite)
+
+    def by_reference(out: Planes, a: Planes, b: Planes) -> None:
+        base.each_on_host(out, made, a, b)
+
+    do(method, largest, (out, a, b), by_kernels, by_reference, changed)
     return out
 
 
@@ -420,9 +488,14 @@ def square(
         a = a.view((*a.shape[:-1], 0), a.strides, a.start)  # as in gemm, a is not read
     made = partial(reference.square, c.format, lower=lower, method=method)
 
-    def by_kernels(a: Planes, c: Planes) -> None:
+    def by_kernels(method: Method, c: Planes, a: Planes) -> None:
         steps = OnDevice(c.format, method)
         steps.factors["given"] = alpha, beta
         (steps.square_alone if alone else steps.square)(a, c, "given", lower)
 
-    launch.do((a, c), by_kernels, lambda a, c: base.each_on_host(c, made, a, c, alpha, beta))
+    _, n, k = a.shape
+
+    def by_reference(c: Planes, a: Planes) -> None:
+        base.each_on_host(c, made, a, c, alpha, beta)
+
+    do(method, (n, n, k), (c, a), by_kernels, by_reference)

@@ -42,7 +42,7 @@ class OnHost(Steps[Host]):
         if method is None:
             found = gemm(self.form, a, b, *rest)
         elif isinstance(method, Auto):
-            found = levels.product(self.form, a, b, *rest)
+            found = levels.product(self.form, a, b, *rest, first=method.first)
         else:
             numbers = choose.cut(self.form, a[0].shape[1], method)
             found = by_integers.product(self.form, numbers, a, b, *rest)
@@ -65,8 +65,8 @@ class OnHost(Steps[Host]):
     def triangle(self, a: Host, lower: bool, unit: bool) -> Host:
         return triangle(a, lower=lower, unit=unit)
 
-    def trapezoid(self, a: Host, first: int, out: Host) -> None:
-        made = triangle(a, lower=True, unit=True, first=first)
+    def trapezoid(self, a: Host, first: int, out: Host, unit: bool = True) -> None:
+        made = triangle(a, lower=True, unit=unit, first=first)
         for mine, plane in zip(out, made, strict=True):
             mine[...] = plane
 

@@ -32,7 +32,7 @@ Method = Auto | Ozaki1 | Ozaki2 | None
 
 def made(method: Method, form: Format, m: int, n: int, k: int) -> Method:
     """How a product of these sizes is made: directly, if it is small."""
-    if isinstance(method, Auto):
+    if isinstance(method, Auto) and method.smallest is not None:
         large = levels.judges(form, m, n, k, method.smallest)
     else:
         large = definition.by_integers(m, n, k, form.limbs)
@@ -88,8 +88,8 @@ class Steps(ABC, Generic[M]):
         """
 
     @abstractmethod
-    def trapezoid(self, a: M, first: int, out: M) -> None:
-        """out becomes the unit lower trapezoid of a from row *first* on, and zeros above it."""
+    def trapezoid(self, a: M, first: int, out: M, unit: bool = True) -> None:
+        """out becomes the lower trapezoid of a from row *first* on, and zeros above it."""
 
     def method_for(self, m: int, n: int, k: int) -> Method:
         """How a product of these sizes is made."""
