@@ -82,6 +82,12 @@ def by_integers(m: int, n: int, k: int, limbs: int) -> bool:
     return min(m, n, k) >= BY_INTEGERS[limbs - 1] and m * n * k >= MANY[limbs - 1]
 
 
+BEYOND = (2, 20)
+"""GEMM by elements: bits that integers have beyond the format's, level by level ..."""
+
+BEYOND_FACTORS, BEYOND_ROTATIONS = (4,), (20,)
+"""... in LU and Cholesky's factors; in QR, and triangular systems and products."""
+
 JUDGED = {"float32": (0, 768, 320, 320), "float64": (0, 768, 320, 256)}
 """GEMM: rows, columns and steps from which on elements are judged, by word and limbs; 0: never."""
 

@@ -19,6 +19,7 @@ from portmp.formats import Format, convert, inputs
 from portmp.routines import engines
 from portmp.routines.ozaki import judged, levels, systems
 from portmp.routines.ozaki.options import Auto
+from portmp.routines.triangular import launch as triangular
 from portmp.runtime import planes
 from portmp.verify import cases as verify
 
@@ -185,6 +186,7 @@ def test_special_values(every_device: Device, name: str) -> None:
         ({"engine": "fast"}, "engine: 'fast' given"),
         ({"workspace": -1}, "workspace: -1 given, a positive number"),
         ({"workspace": "1 GB"}, "workspace: '1 GB' given"),
+        ({"beyond": (2, -1)}, "beyond: -1 given, 0 to"),
     ],
 )
 def test_options(options: dict[str, Any], message: str, device: Device) -> None:
@@ -263,10 +265,10 @@ def test_a_library_multiplies_in_plans(device: Device, monkeypatch: pytest.Monke
 def test_systems_of_levels(name: str) -> None:
     """So many bits and no more; digits are those of any moduli that hold the sums."""
     form = formats.get(name)
-    for level in levels.LEVELS:
+    for more in (*definition.BEYOND, *definition.BEYOND_FACTORS):
         for k in (1, 1000, 2**17, 2**20):
-            found = levels.system(form, level, k)
-            assert found.bits == form.compute.bits + levels.BEYOND[level - 1]
+            found = levels.system(form, more, k)
+            assert found.bits == form.compute.bits + more
             other = systems.wide(found, k)
             assert other.digits == found.digits
             held = 497 * found.product // 1000
@@ -294,3 +296,67 @@ def test_it_is_the_default(device: Device, monkeypatch: pytest.MonkeyPatch) -> N
         assert (away <= error.to_float64() + rounding).all()
         value, error = mp.gemm(a, b, beta=1, c=c, out=c, bound=bound)
         assert bits(value) == bits(c) == bits(mp.gemm(a, b, beta=1, c=mp.ones_like(c), method=ANY))
+
+
+@pytest.mark.parametrize("name", mostly_slow(FORMATS, ("dd", "ts"), WHY))
+def test_few_direct_elements_are_made_by_their_list(
+    device: Device, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over several slabs, with infinities and where sums overflow; a longer list is not taken."""
+    if device.by_reference:
+        pytest.skip("the device runs no kernels")
+    form, k = formats.get(name), 2100
+    a, b = inputs.ordinary(form, (9, k), "a"), inputs.ordinary(form, (k, 7), "b")
+    large = float(np.finfo(form.word).max) / 8
+    # A row over all orders; its entries that are not small meet the small ones of a column.
+    for i, (p, q) in enumerate(zip(a, b, strict=True)):
+        p[2] *= p.dtype.type(2.0**-60)
+        p[2, 5], q[5, 3] = (1, 0) if i == 0 else (0, 0)
+        p[4, ::2], q[::2, 6] = (large, 4) if i == 0 else (0, 0)
+        p[4, 1::2], q[1::2, 6] = (2.0**-90, 1) if i == 0 else (0, 0)
+    left, right = array(name, a, device), array(name, b, device)
+    beyond = (2,)
+    chosen = levels.judged(form, a, b, beyond)
+    assert 0 < (chosen == 0).sum() < 64 and chosen[2, 3] == 0
+    wanted = bits(levels.product(form, a, b, beyond=beyond))
+    listed = bits(mp.gemm(left, right, method=Auto(smallest=1, beyond=beyond)))
+    monkeypatch.setattr(judged.elements, "FEWEST", 1)
+    assert wanted == listed == bits(mp.gemm(left, right, method=Auto(smallest=1, beyond=beyond)))
+
+
+SYSTEMS: dict[str, Callable[[mp.Array, mp.Array], Any]] = {
+    "lu": lambda a, b: mp.linalg.lu(a, method="auto"),
+    "cholesky": lambda a, b: mp.linalg.cholesky(mp.linalg.syrk(a), method="auto"),
+    "qr": lambda a, b: mp.linalg.qr(a, method="auto"),
+    "solve": lambda a, b: mp.linalg.solve(a, b, method="auto"),
+    "inv": lambda a, b: mp.linalg.inv(a, method="auto"),
+    "triangular": lambda a, b: mp.linalg.solve_triangular(a, b, lower=True, method="auto"),
+    "product": lambda a, b: mp.linalg.trmm(a, b, lower=True, method="auto"),
+    "square": lambda a, b: mp.linalg.syrk(a, method="auto"),
+}
+
+
+@pytest.mark.parametrize("kind", ["ordinary", "far"])
+@pytest.mark.parametrize("name", mostly_slow(["dd", "ts", "qd"], ("dd",), WHY))
+def test_factorisations_hope_that_no_elements_are_left(
+    device: Device, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What does not wait for products, and is done again where some are left, has the same bits."""
+    if device.by_reference:
+        pytest.skip("the device runs no kernels")
+    monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
+    monkeypatch.setattr(definition, "MANY", (1,) * 4)
+    form = formats.get(name)
+    a, b = (array(name, KINDS[kind](form, s, str(s)), device) for s in ((70, 70), (70, 24)))
+    again: list[int] = []
+    parts = judged._by_parts
+    monkeypatch.setattr(judged, "_by_parts", lambda *given: (again.append(1), parts(*given)))
+    for what, call in SYSTEMS.items():
+        found = set()
+        for hopes in (False, True, True):
+            monkeypatch.setattr(triangular, "HOPES", {"cpu": hopes, "gpu": hopes})
+            made = call(a, b)
+            all_of = made if isinstance(made, tuple) else (made,)
+            found.add("".join([bits(x) for x in all_of if isinstance(x, mp.Array)]))
+        assert len(found) == 1, what
+    assert bool(again) == (kind == "far")

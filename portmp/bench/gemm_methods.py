@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp import formats
+from portmp import definition, formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
@@ -137,12 +137,9 @@ def measured(run: Run, form: Format, kind: str, k: int) -> list[Row]:
 def _taken(form: Format, factors: Factors) -> str:
     """Which shares of the elements are made by integers of how many bits, and directly."""
     found = levels.judged(form, factors.a, [p.T for p in factors.b])
-    shares = [(level, float((found == level).mean())) for level in (*levels.LEVELS, 0)]
-    return ", ".join(
-        f"{share:.3g} " + (f"by {levels.bits(form, level)} bits" if level else "direct")
-        for level, share in shares
-        if share
-    )
+    bits = [f"by {form.compute.bits + more} bits" for more in definition.BEYOND]
+    shares = {name: float((found == level).mean()) for level, name in enumerate(["direct", *bits])}
+    return ", ".join(f"{share:.3g} {name}" for name, share in shares.items() if share)
 
 
 @dataclass

@@ -36,6 +36,31 @@ ${p.function} double power_of_two(const int e)
 
 % endif
 </%def>
+<%def name="size_of(w)">
+<% p = w.platform %>
+% if w.first("size_of"):
+/* |x| times both powers, which must be at most 2^31, rounded up; 1 at least but for 0 */
+${p.function} unsigned size_of(const double x, const double up, const double more)
+{
+    const double scaled = ${w.fabs("x")} * up * more;
+    const unsigned whole = (unsigned)scaled;
+    const unsigned size = whole + ((double)whole < scaled);
+    return x == 0 ? 0u : size > 0 ? size : 1u;
+}
+
+% endif
+</%def>
+<%def name="lift_of(p, fine, most)">
+/* the largest lift with which the mean size, of entries that are not 0, stays below a quarter of the largest one */
+${p.function} int lift_of(const ${p.index} sums, const ${p.index} count)
+{
+    int lift = 0;
+    while (lift < ${most} && (sums << (lift + 3)) <= (count << ${fine}))
+        ++lift;
+    return lift;
+}
+
+</%def>
 <%def name="exact_sums(w)">
 ## As two_sum and fast_two_sum, in float64 beside those of another word.
 <% p, out = w.platform, w.platform.out_parameter.format(w.word) %>

@@ -1,24 +1,16 @@
-## Sizes of entries of rows, of seven bits: four neighbours of a row a work-item, as residues lie. Below the
-## last row stands one of ones, so that products tell sums of rows and of columns as well.
-## w: Writer, packed: whether sizes are bytes, else float32 numbers; tiled: whether a block turns a tile whose rows are neighbours in memory.
+## Sizes of entries of rows, of seven bits: four neighbours of a row a work-item, as residues lie.
+## w: Writer, packed: whether sizes are bytes, else float32 numbers; tiled: whether a block turns a tile whose rows are neighbours in
+## memory; fine, lifts: see levels.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/ozaki/integers.mako" import="power_of_two"/>
+<%namespace file="/ozaki/integers.mako" import="lift_of, power_of_two"/>
 <%
     p, long = w.platform, w.platform.index
     double = w.double
 %>
 ${arithmetic(double, [])}
 ${power_of_two(double)}
-% if w.first("size_of"):
-/* |x| 2^(7 - e) rounded up, up and more being the power in halves; 1 at least but for 0, 127 at most */
-${p.function} unsigned size_of(const double x, const double up, const double more)
-{
-    const double scaled = ${double.fabs("x")} * up * more;
-    const unsigned whole = scaled < ${largest}.0 ? (unsigned)scaled : ${largest}u;
-    const unsigned size = whole + (whole < ${largest}u && (double)whole < scaled);
-    return x == 0 ? 0u : size > 0 ? size : 1u;
-}
-
+% if w.first("lift_of"):
+${lift_of(p, fine, lifts)}
 % endif
 ${p.kernel.format(threads)} ${head()}
 {
@@ -42,16 +34,19 @@ ${p.kernel.format(threads)} ${head()}
         return;
 % endif
     const int e_row = row < rows ? exponents[exponents_start + row] : ${special};
-    const int shift = e_row == ${special} ? 0 : ${bits} - e_row;
+    const int lift = e_row == ${special} ? 0 : lift_of(sums[sums_start + row], count[count_start + row]);
+    const int shift = e_row == ${special} ? 0 : ${bits} - e_row + lift;
     const double up = power_of_two(shift / 2), more = power_of_two(shift - shift / 2);
 % if packed:
     unsigned found = 0;
 % endif
     ${p.unroll}
     for (int e = 0; e < 4; ++e) {
-        unsigned size = row == rows && col + e < depth;
-        if (e_row != ${special} && col + e < depth)
-            size = size_of(${f"held[(local_col + e) * {tile + 1} + local_row]" if tiled else "a0[a_start + row * a_row + (col + e) * a_col]"}, up, more);
+        unsigned size = 0;
+        if (e_row != ${special} && col + e < depth) {
+            const double scaled = ${double.fabs("(double)" + (f"held[(local_col + e) * {tile + 1} + local_row]" if tiled else "a0[a_start + row * a_row + (col + e) * a_col]"))} * up * more;
+            size = scaled < ${largest}.0 ? (unsigned)scaled : ${largest}u;
+        }
 % if packed:
         found |= size << (8 * e);
 % else:

@@ -11,6 +11,8 @@ from portmp.routines.triangular.steps import M, Steps
 class CholeskySteps(Steps[M]):
     """What Cholesky's factorisation takes beside products and triangular systems."""
 
+    beyond = definition.BEYOND_FACTORS
+
     @abstractmethod
     def block(self, a: M, origin: int) -> None:
         """Factor a block of at most BLOCK rows, which is at *origin* in the matrix."""

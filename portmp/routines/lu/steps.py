@@ -15,6 +15,8 @@ schedule."""
 class LuSteps(Steps[M]):
     """What LU takes beside products and triangular systems."""
 
+    beyond = definition.BEYOND_FACTORS
+
     @abstractmethod
     def panel(self, w: M, first: int, end: int, columns: slice) -> None:
         """Factor columns first to end - 1 of w from row *first* on; swap rows of some *columns*.

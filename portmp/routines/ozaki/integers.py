@@ -15,6 +15,9 @@ Plane = np.ndarray[Any, Any]
 PIECE = 48
 """Bits of the pieces that an operand's limbs are cut into: whole bytes, exact sums."""
 
+FINE = 20
+"""Bits of what sums of magnitudes are told in, below a row's exponent."""
+
 LEAST_BITS = 8
 """Of an operand, where the user says how it is cut."""
 

@@ -8,13 +8,14 @@ longer work, that there are some, so that all of it must be done again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from portmp import formats
+from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Scratch
@@ -25,7 +26,7 @@ from portmp.routines.gemm import launch as direct
 from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import elements, levels, residues
 from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.ozaki.integers import number
+from portmp.routines.ozaki.integers import FINE, number
 from portmp.routines.ozaki.launch import Operand, Way
 from portmp.routines.ozaki.options import Auto
 from portmp.routines.plain import launch as plain
@@ -35,9 +36,6 @@ from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numb
 from portmp.runtime.program import CompilationUnit
 
 V = TypeVar("V", bound=View[Any])
-
-TOLD = (*levels.LEVELS, 0)
-"""Levels of which rows and, but for the first, columns are told; 0: direct."""
 
 LONG = {"gpu": 2**34, "cpu": 0}
 """Products of so many rows times columns times steps wait until their elements are judged, by the
@@ -49,20 +47,23 @@ WORDS = {"gpu": "int8", "cpu": "float32"}
 TOGETHER = 4
 """Elements that a work-item judges, neighbours of a row."""
 
+MOST_BEYOND = 64
+"""Bits beyond the format's that a level may have."""
+
 SINGLE_DEPTH = 1024
 """Most products of sizes that a float32 number holds."""
 
-_FACTS = "exponents", "least", "zeros"
+_FACTS = "exponents", "least", "count", "begin", "last", "sums"
 """What is known of rows."""
 
 
 class Sizes(residues.Scheme):
     """Sizes of entries, and the levels of elements that products of sizes tell."""
 
-    alike, beyond, count, rebuilt = True, 1, 1, TOGETHER
+    alike, count, rebuilt = True, 1, TOGETHER
 
-    def __init__(self, kind: str, first: int = 1) -> None:
-        self.first = first
+    def __init__(self, kind: str, beyond: tuple[int, ...]) -> None:
+        self.beyond = beyond
         self.word = WORDS[kind]
         self.longest = residues.DEPTH if self.word == "int8" else SINGLE_DEPTH
         self.cuts, self.sums = engines.FACTORS[self.word], engines.SUMS[self.word]
@@ -73,7 +74,7 @@ class Sizes(residues.Scheme):
 
     def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
         """The kernel that judges elements."""
-        return level_spec(form, self.sums.dtype(0).name, threads, self.first)
+        return level_spec(form, self.beyond, self.sums.dtype(0).name, threads)
 
     def layout(self, k: int, plane: int) -> dict[str, int]:
         return {"parts": len(self.parts(k)), "part_stride": plane}
@@ -91,7 +92,8 @@ def size_spec(word: str, out: str, tiled: bool, threads: int) -> KernelSpec:
         takes=[
             *sizes,
             Array("a", ("row", "col"), plain=(word,)),
-            Array("exponents", plain=("int32",), numbered=False),
+            *(Array(n, plain=("int32",), numbered=False) for n in ("exponents", "count")),
+            Array("sums", plain=("int64",), numbered=False),
             Scratch("out", "uint32" if out == "int8" else out),
         ],
         threads=threads,
@@ -101,12 +103,15 @@ def size_spec(word: str, out: str, tiled: bool, threads: int) -> KernelSpec:
         special=ozaki.SPECIAL,
         bits=levels.SIZES,
         largest=levels.LARGEST,
+        fine=FINE,
+        lifts=levels.LIFTS,
     )
 
 
 @cache
-def level_spec(form: Format, sums: str, threads: int, first: int) -> KernelSpec:
-    """The kernel that judges elements of a format, from *sums*; *first*: the least level."""
+def level_spec(form: Format, beyond: tuple[int, ...], sums: str, threads: int) -> KernelSpec:
+    """The kernel that judges elements of a format, from *sums*, for levels of so many bits more."""
+    facts = {n: ozaki.FOUND.get(n, "int32") for n in _FACTS[1:]}
     return spec(
         "ozaki_levels",
         "ozaki/levels.mako",
@@ -116,7 +121,7 @@ def level_spec(form: Format, sums: str, threads: int, first: int) -> KernelSpec:
             *(Index(n) for n in ("m", "n", "k", "parts", "part_stride", "row_stride")),
             Scratch("products", sums, const=True),
             *ozaki.EXPONENTS,
-            *(Scratch(f"{v}_{one}", "int32", const=True) for v in "ab" for one in _FACTS[1:]),
+            *(Scratch(f"{v}_{n}", kind, const=True) for v in "ab" for n, kind in facts.items()),
             *(Index("all_rows"), Index("all_columns")),
             *(Index("down"), Index("right"), Index("most"), Scratch("list", "int64")),
             *(
@@ -127,20 +132,32 @@ def level_spec(form: Format, sums: str, threads: int, first: int) -> KernelSpec:
             Scratch("told", "int8"),
         ],
         threads=threads,
-        levels=tuple([(n, levels.margin(form, n)) for n in reversed(levels.LEVELS[first - 1 :])]),
-        least=first,
-        told_levels=TOLD,
+        levels=tuple([(n, levels.margin(form, more)) for n, more in _levels(beyond)]),
+        told_levels=told(beyond),
         each=TOGETHER,
         bits=levels.SIZES,
+        fine=FINE,
+        lifts=levels.LIFTS,
         special=ozaki.SPECIAL,
     )
+
+
+def _levels(beyond: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Numbers of levels and their bits, the last one first."""
+    return list(enumerate(beyond, 1))[::-1]
+
+
+def told(beyond: tuple[int, ...]) -> tuple[int, ...]:
+    """Levels of which rows and, but for the first, columns are told; 0: direct."""
+    return (*range(1, len(beyond) + 1), 0)
 
 
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
     """The compilation units that judge elements, by name."""
     threads = base.threads(device, ozaki.THREADS)
-    scheme = Sizes(device.properties.kind if device else "gpu")
+    scheme = Sizes(device.properties.kind if device else "gpu", definition.BEYOND)
     found = [
+        *(ozaki.exponent_spec(form.word, False, n, threads) for n in (ozaki.RANGES, ozaki.SUMS)),
         *(
             scheme.cut_spec(form, False, turned, threads)
             for turned in {False, ozaki.turns(form, device)}
@@ -152,31 +169,37 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
 
 
 class _Facts(NamedTuple):
-    """A factor as rows, and their exponents, the least of an entry's, and how many are 0."""
+    """A factor as rows, and what is known of them, by names of ``_FACTS``."""
 
     operand: Operand
-    least: Planes
-    zeros: Planes
+    known: dict[str, Numbers]
+
+    @property
+    def sized(self) -> Operand:
+        """The factor with what sizes of its entries are made of."""
+        return replace(self.operand, known={n: self.known[n] for n in ("count", "sums")})
 
 
 def _known(view: Planes, *, second: bool) -> _Facts:
-    exponents, least, zeros = ozaki.exponents(view, ranges=True)
-    return _Facts(Operand(view, exponents, second), least, zeros)
+    exponents, *ranges = ozaki.found_of_rows(view, ozaki.RANGES)
+    sums = ozaki.found_of_rows(view, ozaki.SUMS, exponents)
+    known = dict(zip(_FACTS[1:], [*ranges, *sums], strict=True))
+    return _Facts(Operand(view, exponents, second), known)
 
 
 class _Judge(ozaki.InBlocks):
     """Levels of all elements of a product, which is *turned*, or not."""
 
     def __init__(self, left: _Facts, right: _Facts, found: _Found, turned: bool, way: Way) -> None:
-        super().__init__(left.operand, right.operand, left.operand.view.format, way)
+        super().__init__(left.sized, right.sized, left.operand.view.format, way)
         self.found = found
         m, n = found.mask.shape
         # Lists name elements of the product as it was asked for.
         self.steps = {"down": 1, "right": m} if turned else {"down": n, "right": 1}
         self.facts = {
-            f"{name}_{fact}": getattr(one, fact)
+            f"{name}_{fact}": found
             for name, one in (("a", left), ("b", right))
-            for fact in _FACTS[1:]
+            for fact, found in one.known.items()
         }
 
     def others(self, rows: slice, columns: slice, plane: int) -> dict[str, Any]:
@@ -193,7 +216,8 @@ def gemm(given: Asked, options: Auto) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
     ozaki.check_options(options.engine, options.workspace)
     number("smallest", options.smallest, 1, 2**62)
-    number("first", options.first, 1, len(levels.LEVELS))
+    for more in options.beyond:
+        number("beyond", more, 0, MOST_BEYOND)
     whole = direct.checked(given)
     form, (m, k), n = whole.a.format, whole.a.shape[-2:], whole.b.shape[-1]
     if not (whole.depth and levels.judges(form, m, n, k, options.smallest)):
@@ -208,7 +232,7 @@ def update(asked: Product[Planes], options: Auto) -> None:
     """The same of matrices that fit each other, over one step at least. Nothing is checked."""
     form, device, k = asked.out.format, asked.out.device, asked.steps
     if device.by_reference:
-        computed_by(partial(levels.product, form, first=options.first))(*asked)
+        computed_by(partial(levels.product, form, beyond=options.beyond))(*asked)
         return
     if not device.properties.float64:
         raise ArgumentError(
@@ -217,18 +241,18 @@ def update(asked: Product[Planes], options: Auto) -> None:
         )
     given = ozaki.by_rows(asked)
     ways = partial(_way, form, device, k, options)
-    (m, n), queue, first = given.out.shape, given.out.queue, options.first
+    (m, n), queue = given.out.shape, given.out.queue
     counts = allocate_numbers("int32", (2,), queue)
     found = _Found(
         allocate_numbers("int8", (m, n), queue),
-        allocate_numbers("int8", (len(TOLD), m + n), queue),
+        allocate_numbers("int8", (len(options.beyond) + 1, m + n), queue),
         allocate_numbers("int64", (elements.most(m, n),), queue),
         counts.view((1,), (1,), counts.start),
         counts.view((1,), (1,), counts.start + 1) if options.unmade is None else options.unmade,
     )
     turned = given is not asked
     if options.unmade is not None:
-        _attempt(asked, given, found, turned, ways(None), ways(first))
+        _attempt(asked, given, found, turned, ways(None), ways(1))
         return
     inside = given.adds and given.out.overlaps(given.c)
     # What the first level makes meanwhile is seldom in vain, but it is written over the addend.
@@ -236,7 +260,7 @@ def update(asked: Product[Planes], options: Auto) -> None:
     operands = (*given, *found)
     held, key, plan = launch.find((update, options, early, turned), operands)
     if plan is None:
-        judging, making = ways(None), ways(first)
+        judging, making = ways(None), ways(1)
         judge = partial(_judge, turned, judging, making if early else None)
         fixed = judging.at_once(given) and making.at_once(given)
         plan = held.plan(key, operands, judge, judge, fixed=fixed)
@@ -251,12 +275,12 @@ def update(asked: Product[Planes], options: Auto) -> None:
             direct.gemm(*(ozaki.turned(product) if turned else product))
 
     if others:
-        _by_parts(given, found, make, first if early else None)
+        _by_parts(given, found, told(options.beyond), make, 1 if early else None)
         return
     listed = elements.Listed(found.list, found.tickets)
     values = elements.made(asked, listed) if tickets else None
     if not early:
-        make(first, given)
+        make(1, given)
     if values:
         elements.put(asked, listed, values)
 
@@ -264,9 +288,10 @@ def update(asked: Product[Planes], options: Auto) -> None:
 class _Found(NamedTuple):
     """What is found of the elements of a product.
 
-    ``mask``: their levels (m, n); ``told``: which rows, then columns, have those of the TOLD levels
-    (levels, m + n); ``list``: places of direct ones, of which there are ``tickets``; ``others``:
-    whether there are some of other levels but the first, or more direct ones than the list holds.
+    ``mask``: their levels (m, n); ``told``: which rows, then columns, have those of levels that
+    are told (levels, m + n); ``list``: places of direct ones, of which there are ``tickets``;
+    ``others``: whether there are some of other levels but the first, or more direct ones than the
+    list holds.
     """
 
     mask: Numbers
@@ -313,12 +338,16 @@ def _attempt(
 def _by_parts(
     given: Product[Planes],
     found: _Found,
+    those: Sequence[int],
     make: Callable[[int, Product[Planes]], None],
     made: int | None,
 ) -> None:
-    """Elements of several levels, or many direct ones; *made*: a level whose product there is."""
+    """Elements of several levels, or many direct ones; *made*: a level whose product there is.
+
+    *those*: levels that are told.
+    """
     m = given.out.shape[0]
-    told = zip(TOLD, found.told.read_parts()[0], strict=True)
+    told = zip(those, found.told.read_parts()[0], strict=True)
     parts = {level: (one[:m], one[m:]) for level, one in told if one.any()}
     kept = given
     if made not in parts:
@@ -334,9 +363,9 @@ def _by_parts(
 
 def _way(form: Format, device: Device, k: int, options: Auto, level: int | None) -> Way:
     """How a level's products are made, or elements are judged."""
-    by: residues.Scheme = Sizes(device.properties.kind, options.first)
+    by: residues.Scheme = Sizes(device.properties.kind, options.beyond)
     if level is not None:
-        numbers = levels.system(form, level, k)
+        numbers = levels.system(form, options.beyond[level - 1], k)
         by = residues.of_system(device, k, numbers, options.workspace)
     engine = engines.get(device, options.engine, by.word)
     return Way(by, engine, options.workspace, (options, level))

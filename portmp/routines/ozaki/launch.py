@@ -11,8 +11,8 @@ leading limbs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -27,10 +27,10 @@ from portmp.formats import Format
 from portmp.routines import base, engines
 from portmp.routines.gemm import launch as direct
 from portmp.routines.ozaki import reference
-from portmp.routines.ozaki.integers import Integers
+from portmp.routines.ozaki.integers import FINE, Integers
 from portmp.routines.product import SCALARS, Asked, Product, computed_by, entries
 from portmp.runtime import launch
-from portmp.runtime.planes import Planes, View, allocate
+from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
 
 V = TypeVar("V", bound=View[Any])
 
@@ -86,7 +86,7 @@ class Scheme(ABC):
     ``count``: words of an operand's integer; ``cuts``, ``sums``: formats of the words and of sums
     of their products; ``alike``: whether both factors' integers are cut alike; ``rebuilt``:
     elements of C that a work-item rebuilds, neighbours of a row; ``beside``: bytes that an element
-    of C takes beside its sums; ``beyond``: rows and columns that are multiplied beside C's.
+    of C takes beside its sums.
     """
 
     integers: Integers
@@ -96,7 +96,6 @@ class Scheme(ABC):
     alike = False
     rebuilt = 1
     beside = 0
-    beyond = 0
 
     @abstractmethod
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
@@ -143,39 +142,49 @@ class Way:
     def at_once(self, given: Product[Planes]) -> bool:
         """Whether a product is made in one block: a plan takes the memory of all that it has."""
         (m, n), scheme = given.out.shape, self.scheme
-        sides = padded(m + scheme.beyond), padded(n + scheme.beyond)
+        sides = padded(m), padded(n)
         return bytes_of(scheme, given.steps, *sides) <= self.limit(given.out.device) // 2
+
+
+EXPONENT = ("most",)
+RANGES = "most", "least", "count", "begin", "last"
+SUMS = ("sums",)
+"""What is found of rows: exponents; these and, of entries that are not 0, the least exponent, how
+many there are, and where the first and the last one is; sums of magnitudes."""
 
 
 @cache
 def exponent_spec(
-    word: str, across: bool, ranges: bool = False, threads: int = THREADS
+    word: str, across: bool, finds: tuple[str, ...] = EXPONENT, threads: int = THREADS
 ) -> KernelSpec:
-    """The kernels that find exponents of rows, with *ranges* the least ones and zeros too.
+    """The kernels that find what is known of rows.
 
     A block of *threads* searches as many rows as ``searched`` says.
     """
-    name = "ozaki_ranges" if ranges else "ozaki_exponents"
-    rows, found = Index("rows"), [Scratch(one, "int32") for one in _FOUND[: 3 if ranges else 1]]
-    a = Array("a", ("row", "col"), plain=(word,))
+    name = {EXPONENT: "ozaki_exponents", RANGES: "ozaki_ranges", SUMS: "ozaki_sums"}[finds]
+    rows, a = Index("rows"), Array("a", ("row", "col"), plain=(word,))
+    known = [Array("exponents", plain=("int32",), numbered=False)] if finds == SUMS else []
+    found = [Scratch(f"{one}_found", FOUND.get(one, "int32")) for one in finds]
     return spec(
         name,
         "ozaki/exponents.mako",
         formats.get(word),
         {},
         takes={
-            name: [rows, Index("columns"), Index("slab"), a, *found],
+            name: [rows, Index("columns"), Index("slab"), a, *known, *found],
             f"{name}_combine": [rows, Index("slabs"), *found],
         },
         threads=threads,
         across=across,
         lanes=threads // searched(across, threads),
-        ranges=ranges,
+        finds=finds,
         special=SPECIAL,
+        fine=FINE,
     )
 
 
-_FOUND = "most_found", "least_found", "zeros_found"
+FOUND = {"sums": "int64"}
+"""Types of what is found, where it is not int32."""
 
 
 def cut_takes(kind: str, across: bool = False) -> list[Parameter]:
@@ -227,18 +236,19 @@ def padded(count: int) -> int:
 class Operand:
     """A factor as rows of integers: *view* (rows, depth) and the exponents of its rows.
 
-    *others*: those of the columns, of a product.
+    *others*: those of the columns, of a product; *known*: what else a kernel takes of rows.
     """
 
     view: Planes
-    exponents: Planes
+    exponents: Numbers
     second: bool
-    others: Planes | None = None
+    others: Numbers | None = None
+    known: Mapping[str, Numbers] = field(default_factory=dict)
 
     def words(self, scheme: Scheme, first: int, rows: int) -> Words:
         """Words of *rows* rows from *first* on, whole tiles of them."""
         parts = scheme.parts(self.view.shape[1])
-        held = padded(rows + scheme.beyond)
+        held = padded(rows)
         return Words([self.cut(scheme, first, rows, *part).buffers[0] for part in parts], held)
 
     def cut(self, scheme: Scheme, first: int, rows: int, start: int, depth: int) -> Planes:
@@ -247,7 +257,7 @@ class Operand:
         threads = base.threads(v.device, THREADS)
         tiled = turns(v.format, v.device) and abs(v.strides[0]) < abs(v.strides[1])
         tiled = tiled and self.others is None
-        rows_padded, depth_padded = padded(rows + scheme.beyond), padded(depth)
+        rows_padded, depth_padded = padded(rows), padded(depth)
         size = scheme.count * rows_padded * depth_padded
         out = allocate(scheme.cuts, (size,), v.queue)
         key = scheme.cut_spec(v.format, self.second, tiled, threads)
@@ -256,7 +266,8 @@ class Operand:
         given: dict[str, Any] = {"rows": rows, "depth": depth, "out": out}
         given |= {"rows_padded": rows_padded, "depth_padded": depth_padded}
         given["a"] = part_of(v, slice(first, first + rows), slice(start, start + depth))
-        given["exponents"] = self.exponents.view((rows,), (1,), first)
+        for name, one in {"exponents": self.exponents, **self.known}.items():
+            given[name] = one.view((rows,), (1,), first)
         if self.others is not None:
             given["others"] = self.others.view((depth,), (1,), start)
         launch.run(v.queue, (key,), (blocks, 1, 1), (threads, 1, 1), given)
@@ -265,25 +276,28 @@ class Operand:
 
 def operand(view: Planes, *, second: bool) -> Operand:
     """*view* (rows, depth) and the exponents of its rows."""
-    return Operand(view, exponents(view)[0], second)
+    return Operand(view, found_of_rows(view)[0], second)
 
 
-def exponents(view: Planes, *, ranges: bool = False) -> list[Planes]:
-    """Exponents of rows, in the first places; with *ranges* also the least of an entry that is not
-    zero, and how many entries are zero.
-    """
+def found_of_rows(
+    view: Planes, finds: tuple[str, ...] = EXPONENT, known: Numbers | None = None
+) -> list[Numbers]:
+    """What is found of rows, in the first places; *known*: their exponents, for sums."""
     rows, depth = view.shape
     across = abs(view.strides[0]) < abs(view.strides[1])
     slab = max(SEARCH_COLUMNS, base.blocks(depth, MOST_SLABS)) if across else depth
     slabs = base.blocks(depth, slab)
     found = [
-        allocate(engines.INTS, (slabs * rows,), view.queue) for _ in _FOUND[: 3 if ranges else 1]
+        allocate_numbers(FOUND.get(one, "int32"), (slabs * rows,), view.queue) for one in finds
     ]
-    given: dict[str, Any] = {"rows": rows, **dict(zip(_FOUND, found, strict=False))}
+    given: dict[str, Any] = {f"{n}_found": one for n, one in zip(finds, found, strict=True)}
+    given["rows"] = rows
     threads = base.threads(view.device, THREADS)
-    key, block = exponent_spec(view.format.word, across, ranges, threads), (threads, 1, 1)
+    key, block = exponent_spec(view.format.word, across, finds, threads), (threads, 1, 1)
     grid = (base.blocks(rows, searched(across, threads)), slabs, 1)
     more = {"columns": depth, "slab": slab, "a": view}
+    if known is not None:
+        more["exponents"] = known
     launch.run(view.queue, (key,), grid, block, {**given, **more})
     if slabs > 1:
         grid = (base.blocks(rows, threads), 1, 1)
@@ -390,7 +404,7 @@ class InBlocks(ABC):
         """Some rows and columns, by words of these rows and columns."""
         scheme, queue, k = self.way.scheme, self.left.view.queue, self.left.view.shape[1]
         height, width = rows.stop - rows.start, columns.stop - columns.start
-        down, across = padded(height + scheme.beyond), padded(width + scheme.beyond)
+        down, across = padded(height), padded(width)
         found = allocate(scheme.sums, (scheme.planes(k) * down * across,), queue)
         block = Block(down, across, k, first, then, found.buffers[0])
         scheme.multiply(self.way.engine, queue, block)
@@ -487,7 +501,7 @@ def blocks(scheme: Scheme, m: int, n: int, k: int, limit: int, held: int = 0) ->
 
     *held* bytes of them are taken already. OutOfMemory where even the smallest block takes more.
     """
-    rows, columns = padded(m + scheme.beyond), padded(n + scheme.beyond)
+    rows, columns = padded(m), padded(n)
     while (needed := bytes_of(scheme, k, rows, columns) + held) > limit:
         if rows == columns == TILE:
             raise OutOfMemory(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from portmp import definition
+
 __all__ = ["Auto", "Method", "Ozaki1", "Ozaki2"]
 
 
@@ -16,13 +18,13 @@ class Auto:
     its column tell that it is no worse than the direct product's bound, else the direct product:
     a function of its row, its column, k and the format (docs/bits.md). ``smallest``: rows, columns
     and steps from which on it is chosen at all; by default where it is faster, as a rule.
-    ``first``: with 2 no integers of 2 bits more are tried, of which many elements would not be.
+    ``beyond``: how many bits more, level by level.
     ``engine`` and ``workspace`` as of ``Ozaki2``. ``unmade`` is portmp's own: a number on the
     device that says afterwards whether elements were left, so that no product is waited for.
     """
 
     smallest: int | None = None
-    first: int = 1
+    beyond: tuple[int, ...] = definition.BEYOND
     engine: str = "auto"
     workspace: int | None = None
     unmade: Any = field(default=None, compare=False, repr=False)

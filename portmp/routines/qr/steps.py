@@ -9,14 +9,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import pairwise
 from typing import Generic, NamedTuple
 
 from portmp import definition
-from portmp.routines.ozaki.levels import LEVELS
-from portmp.routines.ozaki.options import Auto
-from portmp.routines.triangular.steps import M, Method, Steps
+from portmp.routines.triangular.steps import M, Steps
 
 
 class Kept(NamedTuple, Generic[M]):
@@ -132,11 +129,6 @@ class QrSteps(Steps[M]):
         self.put(self.part(a, slice(0, rows), slice(0, width)), out)
         with self._without_ones(one):
             self.product(a, one.v, out, "add", method)
-
-    def method_for(self, m: int, n: int, k: int) -> Method:
-        """Columns of w hold one large number and small ones: levels begin at the last one."""
-        found = super().method_for(m, n, k)
-        return replace(found, first=len(LEVELS)) if isinstance(found, Auto) else found
 
     @contextmanager
     def _without_ones(self, one: Reflectors[M]) -> Iterator[None]:

@@ -42,7 +42,7 @@ class OnHost(Steps[Host]):
         if method is None:
             found = gemm(self.form, a, b, *rest)
         elif isinstance(method, Auto):
-            found = levels.product(self.form, a, b, *rest, first=method.first)
+            found = levels.product(self.form, a, b, *rest, beyond=method.beyond)
         else:
             numbers = choose.cut(self.form, a[0].shape[1], method)
             found = by_integers.product(self.form, numbers, a, b, *rest)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Generic, NamedTuple, TypeVar
 
@@ -47,6 +48,8 @@ class Steps(ABC, Generic[M]):
 
     form: Format
     method: Method
+    beyond = definition.BEYOND_ROTATIONS
+    """Levels of elements that are judged."""
 
     # --- what a matrix is -------------------------------------------------------------------
 
@@ -93,7 +96,8 @@ class Steps(ABC, Generic[M]):
 
     def method_for(self, m: int, n: int, k: int) -> Method:
         """How a product of these sizes is made."""
-        return made(self.method, self.form, m, n, k)
+        found = made(self.method, self.form, m, n, k)
+        return replace(found, beyond=self.beyond) if isinstance(found, Auto) else found
 
     def multiply(self, a: M, b: M, c: M, kind: str) -> None:
         """The same, made as its sizes say."""
