@@ -5,7 +5,7 @@
 ## across: whether neighbouring rows are neighbours in memory, and so in a block; lanes: work-items of a row, threads / lanes
 ## rows a block.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/ozaki/integers.mako" import="power_of_two, size_of"/>
+<%namespace file="/ozaki/integers.mako" import="lift_of, power_of_two, size_of"/>
 <%
     p, long = w.platform, w.platform.index
     height = threads // lanes
@@ -26,6 +26,7 @@
 ${arithmetic(w.double, [])}
 ${power_of_two(w.double)}
 ${size_of(w.double)}
+${lift_of(p, fine, lifts)}
 % endif
 ${p.kernel.format(threads)} ${head()}
 {
@@ -94,7 +95,7 @@ ${p.kernel.format(threads)} ${head()}
 % endfor
 }
 
-/* all slabs in the place of the first */
+/* all slabs in the place of the first${', and what sizes are lifted by' if 'sums' in finds else ''} */
 ${p.kernel.format(threads)} ${head(f"{name}_combine")}
 {
     const ${long} row = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
@@ -112,4 +113,7 @@ ${p.kernel.format(threads)} ${head(f"{name}_combine")}
 % for one in finds:
     ${one}_found[row] = ${one};
 % endfor
+% if "sums" in finds:
+    lift_found[row] = lift_of(sums, count[row]);
+% endif
 }

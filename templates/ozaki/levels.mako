@@ -1,16 +1,13 @@
 ## The level of each element of a product, from products of sizes: neighbours of a row a work-item.
 ## w: Writer, levels: for each level its number and the margin, from the last one to the first; each: elements of
-## a work-item; fine, lifts: bits of what sums tell sizes in, and the most that sizes are lifted by.
-## mask: levels, 0 where none is passed; list: these, as far as it goes; others: whether there are more, or some of other levels but the
-## first; told: for each of the levels ``told_levels`` which rows and, but for the first, which columns have such elements.
-<%namespace file="/ozaki/integers.mako" import="lift_of"/>
+## a work-item; fine: bits of what sums tell. brief: whether all that is told is the list of direct elements, as far as it goes, and
+## whether there are others than these and than those of the first level; else there is a mask of levels, 0 where none is passed, and told, for
+## each of ``told_levels``, in which rows and columns elements have it.
 <%
     p, long = w.platform, w.platform.index
     least = levels[-1][0]
+    vectors = w.memory_vectors and sums == "int32"
 %>
-% if w.first("lift_of"):
-${lift_of(p, fine, lifts)}
-% endif
 ${p.kernel.format(threads)} ${head()}
 {
     const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
@@ -19,30 +16,49 @@ ${p.kernel.format(threads)} ${head()}
     if (row >= m)
         return;
     const ${long} i = a_first + row, end = begin + ${each} < n ? begin + ${each} : n;
-    const int a_exponent = a_exponents[i], a_range = a_exponent - a_least[i];
-    const int a_lift = lift_of(a_sums[i], a_count[i]);
-    for (${long} col = begin; col < end; ++col) {
-        const ${long} j = b_first + col;
+    const int a_exponent = a_exponents[i], a_range = a_exponent - a_least[i], a_from = a_begin[i], a_to = a_last[i];
+    const ${long} a_sum = a_sums[i];
+    const int a_lifted = a_lift[i];
+    ${long} both[${each}];
+    ${p.unroll}
+    for (int e = 0; e < ${each}; ++e)
+        both[e] = 0;
+    for (${long} part = 0; part < parts; ++part) {
+% if vectors:
+        const int${each} found = *(${p.const_pointer.format(f"int{each}")})(products + part * part_stride + row * row_stride + begin);
+% for e, lane in enumerate("xyzw"):
+        both[${e}] += found.${lane};
+% endfor
+% else:
+        for (int e = 0; e < ${each}; ++e)
+            both[e] += (${long})products[part * part_stride + row * row_stride + begin + e];
+% endif
+    }
+    ${p.unroll}
+    for (int e = 0; e < ${each}; ++e) {
+        const ${long} col = begin + e, j = b_first + col;
         int level = 0;
-        if (a_exponent == ${special} || b_exponents[j] == ${special} || a_last[i] < b_begin[j] || b_last[j] < a_begin[i]) {
+        if (col >= end)
+            break;
+        const int b_exponent = b_exponents[j];
+        if (a_exponent == ${special} || b_exponent == ${special} || a_to < b_begin[j] || b_last[j] < a_from) {
             level = ${least};
         } else {
-            const int b_range = b_exponents[j] - b_least[j], widest = a_range > b_range ? a_range : b_range;
-            const int lift = a_lift + lift_of(b_sums[j], b_count[j]);
-            const ${long} lost = a_sums[i] + b_sums[j];
-            ${long} both = 0;
-            for (${long} part = 0; part < parts; ++part)
-                both += (${long})products[part * part_stride + row * row_stride + col];
+            const int b_range = b_exponent - b_least[j], widest = a_range > b_range ? a_range : b_range;
+            const int lift = a_lifted + b_lift[j];
+            const ${long} lost = a_sum + b_sums[j];
 % for level, margin in levels:
             {
                 const int more = ${margin + fine - 2 * bits} - lift;
                 const ${long} needed = more < 0 ? lost << -more : (lost + (((${long})1 << more) - 1)) >> more;
-                if (widest <= ${margin - 2} || both >= needed)
+                if (widest <= ${margin - 2} || both[e] >= needed)
                     level = ${level};
             }
 % endfor
         }
+% if not brief:
         mask[mask_start + row * mask_row + col * mask_col] = (${p.int8})level;
+% endif
         if (level != ${least}) {
             int kept = 0;
             if (level == 0) {
@@ -54,14 +70,13 @@ ${p.kernel.format(threads)} ${head()}
             if (!kept)
                 others[others_start] = 1;
         }
-        /* many have the first level: of these the rows do */
+% if not brief:
 % for place, level in enumerate(told_levels):
         if (level == ${level}) {
             told[${place} * (all_rows + all_columns) + i] = 1;
-% if level != least:
             told[${place} * (all_rows + all_columns) + all_rows + j] = 1;
-% endif
         }
 % endfor
+% endif
     }
 }

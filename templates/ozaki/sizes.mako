@@ -1,17 +1,14 @@
 ## Sizes of entries of rows, of seven bits: four neighbours of a row a work-item, as residues lie.
 ## w: Writer, packed: whether sizes are bytes, else float32 numbers; tiled: whether a block turns a tile whose rows are neighbours in
-## memory; fine, lifts: see levels.
+## memory.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/ozaki/integers.mako" import="lift_of, power_of_two"/>
+<%namespace file="/ozaki/integers.mako" import="power_of_two"/>
 <%
     p, long = w.platform, w.platform.index
     double = w.double
 %>
 ${arithmetic(double, [])}
 ${power_of_two(double)}
-% if w.first("lift_of"):
-${lift_of(p, fine, lifts)}
-% endif
 ${p.kernel.format(threads)} ${head()}
 {
     const int thread = (int)${p.axis(p.local_id, 0)};
@@ -34,8 +31,7 @@ ${p.kernel.format(threads)} ${head()}
         return;
 % endif
     const int e_row = row < rows ? exponents[exponents_start + row] : ${special};
-    const int lift = e_row == ${special} ? 0 : lift_of(sums[sums_start + row], count[count_start + row]);
-    const int shift = e_row == ${special} ? 0 : ${bits} - e_row + lift;
+    const int shift = e_row == ${special} ? 0 : ${bits} - e_row + lift[lift_start + row];
     const double up = power_of_two(shift / 2), more = power_of_two(shift - shift / 2);
 % if packed:
     unsigned found = 0;

@@ -18,6 +18,9 @@ PIECE = 48
 FINE = 20
 """Bits of what sums of magnitudes are told in, below a row's exponent."""
 
+LIFTS = 8
+"""Bits, at most, that sizes are lifted by."""
+
 LEAST_BITS = 8
 """Of an operand, where the user says how it is cut."""
 

@@ -8,7 +8,7 @@ longer work, that there are some, so that all of it must be done again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
@@ -53,8 +53,8 @@ MOST_BEYOND = 64
 SINGLE_DEPTH = 1024
 """Most products of sizes that a float32 number holds."""
 
-_FACTS = "exponents", "least", "count", "begin", "last", "sums"
-"""What is known of rows."""
+_FACTS = "least", "begin", "last", "sums", "lift"
+"""What the kernel that judges elements takes of rows beside exponents."""
 
 
 class Sizes(residues.Scheme):
@@ -62,8 +62,8 @@ class Sizes(residues.Scheme):
 
     alike, count, rebuilt = True, 1, TOGETHER
 
-    def __init__(self, kind: str, beyond: tuple[int, ...]) -> None:
-        self.beyond = beyond
+    def __init__(self, kind: str, beyond: tuple[int, ...], brief: bool) -> None:
+        self.beyond, self.brief = beyond, brief
         self.word = WORDS[kind]
         self.longest = residues.DEPTH if self.word == "int8" else SINGLE_DEPTH
         self.cuts, self.sums = engines.FACTORS[self.word], engines.SUMS[self.word]
@@ -74,7 +74,7 @@ class Sizes(residues.Scheme):
 
     def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
         """The kernel that judges elements."""
-        return level_spec(form, self.beyond, self.sums.dtype(0).name, threads)
+        return level_spec(form, self.beyond, self.brief, self.sums.dtype(0).name, threads)
 
     def layout(self, k: int, plane: int) -> dict[str, int]:
         return {"parts": len(self.parts(k)), "part_stride": plane}
@@ -92,8 +92,7 @@ def size_spec(word: str, out: str, tiled: bool, threads: int) -> KernelSpec:
         takes=[
             *sizes,
             Array("a", ("row", "col"), plain=(word,)),
-            *(Array(n, plain=("int32",), numbered=False) for n in ("exponents", "count")),
-            Array("sums", plain=("int64",), numbered=False),
+            *(Array(n, plain=("int32",), numbered=False) for n in ("exponents", "lift")),
             Scratch("out", "uint32" if out == "int8" else out),
         ],
         threads=threads,
@@ -103,59 +102,56 @@ def size_spec(word: str, out: str, tiled: bool, threads: int) -> KernelSpec:
         special=ozaki.SPECIAL,
         bits=levels.SIZES,
         largest=levels.LARGEST,
-        fine=FINE,
-        lifts=levels.LIFTS,
     )
 
 
 @cache
-def level_spec(form: Format, beyond: tuple[int, ...], sums: str, threads: int) -> KernelSpec:
-    """The kernel that judges elements of a format, from *sums*, for levels of so many bits more."""
-    facts = {n: ozaki.FOUND.get(n, "int32") for n in _FACTS[1:]}
+def level_spec(
+    form: Format, beyond: tuple[int, ...], brief: bool, sums: str, threads: int
+) -> KernelSpec:
+    """The kernel that judges elements of a format, from *sums*, for levels of so many bits more.
+
+    *brief*: it tells of direct elements alone which they are.
+    """
+    facts = {n: ozaki.FOUND.get(n, "int32") for n in _FACTS}
+    shared = partial(Array, plain=("int32",), const=False, numbered=False)
+    mask = Array("mask", ("row", "col"), plain=("int8",), const=False, numbered=False)
+    more = [Index("all_rows"), Index("all_columns"), mask, Scratch("told", "int8")]
     return spec(
-        "ozaki_levels",
+        f"ozaki_levels{'_brief' if brief else ''}",
         "ozaki/levels.mako",
         form,
         {},
         takes=[
-            *(Index(n) for n in ("m", "n", "k", "parts", "part_stride", "row_stride")),
+            *(Index(n) for n in ("m", "n", "parts", "part_stride", "row_stride")),
             Scratch("products", sums, const=True),
             *ozaki.EXPONENTS,
             *(Scratch(f"{v}_{n}", kind, const=True) for v in "ab" for n, kind in facts.items()),
-            *(Index("all_rows"), Index("all_columns")),
             *(Index("down"), Index("right"), Index("most"), Scratch("list", "int64")),
-            *(
-                Array(n, plain=("int32",), const=False, numbered=False)
-                for n in ("tickets", "others")
-            ),
-            Array("mask", ("row", "col"), plain=("int8",), const=False, numbered=False),
-            Scratch("told", "int8"),
+            *(shared("tickets"), shared("others"), *([] if brief else more)),
         ],
         threads=threads,
-        levels=tuple([(n, levels.margin(form, more)) for n, more in _levels(beyond)]),
-        told_levels=told(beyond),
+        levels=tuple([(n, levels.margin(form, more)) for n, more in enumerate(beyond, 1)][::-1]),
+        told_levels=told_of(beyond),
+        brief=brief,
+        sums=sums,
         each=TOGETHER,
         bits=levels.SIZES,
         fine=FINE,
-        lifts=levels.LIFTS,
         special=ozaki.SPECIAL,
     )
 
 
-def _levels(beyond: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Numbers of levels and their bits, the last one first."""
-    return list(enumerate(beyond, 1))[::-1]
-
-
-def told(beyond: tuple[int, ...]) -> tuple[int, ...]:
-    """Levels of which rows and, but for the first, columns are told; 0: direct."""
-    return (*range(1, len(beyond) + 1), 0)
+def told_of(beyond: tuple[int, ...]) -> tuple[int, ...]:
+    """Levels of which rows and columns are told: all but the first; 0: direct."""
+    return (*range(2, len(beyond) + 1), 0)
 
 
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
     """The compilation units that judge elements, by name."""
     threads = base.threads(device, ozaki.THREADS)
-    scheme = Sizes(device.properties.kind if device else "gpu", definition.BEYOND)
+    kind = device.properties.kind if device else "gpu"
+    scheme = Sizes(kind, definition.BEYOND, False)
     found = [
         *(ozaki.exponent_spec(form.word, False, n, threads) for n in (ozaki.RANGES, ozaki.SUMS)),
         *(
@@ -163,13 +159,14 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
             for turned in {False, ozaki.turns(form, device)}
         ),
         scheme.rebuild_spec(form, 1, threads),
+        Sizes(kind, definition.BEYOND_ROTATIONS, True).rebuild_spec(form, 1, threads),
     ]
     found.append(elements.kernel_spec(form.name, base.threads_of(device, elements.THREADS)))
     return {one.name: (one,) for one in found}
 
 
 class _Facts(NamedTuple):
-    """A factor as rows, and what is known of them, by names of ``_FACTS``."""
+    """A factor as rows, and what is known of them by name."""
 
     operand: Operand
     known: dict[str, Numbers]
@@ -177,39 +174,39 @@ class _Facts(NamedTuple):
     @property
     def sized(self) -> Operand:
         """The factor with what sizes of its entries are made of."""
-        return replace(self.operand, known={n: self.known[n] for n in ("count", "sums")})
+        return replace(self.operand, known={"lift": self.known["lift"]})
 
 
 def _known(view: Planes, *, second: bool) -> _Facts:
-    exponents, *ranges = ozaki.found_of_rows(view, ozaki.RANGES)
-    sums = ozaki.found_of_rows(view, ozaki.SUMS, exponents)
-    known = dict(zip(_FACTS[1:], [*ranges, *sums], strict=True))
-    return _Facts(Operand(view, exponents, second), known)
+    ranges = ozaki.found_of_rows(view, ozaki.RANGES)
+    known = ranges | ozaki.found_of_rows(view, ozaki.SUMS, ranges)
+    return _Facts(Operand(view, ranges["most"], second), known)
 
 
 class _Judge(ozaki.InBlocks):
-    """Levels of all elements of a product, which is *turned*, or not."""
+    """Levels of all elements of a product (m, n), which is *turned*, or not."""
 
     def __init__(self, left: _Facts, right: _Facts, found: _Found, turned: bool, way: Way) -> None:
         super().__init__(left.sized, right.sized, left.operand.view.format, way)
         self.found = found
-        m, n = found.mask.shape
+        self.m, self.n = (one.operand.view.shape[0] for one in (left, right))
         # Lists name elements of the product as it was asked for.
-        self.steps = {"down": 1, "right": m} if turned else {"down": n, "right": 1}
+        self.steps = {"down": 1, "right": self.m} if turned else {"down": self.n, "right": 1}
         self.facts = {
-            f"{name}_{fact}": found
+            f"{name}_{fact}": one.known[fact]
             for name, one in (("a", left), ("b", right))
-            for fact, found in one.known.items()
+            for fact in _FACTS
         }
 
     def others(self, rows: slice, columns: slice, plane: int) -> dict[str, Any]:
-        found, k = self.found, self.left.view.shape[1]
-        all_rows, all_columns = found.mask.shape
-        given = {"k": k, "all_rows": all_rows, "all_columns": all_columns, "told": found.told}
-        given |= {"mask": ozaki.part_of(found.mask, rows, columns), **self.steps}
+        found, given = self.found, {**self.steps, **self.facts}
         given |= {"tickets": found.tickets, "others": found.others}
         given |= {"list": found.list, "most": found.list.size}
-        return {**given, **self.facts, **self.way.scheme.layout(k, plane)}
+        if found.whole:
+            mask, told = found.whole
+            given |= {"all_rows": self.m, "all_columns": self.n, "told": told}
+            given["mask"] = ozaki.part_of(mask, rows, columns)
+        return {**given, **self.way.scheme.layout(self.left.view.shape[1], plane)}
 
 
 def gemm(given: Asked, options: Auto) -> Planes:
@@ -241,23 +238,20 @@ def update(asked: Product[Planes], options: Auto) -> None:
         )
     given = ozaki.by_rows(asked)
     ways = partial(_way, form, device, k, options)
-    (m, n), queue = given.out.shape, given.out.queue
-    counts = allocate_numbers("int32", (2,), queue)
-    found = _Found(
-        allocate_numbers("int8", (m, n), queue),
-        allocate_numbers("int8", (len(options.beyond) + 1, m + n), queue),
-        allocate_numbers("int64", (elements.most(m, n),), queue),
-        counts.view((1,), (1,), counts.start),
-        counts.view((1,), (1,), counts.start + 1) if options.unmade is None else options.unmade,
-    )
-    turned = given is not asked
+    (m, n), queue, turned = given.out.shape, given.out.queue, given is not asked
+    places = allocate_numbers("int64", (elements.most(m, n),), queue)
     if options.unmade is not None:
-        _attempt(asked, given, found, turned, ways(None), ways(1))
+        tickets = allocate_numbers("int32", (1,), queue)
+        plain.fill(tickets, 0)
+        _attempt(asked, given, _Found(places, tickets, options.unmade), turned, ways(None), ways(1))
         return
+    counts = allocate_numbers("int32", (2,), queue)
+    mask = allocate_numbers("int8", (m, n), queue)
+    told = allocate_numbers("int8", (len(options.beyond), m + n), queue)
     inside = given.adds and given.out.overlaps(given.c)
     # What the first level makes meanwhile is seldom in vain, but it is written over the addend.
     early = not inside and m * n * k < LONG[device.properties.kind]
-    operands = (*given, *found)
+    operands = (*given, places, counts, mask, told)
     held, key, plan = launch.find((update, options, early, turned), operands)
     if plan is None:
         judging, making = ways(None), ways(1)
@@ -265,7 +259,7 @@ def update(asked: Product[Planes], options: Auto) -> None:
         fixed = judging.at_once(given) and making.at_once(given)
         plan = held.plan(key, operands, judge, judge, fixed=fixed)
     plan.run(operands)
-    tickets, others = counts.read_parts()[0]
+    direct_ones, others = counts.read_parts()[0]
 
     def make(level: int, product: Product[Planes]) -> None:
         if level:
@@ -274,44 +268,52 @@ def update(asked: Product[Planes], options: Auto) -> None:
             # Factors of a direct product keep their places.
             direct.gemm(*(ozaki.turned(product) if turned else product))
 
-    if others:
-        _by_parts(given, found, told(options.beyond), make, 1 if early else None)
-        return
-    listed = elements.Listed(found.list, found.tickets)
-    values = elements.made(asked, listed) if tickets else None
+    kept = given
+    if others and inside:
+        kept = given._replace(c=moves.copied(given.c))
+    listed = elements.Listed(places, _one(counts, 0))
+    values = elements.made(asked, listed) if direct_ones and not others else None
     if not early:
         make(1, given)
     if values:
         elements.put(asked, listed, values)
+    if others:
+        for level, sides in zip(told_of(options.beyond), told.read_parts()[0], strict=True):
+            rows, columns = (np.flatnonzero(side) for side in (sides[:m], sides[m:]))
+            if rows.size:
+                _made_again(kept, mask, level, rows, columns, make)
 
 
 class _Found(NamedTuple):
     """What is found of the elements of a product.
 
-    ``mask``: their levels (m, n); ``told``: which rows, then columns, have those of levels that
-    are told (levels, m + n); ``list``: places of direct ones, of which there are ``tickets``;
-    ``others``: whether there are some of other levels but the first, or more direct ones than the
-    list holds.
+    ``list``: places of direct ones, of which there are ``tickets``; ``others``: whether there are
+    some of other levels but the first, or more direct ones than the list holds; ``whole``: levels
+    of all (m, n), and which rows, then columns, have those of levels that are told (levels, m + n).
     """
 
-    mask: Numbers
-    told: Numbers
     list: Numbers
     tickets: Numbers
     others: Numbers
+    whole: tuple[Numbers, Numbers] | None = None
+
+
+def _one(numbers: Numbers, at: int) -> Numbers:
+    return numbers.view((1,), (1,), numbers.start + at)
 
 
 def _judge(turned: bool, judging: Way, making: Way | None, *operands: Any) -> None:
     """Levels of all elements and, *making* it, the first level's product."""
     given: Product[Planes] = Product(*operands[:6])
-    found = _Found(*operands[6:])
+    places, counts, mask, told = operands[6:]
     left = _known(given.a, second=False)
     right = _known(given.b.transposed((1, 0)), second=True)
     if making:
         # The longest work first: what is launched meanwhile does not wait for the host.
         ozaki.multiplied(left.operand, right.operand, given, making)
-    for one in (found.told, found.tickets, found.others):
-        plain.fill(one, 0)
+    plain.fill(told, 0)
+    plain.fill(counts, 0)
+    found = _Found(places, _one(counts, 0), _one(counts, 1), (mask, told))
     _Judge(left, right, found, turned, judging).run()
 
 
@@ -326,8 +328,6 @@ def _attempt(
     """The product if no elements are others, which are never told apart here."""
     left = _known(given.a, second=False)
     right = _known(given.b.transposed((1, 0)), second=True)
-    for one in (found.told, found.tickets):
-        plain.fill(one, 0)
     _Judge(left, right, found, turned, judging).run()
     listed = elements.Listed(found.list, found.tickets)
     values = elements.made(asked, listed)
@@ -335,35 +335,9 @@ def _attempt(
     elements.put(asked, listed, values)
 
 
-def _by_parts(
-    given: Product[Planes],
-    found: _Found,
-    those: Sequence[int],
-    make: Callable[[int, Product[Planes]], None],
-    made: int | None,
-) -> None:
-    """Elements of several levels, or many direct ones; *made*: a level whose product there is.
-
-    *those*: levels that are told.
-    """
-    m = given.out.shape[0]
-    told = zip(those, found.told.read_parts()[0], strict=True)
-    parts = {level: (one[:m], one[m:]) for level, one in told if one.any()}
-    kept = given
-    if made not in parts:
-        made = next(iter(parts))
-        if len(parts) > 1 and given.adds and given.out.overlaps(given.c):
-            kept = given._replace(c=moves.copied(given.c))
-        make(made, given)
-    for level, sides in parts.items():
-        if level != made:
-            rows, columns = map(np.flatnonzero, sides)
-            _made_again(kept, found.mask, level, rows, columns, make)
-
-
 def _way(form: Format, device: Device, k: int, options: Auto, level: int | None) -> Way:
     """How a level's products are made, or elements are judged."""
-    by: residues.Scheme = Sizes(device.properties.kind, options.beyond)
+    by: residues.Scheme = Sizes(device.properties.kind, options.beyond, options.unmade is not None)
     if level is not None:
         numbers = levels.system(form, options.beyond[level - 1], k)
         by = residues.of_system(device, k, numbers, options.workspace)

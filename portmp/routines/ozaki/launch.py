@@ -27,7 +27,7 @@ from portmp.formats import Format
 from portmp.routines import base, engines
 from portmp.routines.gemm import launch as direct
 from portmp.routines.ozaki import reference
-from portmp.routines.ozaki.integers import FINE, Integers
+from portmp.routines.ozaki.integers import FINE, LIFTS, Integers
 from portmp.routines.product import SCALARS, Asked, Product, computed_by, entries
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
@@ -150,7 +150,8 @@ EXPONENT = ("most",)
 RANGES = "most", "least", "count", "begin", "last"
 SUMS = ("sums",)
 """What is found of rows: exponents; these and, of entries that are not 0, the least exponent, how
-many there are, and where the first and the last one is; sums of magnitudes."""
+many there are, and where the first and the last one is; sums of magnitudes, and with them what
+sizes are lifted by."""
 
 
 @cache
@@ -163,7 +164,10 @@ def exponent_spec(
     """
     name = {EXPONENT: "ozaki_exponents", RANGES: "ozaki_ranges", SUMS: "ozaki_sums"}[finds]
     rows, a = Index("rows"), Array("a", ("row", "col"), plain=(word,))
-    known = [Array("exponents", plain=("int32",), numbered=False)] if finds == SUMS else []
+    known, more = [], []
+    if finds == SUMS:
+        known = [Array("exponents", plain=("int32",), numbered=False)]
+        more = [Scratch("count", "int32", const=True), Scratch("lift_found", "int32")]
     found = [Scratch(f"{one}_found", FOUND.get(one, "int32")) for one in finds]
     return spec(
         name,
@@ -172,7 +176,7 @@ def exponent_spec(
         {},
         takes={
             name: [rows, Index("columns"), Index("slab"), a, *known, *found],
-            f"{name}_combine": [rows, Index("slabs"), *found],
+            f"{name}_combine": [rows, Index("slabs"), *found, *more],
         },
         threads=threads,
         across=across,
@@ -180,6 +184,7 @@ def exponent_spec(
         finds=finds,
         special=SPECIAL,
         fine=FINE,
+        lifts=LIFTS,
     )
 
 
@@ -276,30 +281,33 @@ class Operand:
 
 def operand(view: Planes, *, second: bool) -> Operand:
     """*view* (rows, depth) and the exponents of its rows."""
-    return Operand(view, found_of_rows(view)[0], second)
+    return Operand(view, found_of_rows(view)["most"], second)
 
 
 def found_of_rows(
-    view: Planes, finds: tuple[str, ...] = EXPONENT, known: Numbers | None = None
-) -> list[Numbers]:
-    """What is found of rows, in the first places; *known*: their exponents, for sums."""
+    view: Planes, finds: tuple[str, ...] = EXPONENT, known: Mapping[str, Numbers] | None = None
+) -> dict[str, Numbers]:
+    """What is found of rows, in the first places, by name; *known*: what sums need."""
     rows, depth = view.shape
     across = abs(view.strides[0]) < abs(view.strides[1])
     slab = max(SEARCH_COLUMNS, base.blocks(depth, MOST_SLABS)) if across else depth
     slabs = base.blocks(depth, slab)
-    found = [
-        allocate_numbers(FOUND.get(one, "int32"), (slabs * rows,), view.queue) for one in finds
-    ]
-    given: dict[str, Any] = {f"{n}_found": one for n, one in zip(finds, found, strict=True)}
+    found = {
+        one: allocate_numbers(FOUND.get(one, "int32"), (slabs * rows,), view.queue) for one in finds
+    }
+    given: dict[str, Any] = {f"{name}_found": one for name, one in found.items()}
     given["rows"] = rows
     threads = base.threads(view.device, THREADS)
     key, block = exponent_spec(view.format.word, across, finds, threads), (threads, 1, 1)
     grid = (base.blocks(rows, searched(across, threads)), slabs, 1)
-    more = {"columns": depth, "slab": slab, "a": view}
+    more: dict[str, Any] = {"columns": depth, "slab": slab, "a": view}
     if known is not None:
-        more["exponents"] = known
+        more["exponents"] = known["most"]
     launch.run(view.queue, (key,), grid, block, {**given, **more})
-    if slabs > 1:
+    if known is not None:
+        found["lift"] = allocate_numbers("int32", (rows,), view.queue)
+        given |= {"lift_found": found["lift"], "count": known["count"]}
+    if slabs > 1 or known is not None:
         grid = (base.blocks(rows, threads), 1, 1)
         given["slabs"] = slabs
         launch.run(view.queue, (key,), grid, block, given, f"{key.name}_combine")

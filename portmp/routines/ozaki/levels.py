@@ -23,7 +23,7 @@ from portmp.formats import Format
 from portmp.networks import ieee
 from portmp.routines.gemm import reference as gemm_reference
 from portmp.routines.ozaki import reference, systems
-from portmp.routines.ozaki.integers import FINE, Plane
+from portmp.routines.ozaki.integers import FINE, LIFTS, Plane
 from portmp.routines.ozaki.reference import Host
 from portmp.routines.ozaki.systems import ResidueSystem, WideSystem
 
@@ -32,9 +32,6 @@ SIZES = 7
 
 LARGEST = (1 << SIZES) - 1
 """Of sizes."""
-
-LIFTS = 8
-"""Bits, at most, that sizes are lifted by."""
 
 DIRECT = (0, 3, 4, 6)
 """log2 of the direct product's c, rounded down, by the number of limbs less one."""
