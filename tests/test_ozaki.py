@@ -8,7 +8,9 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -806,15 +808,15 @@ def test_memory_of_deep_products_stays_below_the_limit(
     k = residues.DEPTH + 16
     a, b = (mp.from_limbs([np.ones(s)], "float64", device) for s in ((32, k), (k, 32)))
     held, most = [0], [0]
-    plain = ozaki.allocate
 
-    def counted(*given: Any) -> Any:
+    def counted(plain: Callable[..., Any], *given: Any) -> Any:
         found = plain(*given)
         held[0] += sum(buffer.nbytes for buffer in found.buffers)
         most[0] = max(most[0], held[0])
         return found
 
-    monkeypatch.setattr(ozaki, "allocate", counted)
+    for name in ("allocate", "allocate_numbers"):
+        monkeypatch.setattr(ozaki, name, partial(counted, getattr(ozaki, name)))
     with pytest.raises(OutOfMemory, match="smallest block") as error:
         mp.gemm(a, b, method=Ozaki2(moduli=8, workspace=2**10))
     smallest = int(str(error.value).split()[-1])

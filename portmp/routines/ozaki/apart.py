@@ -168,8 +168,8 @@ class _Apart(ozaki.InBlocks):
     def __init__(
         self, z: Planes, a: Planes, b: Planes, out: Planes, found: Limits, way: Way
     ) -> None:
-        left = ozaki.operand(a, second=False)
-        right = ozaki.operand(b.transposed((1, 0)), second=True)
+        left = ozaki.operand(a, way, second=False)
+        right = ozaki.operand(b.transposed((1, 0)), way, second=True)
         super().__init__(left, right, z.format, way)
         assert isinstance(way.scheme, Differences)
         self.scheme, self.limits, self.out = way.scheme.results, found, out

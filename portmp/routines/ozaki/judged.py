@@ -152,8 +152,9 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
     threads = base.threads(device, ozaki.THREADS)
     kind = device.properties.kind if device else "gpu"
     scheme = Sizes(kind, definition.BEYOND, False)
+    searching = base.threads_of(device, ozaki.THREADS)
     found = [
-        *(ozaki.exponent_spec(form.word, False, n, threads) for n in (ozaki.RANGES, ozaki.SUMS)),
+        *(ozaki.exponent_spec(form.word, False, n, searching) for n in (ozaki.RANGES, ozaki.SUMS)),
         *(
             scheme.cut_spec(form, False, turned, threads)
             for turned in {False, ozaki.turns(form, device)}
@@ -177,10 +178,16 @@ class _Facts(NamedTuple):
         return replace(self.operand, known={"lift": self.known["lift"]})
 
 
-def _known(view: Planes, *, second: bool) -> _Facts:
-    ranges = ozaki.found_of_rows(view, ozaki.RANGES)
-    known = ranges | ozaki.found_of_rows(view, ozaki.SUMS, ranges)
-    return _Facts(Operand(view, ranges["most"], second), known)
+def _known(given: Product[Planes], way: Way) -> list[_Facts]:
+    """Both factors of a product."""
+    found = []
+    for second, factor in enumerate((given.a, given.b.transposed((1, 0)))):
+        view, nbytes = ozaki.as_rows(factor, way)
+        ranges = ozaki.found_of_rows(view, ozaki.RANGES)
+        known = ranges | ozaki.found_of_rows(view, ozaki.SUMS, ranges)
+        operand = Operand(view, ranges["most"], bool(second), copied=nbytes)
+        found.append(_Facts(operand, known))
+    return found
 
 
 class _Judge(ozaki.InBlocks):
@@ -306,8 +313,7 @@ def _judge(turned: bool, judging: Way, making: Way | None, *operands: Any) -> No
     """Levels of all elements and, *making* it, the first level's product."""
     given: Product[Planes] = Product(*operands[:6])
     places, counts, mask, told = operands[6:]
-    left = _known(given.a, second=False)
-    right = _known(given.b.transposed((1, 0)), second=True)
+    left, right = _known(given, judging)
     if making:
         # The longest work first: what is launched meanwhile does not wait for the host.
         ozaki.multiplied(left.operand, right.operand, given, making)
@@ -326,8 +332,7 @@ def _attempt(
     making: Way,
 ) -> None:
     """The product if no elements are others, which are never told apart here."""
-    left = _known(given.a, second=False)
-    right = _known(given.b.transposed((1, 0)), second=True)
+    left, right = _known(given, judging)
     _Judge(left, right, found, turned, judging).run()
     listed = elements.Listed(found.list, found.tickets)
     values = elements.made(asked, listed)

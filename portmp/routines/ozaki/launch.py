@@ -26,6 +26,7 @@ from portmp.errors import ArgumentError, FormatError, OutOfMemory, choice
 from portmp.formats import Format
 from portmp.routines import base, engines
 from portmp.routines.gemm import launch as direct
+from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import reference
 from portmp.routines.ozaki.integers import FINE, LIFTS, Integers
 from portmp.routines.product import SCALARS, Asked, Product, computed_by, entries
@@ -46,6 +47,9 @@ LANES = {True: 8, False: 64}
 
 SPECIAL = 1 << 14
 """Instead of the exponent of a row with infinities or NaN."""
+
+COPIED = 4
+"""A copy of rows takes at most one part in so many of what the smallest block leaves."""
 
 ROOM = 4
 """The workspace takes at most one part in so many of the device's memory by default."""
@@ -225,8 +229,10 @@ def searched(across: bool, threads: int) -> int:
 def turns(form: Format, device: Device | None) -> bool:
     """Whether blocks turn whole tiles, which takes all threads and memory of a block.
 
-    Others read each element where it is.
+    Others read each element where it is, and CPUs copy rows before (``as_rows``).
     """
+    if device and device.properties.kind == "cpu":
+        return False
     nbytes = sum(np.dtype(plane).itemsize for plane in form.planes) * TILE * (TILE + 1)
     room = device is None or nbytes <= device.properties.shared_memory
     return room and base.threads(device, THREADS) == THREADS
@@ -241,7 +247,8 @@ def padded(count: int) -> int:
 class Operand:
     """A factor as rows of integers: *view* (rows, depth) and the exponents of its rows.
 
-    *others*: those of the columns, of a product; *known*: what else a kernel takes of rows.
+    *others*: those of the columns, of a product; *known*: what else a kernel takes of rows;
+    *copied*: bytes of a view that is a copy.
     """
 
     view: Planes
@@ -249,6 +256,12 @@ class Operand:
     second: bool
     others: Numbers | None = None
     known: Mapping[str, Numbers] = field(default_factory=dict)
+    copied: int = 0
+
+    @property
+    def held(self) -> int:
+        """Bytes beside words."""
+        return self.exponents.buffers[0].nbytes + self.copied
 
     def words(self, scheme: Scheme, first: int, rows: int) -> Words:
         """Words of *rows* rows from *first* on, whole tiles of them."""
@@ -279,9 +292,22 @@ class Operand:
         return out
 
 
-def operand(view: Planes, *, second: bool) -> Operand:
+def operand(view: Planes, way: Way, *, second: bool) -> Operand:
     """*view* (rows, depth) and the exponents of its rows."""
-    return Operand(view, found_of_rows(view)["most"], second)
+    held, nbytes = as_rows(view, way)
+    return Operand(held, found_of_rows(held)["most"], second, copied=nbytes)
+
+
+def as_rows(view: Planes, way: Way) -> tuple[Planes, int]:
+    """A matrix whose rows are read again and again, and bytes of a copy.
+
+    A CPU copies them where elements of a row lie apart, and the workspace has room.
+    """
+    if view.device.properties.kind != "cpu" or abs(view.strides[0]) >= abs(view.strides[1]):
+        return view, 0
+    nbytes = view.size * sum(np.dtype(plane).itemsize for plane in view.format.planes)
+    room = way.limit(view.device) - bytes_of(way.scheme, view.shape[1])
+    return (moves.copied(view), nbytes) if nbytes <= room // COPIED else (view, 0)
 
 
 def found_of_rows(
@@ -297,7 +323,7 @@ def found_of_rows(
     }
     given: dict[str, Any] = {f"{name}_found": one for name, one in found.items()}
     given["rows"] = rows
-    threads = base.threads(view.device, THREADS)
+    threads = base.threads_of(view.device, THREADS)
     key, block = exponent_spec(view.format.word, across, finds, threads), (threads, 1, 1)
     grid = (base.blocks(rows, searched(across, threads)), slabs, 1)
     more: dict[str, Any] = {"columns": depth, "slab": slab, "a": view}
@@ -357,8 +383,8 @@ def update(given: Product[Planes], way: Way) -> None:
 
 def _update(way: Way, *operands: Any) -> None:
     given = by_rows(Product(*operands))
-    left = operand(given.a, second=False)
-    multiplied(left, operand(given.b.transposed((1, 0)), second=True), given, way)
+    left = operand(given.a, way, second=False)
+    multiplied(left, operand(given.b.transposed((1, 0)), way, second=True), given, way)
 
 
 def by_rows(given: Product[Planes]) -> Product[Planes]:
@@ -395,7 +421,7 @@ class InBlocks(ABC):
         """All blocks."""
         left, right, scheme = self.left, self.right, self.way.scheme
         (m, k), n = left.view.shape, right.view.shape[0]
-        held_bytes = sum(one.exponents.buffers[0].nbytes for one in (left, right))
+        held_bytes = left.held + right.held
         limit = self.way.limit(left.view.device)
         rows, columns = blocks(scheme, m, n, k, limit, held_bytes)
         for j in range(0, n, columns):
@@ -463,7 +489,7 @@ def square(
             else:
                 gemm(part, way)
         return
-    mine = operand(a, second=False)
+    mine = operand(a, way, second=False)
     product = _Product(mine, replace(mine, second=True), whole, way)
     words = [
         one.words(scheme, span.start, span.stop - span.start)

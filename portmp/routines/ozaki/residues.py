@@ -283,7 +283,7 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
     threads = base.threads(device, ozaki.THREADS)
     by = scheme(form, device, 1, Ozaki2())
     found = [
-        ozaki.exponent_spec(form.word, False, False, threads),
+        ozaki.exponent_spec(form.word, False, threads=base.threads_of(device, ozaki.THREADS)),
         by.cut_spec(form, False, False, threads),
         by.cut_spec(form, True, ozaki.turns(form, device), threads),
         by.rebuild_spec(form, 1, threads),

@@ -270,7 +270,7 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
     """The compilation units of all words' products, by name."""
     threads = base.threads(device, ozaki.THREADS)
     tiled = ozaki.turns(form, device)
-    found = [ozaki.exponent_spec(form.word, False, True, threads)]
+    found = [ozaki.exponent_spec(form.word, False, threads=base.threads_of(device, ozaki.THREADS))]
     for word in SUMS:
         cut = slices(form, word)
         found += [

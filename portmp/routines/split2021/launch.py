@@ -93,7 +93,7 @@ def split(view: Planes, slices: int) -> list[Buffer]:
     given: dict[str, Any] = {"count": rows * depth, "columns": depth, "a": rest}
     given["above"] = reference.bits_above(depth)
     for _ in range(slices - 1):
-        given["exponents"] = ozaki.operand(rest, second=False).exponents
+        given["exponents"] = ozaki.found_of_rows(rest)["most"]
         given["out"] = allocate(formats.get("float32"), view.shape, view.queue)
         launch.run(view.queue, (kernel_spec(threads),), grid, (threads, 1, 1), given)
         found += given["out"].buffers

@@ -373,10 +373,10 @@ def repeat(
     written.
     """
     side = max(given[0].shape[1:])
-    # Products have half the rows, columns or steps at most.
+    # Of rows, columns and steps at most one is more than a half.
     most = side - definition.half(side)
     repeated = partial(launch.repeat, (*what, method)) if side <= PLANNED else launch.do
-    do(method, (most, most, most), given, by_kernels, by_reference, changed, repeated)
+    do(method, (side, most, most), given, by_kernels, by_reference, changed, repeated)
 
 
 def do(
