@@ -730,7 +730,7 @@ def test_squares_by_integers_cut_their_rows_once(
         monkeypatch.setattr(residues, "of_kind", lambda found, _, k: of_kind(found, kind, k))
     monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
     monkeypatch.setattr(definition, "MANY", (16**3,) * 4)
-    monkeypatch.setattr(steps, "WHOLE_BY_INTEGERS", 32)
+    monkeypatch.setattr(steps, "WHOLE_BY_INTEGERS", {"cpu": 32, "gpu": 32})
     cut: list[int] = []
     operand_cut = ozaki.Operand.cut
 
@@ -830,7 +830,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
     monkeypatch.setattr(definition, "MANY", (16**3,) * 4)
     monkeypatch.setattr(steps, "WHOLE", 32)
-    monkeypatch.setattr(steps, "WHOLE_BY_INTEGERS", 32)
+    monkeypatch.setattr(steps, "WHOLE_BY_INTEGERS", {"cpu": 32, "gpu": 32})
 
 
 VIEWS: dict[str, Callable[[Any], Any]] = {

@@ -37,7 +37,7 @@ def eigh(
     *,
     subset_by_index: tuple[int, int] | None = None,
     subset_by_value: tuple[float, float] | None = None,
-    method: By = "direct",
+    method: By = "auto",
 ) -> Eigh:
     """Eigenvalues, ascending, and vectors of symmetric a (..., n, n), or of a x = w b x.
 
@@ -74,7 +74,7 @@ def eigvalsh(
     *,
     subset_by_index: tuple[int, int] | None = None,
     subset_by_value: tuple[float, float] | None = None,
-    method: By = "direct",
+    method: By = "auto",
 ) -> Array:
     """The eigenvalues that ``eigh`` gives, the same up to rounding; arguments are its."""
     matrix = operands.matrix(a, "eigvalsh", square=True)

@@ -48,12 +48,12 @@ class SignAndLog(NamedTuple):
     logabsdet: Array
 
 
-def lu_factor(a: Array, overwrite_a: bool = False, *, method: By = "direct") -> LuFactors:
+def lu_factor(a: Array, overwrite_a: bool = False, *, method: By = "auto") -> LuFactors:
     """L and U of a (..., m, n) with partial pivoting, as ``lu_solve`` takes them.
 
     The pivot is the largest leading limb, the first of equals. A column without one, all zeros,
     stays as it is; NaN and infinities spread. *method*: how large products (``docs/bits.md``)
-    are made: ``direct``, ``ozaki1``, ``ozaki2`` (or these with options, as in gemm); it
+    are made: ``auto``, ``direct``, ``ozaki1``, ``ozaki2`` (or these with options, as in gemm); it
     changes bits, the device does not. *overwrite_a*: the factors take a's memory, any view's, and
     ``lu`` is a. Backward stable: |p a - l u| is at most about n u^N |l| |u|,
     elementwise.
@@ -75,7 +75,7 @@ def lu_solve(
     trans: int = 0,
     overwrite_b: bool = False,
     *,
-    method: By = "direct",
+    method: By = "auto",
 ) -> Array:
     """The x of a x = b, with *trans* 1 of a^T x = b, by the factors of a (..., n, n).
 
@@ -103,7 +103,7 @@ def lu_solve(
     return _solved(matrix, order, given, trans == 1, method, "lu_solve", overwrite_b)
 
 
-def lu(a: Array, *, p_indices: bool = False, method: By = "direct") -> Lu:
+def lu(a: Array, *, p_indices: bool = False, method: By = "auto") -> Lu:
     """p, l, u with a = p l u for a (..., m, n): l (..., m, k) with ones on its diagonal, u
     (..., k, n), k the smaller of m and n. Named as SciPy's.
 
@@ -130,7 +130,7 @@ def solve_directly(
     a: Array,
     b: Array,
     *,
-    method: By = "direct",
+    method: By = "auto",
     overwrite_a: bool = False,
     overwrite_b: bool = False,
     name: str = "solve",
@@ -153,7 +153,7 @@ def solve_directly(
     return _solved(lower, order, given, False, method, name, overwrite_b)
 
 
-def inv(a: Array, *, method: By = "direct") -> Array:
+def inv(a: Array, *, method: By = "auto") -> Array:
     """The inverse of a (..., n, n), column by column the solution of a x = e, with the
     errors and warnings of ``solve``.
     """
@@ -165,7 +165,7 @@ def _inverse(matrix: Array, method: By, name: str) -> Array:
     return solve_directly(matrix, identity, method=method, name=name)
 
 
-def det(a: Array, *, method: By = "direct") -> Array:
+def det(a: Array, *, method: By = "auto") -> Array:
     """The determinant of a (..., n, n): shape (...), 0 for a singular matrix.
 
     Only the result may overflow or underflow: factors of two are kept apart.
@@ -183,7 +183,7 @@ def det(a: Array, *, method: By = "direct") -> Array:
     return from_limbs(ar.store(words), matrix.format, matrix.queue)
 
 
-def slogdet(a: Array, *, method: By = "direct") -> SignAndLog:
+def slogdet(a: Array, *, method: By = "auto") -> SignAndLog:
     """The sign (-1, 0, 1) and the natural logarithm of the size of the determinant.
 
     The logarithm is that of a number from 1/2 to 1 plus a multiple of that of 2: its error is about
@@ -207,7 +207,7 @@ def matrix_power(a: Array, n: int) -> Array:
         raise ArgumentError(f"matrix_power: n {n!r} given, a whole number is needed")
     if n == 0:
         return operands.identity(matrix.shape, matrix)
-    square = _inverse(matrix, "direct", "matrix_power") if n < 0 else matrix
+    square = _inverse(matrix, "auto", "matrix_power") if n < 0 else matrix
     found: Array | None = None
     left = abs(int(n))
     while left:

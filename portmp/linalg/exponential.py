@@ -95,7 +95,7 @@ def plan(bits: int, norm: float) -> Plan:
     return min(plans, key=lambda p: (p.powers + p.steps + p.squarings, p.squarings))
 
 
-def expm(a: Array, *, method: By = "direct") -> Array:
+def expm(a: Array, *, method: By = "auto") -> Array:
     """The exponential of a (..., n, n), matrix by matrix; SciPy's name.
 
     By a Taylor polynomial of a 2^-s in the format, squared s times; its degree and s by the 1-norm

@@ -50,7 +50,7 @@ def ldl(a: Array, lower: bool = True) -> Ldl:
     return Ldl(lu, d, piv)
 
 
-def solve_symmetric(a: Array, b: Array, *, lower: bool = False, method: By = "direct") -> Array:
+def solve_symmetric(a: Array, b: Array, *, lower: bool = False, method: By = "auto") -> Array:
     """``solve`` of a symmetric matrix, of which the upper (*lower*: the lower) triangle is read."""
     matrix = operands.matrix(a, "solve", square=True)
     n = matrix.shape[-1]

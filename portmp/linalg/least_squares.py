@@ -52,7 +52,7 @@ class LeastSquares(Sequence[Any]):
         return f"LeastSquares(x={self.x!r}, residuals={self.residuals!r}, rank={self.rank})"
 
 
-def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direct") -> LeastSquares:
+def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "auto") -> LeastSquares:
     """The x that minimises |a x - b| for a matrix a (m, n), b (m,) or (m, r); of all the smallest.
 
     By Householder's QR of a, or of its transpose where there are more unknowns than equations:

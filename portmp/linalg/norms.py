@@ -195,7 +195,7 @@ def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
     return found
 
 
-def cond(x: Array, p: Order = None, *, method: By = "direct") -> Any:
+def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
     """The condition number of x (..., m, n): its largest singular value over the smallest one.
 
     A float, of stacks an Array (...) of them. *p* None or 2; with -2 the smallest over the largest.
@@ -255,7 +255,7 @@ def cond_in_format(x: Array, p: Order = None) -> Any:
     return norm(matrix, p, axis=(0, 1)) * norm(_inverse(factors), p, axis=(0, 1))
 
 
-def _inverse(factors: LuFactors, method: By = "direct") -> Array:
+def _inverse(factors: LuFactors, method: By = "auto") -> Array:
     """What ``inv`` makes, by factors and without its warning: cond is the number to say so."""
     return lu_solve(factors, operands.identity(factors.lu.shape, factors.lu), method=method)
 

@@ -32,7 +32,8 @@ from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate
 
 By = str | Auto | Ozaki1 | Ozaki2
-"""How large products within a factorisation are made: ``direct``, ``ozaki1``, ``ozaki2``."""
+"""How large products within a factorisation are made: ``auto``, ``direct``, ``ozaki1``,
+``ozaki2``."""
 
 
 def values(value: object, argument: str, like: Array | None = None) -> Array:

@@ -38,7 +38,7 @@ class PivotedQR(NamedTuple):
 
 
 def qr(
-    a: Array, mode: str = "reduced", *, pivoting: bool = False, method: By = "direct"
+    a: Array, mode: str = "reduced", *, pivoting: bool = False, method: By = "auto"
 ) -> QR | PivotedQR | Array:
     """Q and R of a (..., m, n), k the smaller of m and n; names and modes are NumPy's.
 

@@ -13,7 +13,7 @@ from portmp.routines.triangular import launch
 
 
 def cholesky(
-    a: Array, *, upper: bool = False, overwrite_a: bool = False, method: By = "direct"
+    a: Array, *, upper: bool = False, overwrite_a: bool = False, method: By = "auto"
 ) -> Array:
     """l with a = l l^T, or with *upper* u with a = u^T u, for positive definite a (..., n, n).
 
@@ -29,12 +29,7 @@ def cholesky(
 
 
 def cholesky_solve(
-    factor: Array,
-    b: Array,
-    *,
-    upper: bool = False,
-    overwrite_b: bool = False,
-    method: By = "direct",
+    factor: Array, b: Array, *, upper: bool = False, overwrite_b: bool = False, method: By = "auto"
 ) -> Array:
     """The x of a x = b by the result of ``cholesky(a, upper=upper)``; b (n,) or (..., n, r).
 
@@ -54,7 +49,7 @@ def solve_positive(
     b: Array,
     *,
     lower: bool = False,
-    method: By = "direct",
+    method: By = "auto",
     overwrite_a: bool = False,
     overwrite_b: bool = False,
 ) -> Array:

@@ -43,7 +43,7 @@ def svd(
     hermitian: bool = False,
     *,
     relative: bool = False,
-    method: By = "direct",
+    method: By = "auto",
 ) -> SVD | Array:
     """Singular values and vectors of a (..., m, n), k the smaller of m and n; as NumPy's.
 
@@ -66,7 +66,7 @@ def svd(
     return _decomposed(matrix, full_matrices, compute_uv, relative, method, "svd")
 
 
-def svdvals(a: Array, *, relative: bool = False, method: By = "direct") -> Array:
+def svdvals(a: Array, *, relative: bool = False, method: By = "auto") -> Array:
     """The singular values (..., k) of a (..., m, n), descending, as ``svd`` computes them."""
     matrix = operands.matrix(a, "svdvals")
     found = _decomposed(matrix, False, False, relative, method, "svdvals")
@@ -80,7 +80,7 @@ def matrix_rank(
     hermitian: bool = False,
     *,
     rtol: float | Array | None = None,
-    method: By = "direct",
+    method: By = "auto",
 ) -> Any:
     """How many singular values are above *tol*, of a vector whether it is not zero.
 
@@ -110,7 +110,7 @@ def pinv(
     hermitian: bool = False,
     *,
     rtol: float | Array | None = None,
-    method: By = "direct",
+    method: By = "auto",
 ) -> Array:
     """The pseudoinverse (..., n, m) of a (..., m, n) by singular values.
 

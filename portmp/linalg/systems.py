@@ -23,7 +23,7 @@ def solve(
     a: Array,
     b: Array,
     *,
-    method: By = "direct",
+    method: By = "auto",
     refine: Literal[False] = False,
     certify: Literal[False] = False,
     assume_a: str = "gen",
@@ -38,7 +38,7 @@ def solve(
     a: Array,
     b: Array,
     *,
-    method: By = "direct",
+    method: By = "auto",
     refine: Literal[True],
     certify: Literal[False] = False,
 ) -> Refined: ...
@@ -46,7 +46,7 @@ def solve(
 
 @overload
 def solve(
-    a: Array, b: Array, *, method: By = "direct", refine: bool = False, certify: Literal[True]
+    a: Array, b: Array, *, method: By = "auto", refine: bool = False, certify: Literal[True]
 ) -> Certified: ...
 
 
@@ -54,7 +54,7 @@ def solve(
     a: Array,
     b: Array,
     *,
-    method: By = "direct",
+    method: By = "auto",
     refine: bool = False,
     certify: bool = False,
     assume_a: str = "gen",

@@ -18,7 +18,7 @@ from portmp.routines import axes as named_axes
 
 
 def tensorsolve(
-    a: Any, b: Any, axes: int | Sequence[int] | None = None, *, method: By = "direct"
+    a: Any, b: Any, axes: int | Sequence[int] | None = None, *, method: By = "auto"
 ) -> Array:
     """The x with ``tensordot(a, x, x.ndim) == b``: a (\\*b.shape, \\*x.shape), by ``solve``.
 
@@ -42,7 +42,7 @@ def tensorsolve(
     return found
 
 
-def tensorinv(a: Any, ind: int = 2, *, method: By = "direct") -> Array:
+def tensorinv(a: Any, ind: int = 2, *, method: By = "auto") -> Array:
     """The inverse of ``tensordot`` with a: before *ind* axes as many elements as after them."""
     given = operands.values(a, "tensorinv: a")
     (count,) = integers((ind,), "ind", count=1)

@@ -20,15 +20,15 @@ def solve_triangular(
     unit_diagonal: bool = False,
     left: bool = True,
     overwrite_b: bool = False,
-    method: By = "direct",
+    method: By = "auto",
 ) -> Array:
     """The x of op(a) x = b, or with *left* false of x op(a) = b, for triangular a (..., n, n).
 
     Only the upper triangle of a is read, with *lower* the lower one; *unit_diagonal*: the diagonal
     is not read and counts as ones. op is the transpose with *trans*. b is (n,), (..., n, r) or,
     from the right, (..., r, n); stacks broadcast. Names and meaning are SciPy's. *method*: how
-    large products (``docs/bits.md``) are made (``direct``, ``ozaki1``, ``ozaki2`` as in gemm; it
-    changes bits). *overwrite_b*: x takes b's memory, unless that is converted.
+    large products (``docs/bits.md``) are made (``auto``, ``direct``, ``ozaki1``, ``ozaki2`` as in
+    gemm; it changes bits). *overwrite_b*: x takes b's memory, unless that is converted.
     LinAlgError for a zero on the diagonal, which waits for the device. Backward stable: row by row,
     with errors as n products' of the format.
     """
@@ -57,7 +57,7 @@ def trmm(
     unit_diagonal: bool = False,
     left: bool = True,
     overwrite_b: bool = False,
-    method: By = "direct",
+    method: By = "auto",
 ) -> Array:
     """op(a) b, or with *left* false b op(a), for triangular a (..., n, n) and matrices b.
 
@@ -112,7 +112,7 @@ def syrk(
     trans: bool = False,
     lower: bool = False,
     overwrite_c: bool = False,
-    method: By = "direct",
+    method: By = "auto",
 ) -> Array:
     """The upper (*lower*: the lower) triangle of alpha a a^T + beta c, zeros beyond it.
 

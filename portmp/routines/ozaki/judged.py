@@ -241,7 +241,7 @@ def update(asked: Product[Planes], options: Auto) -> None:
     if not device.properties.float64:
         raise ArgumentError(
             f"a product of so many rows, columns and steps needs float64 to have the bits of all "
-            f"devices, and {device.name} has none; mp.gemm(a, b, method='direct') has others"
+            f"devices, and {device.name} has none; method='direct' has others"
         )
     given = ozaki.by_rows(asked)
     ways = partial(_way, form, device, k, options)

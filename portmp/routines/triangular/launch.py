@@ -32,7 +32,7 @@ from portmp.routines.ozaki.options import Auto
 from portmp.routines.plain import launch as plain
 from portmp.routines.product import Product, entries
 from portmp.routines.triangular import reference
-from portmp.routines.triangular.steps import Method, Run, Steps, factors, made
+from portmp.routines.triangular.steps import WHOLE_BY_INTEGERS, Method, Run, Steps, factors, made
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, View, allocate, allocate_numbers
 from portmp.schedules.base import widths
@@ -63,9 +63,6 @@ ALONE = 1024
 PLANNED = 4096
 """Rows of matrices whose factorisations are planned; launches of larger ones take longer than to be
 issued, and begin sooner without a plan."""
-HOPES = {"gpu": True, "cpu": False}
-"""Where elements are judged, whether all is done in the hope that none is left, by a device's kind:
-a CPU waits for nothing else."""
 COPYING, EACH = 256, 8
 """Threads of a block that copies triangles, and elements of each."""
 EVERYTHING, ZEROS, INSIDE = 0, 1, 2
@@ -252,6 +249,10 @@ class OnDevice(Steps[Planes]):
         for each in entries(given):
             ozaki.update(each, way)
 
+    def whole_squares(self, a: Planes, method: Method) -> tuple[int, bool]:
+        found = super().whole_squares(a, method)
+        return found if method is None else (WHOLE_BY_INTEGERS[a.device.properties.kind], False)
+
     def products(
         self, a: Planes, c: Planes, parts: Sequence[Run], kind: str, method: Method
     ) -> None:
@@ -390,15 +391,14 @@ def do(
 ) -> None:
     """The same, *repeated* as it is; *largest*: sizes of the largest product.
 
-    Where elements are judged a GPU does not wait for any at first: if some are left in the end, all
-    is done again.
+    Where elements are judged nothing waits for any at first: if some are left in the end, all is
+    done again.
     """
     first = given[0]
     assert isinstance(first, Planes)
     chosen = made(method, first.format, *largest)
     if isinstance(chosen, Auto) and chosen.unmade is None and not first.device.by_reference:
-        hopes = HOPES[first.device.properties.kind]
-        if hopes and _hoped(chosen, given, by_kernels, changed, repeated):
+        if _hoped(chosen, given, by_kernels, changed, repeated):
             return
         repeated = launch.do
     repeated(given, partial(by_kernels, method), by_reference)

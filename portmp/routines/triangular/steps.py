@@ -33,8 +33,10 @@ Method = Auto | Ozaki1 | Ozaki2 | None
 
 def made(method: Method, form: Format, m: int, n: int, k: int) -> Method:
     """How a product of these sizes is made: directly, if it is small."""
+    if isinstance(method, Auto) and not levels.has(form):
+        return None
     if isinstance(method, Auto) and method.smallest is not None:
-        large = levels.judges(form, m, n, k, method.smallest)
+        large = min(m, n, k) >= method.smallest
     else:
         large = definition.by_integers(m, n, k, form.limbs)
     return method if large else None
@@ -157,14 +159,18 @@ class Steps(ABC, Generic[M]):
     def parts_of_square(self, a: M, lower: bool) -> list[Run]:
         """The blocks of ``square``."""
         n, k = self.shape(a)
-        parts = parts_of_trapezoid(n, n, *whole_squares(self.method_for(n, n, k)))
+        parts = parts_of_trapezoid(n, n, *self.whole_squares(a, self.method_for(n, n, k)))
         return parts if lower else [p.turned() for p in parts]
 
     def square_and_below(self, a: M, c: M, kind: str) -> None:
         """The lower trapezoid of c (m, n) as ``multiply(a, a[:n]^T, c, kind)`` gives it."""
         (m, n), k = self.shape(c), self.shape(a)[1]
         method = self.method_for(m, n, k)
-        self.products(a, c, parts_of_trapezoid(m, n, *whole_squares(method)), kind, method)
+        self.products(a, c, parts_of_trapezoid(m, n, *self.whole_squares(a, method)), kind, method)
+
+    def whole_squares(self, a: M, method: Method) -> tuple[int, bool]:
+        """Rows of squares that are multiplied whole, and whether rows below are, with the last."""
+        return (WHOLE, True) if method is None else (WHOLE_BY_INTEGERS["gpu"], False)
 
     def products(self, a: M, c: M, parts: Sequence[Run], kind: str, method: Method) -> None:
         """Blocks of c by rows of a and, transposed, rows of a: ``square``'s, one by one."""
@@ -205,11 +211,6 @@ def blocks_of_square(n: int, whole: int, first: int = 0) -> Iterator[Run]:
     yield from blocks_of_square(end - middle, whole, middle)
 
 
-def whole_squares(method: Method) -> tuple[int, bool]:
-    """Rows of squares that are multiplied whole, and whether rows below such a one are, with it."""
-    return (WHOLE, True) if method is None else (WHOLE_BY_INTEGERS, False)
-
-
 @cache
 def parts_of_trapezoid(m: int, n: int, whole: int, below: bool) -> list[Run]:
     """The same of a lower trapezoid of m rows, those of one size along a diagonal together."""
@@ -234,5 +235,5 @@ def runs(blocks: Iterable[Run]) -> list[Run]:
     return [run for mine in found.values() for run in mine]
 
 
-WHOLE, WHOLE_BY_INTEGERS = 128, 1024
+WHOLE, WHOLE_BY_INTEGERS = 128, {"gpu": 1024, "cpu": 256}
 """Squares of so many rows are multiplied as a whole, both triangles: a schedule, no definition."""
