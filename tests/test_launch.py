@@ -99,19 +99,21 @@ CALLS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_places_are_told_apart(name: str, device: Device) -> None:
     """By strides, starts, shapes and formats: a plan of one view is not taken for another."""
-    whole = some((7, 6), "dd", device)
-    views = [
-        whole[:3, :3],
-        whole[2:5, 1:4],
-        whole[:3, :3].T,
-        whole[::2, ::2][:3],
-        whole[:3, ::-1][:, :3],
+    arrays = [some(s, form, device) for s, form in (((7, 6), "dd"), ((3, 3), "td"))]
+    host = [mp.array(x.to_fractions(), x.format, "host") for x in arrays]
+    (whole, *others), (there, *theirs) = arrays, host
+    shown: list[Callable[[Any], Any]] = [
+        lambda x: x[:3, :3],
+        lambda x: x[2:5, 1:4],
+        lambda x: x[:3, :3].T,
+        lambda x: x[::2, ::2][:3],
+        lambda x: x[:3, ::-1][:, :3],
     ]
-    views += [some((3, 3), form, device) for form in ("float64", "td")]
+    views = [*(show(whole) for show in shown), *others]
     found = [bits(CALLS[name](v)) for v in views]
     again = [bits(CALLS[name](v)) for v in reversed(views)]
-    host = [mp.array(v.to_fractions(), v.format, "host") for v in views]
-    assert found == again[::-1] == [bits(CALLS[name](v)) for v in host]
+    wanted = [bits(CALLS[name](v)) for v in (*(show(there) for show in shown), *theirs)]
+    assert found == again[::-1] == wanted
 
 
 @pytest.mark.parametrize("form", ["dd", "slfp64in48b", "tsin80b"])

@@ -2,7 +2,6 @@
    header or library. Included before the source by cpu.py, which says there how identifiers of
    work-items are known: with PORTMP_FIBRES, whose blocks may have barriers, and without. */
 
-#pragma OPENCL FP_CONTRACT OFF
 
 /* --- types ----------------------------------------------------------------------------------- */
 
