@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -16,9 +17,12 @@ from portmp import definition, formats
 from portmp.backends.base import Device, Multiplication, Queue
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format, convert, inputs
-from portmp.routines import engines
-from portmp.routines.ozaki import judged, levels, systems
+from portmp.routines import base, engines
+from portmp.routines.ozaki import judged, levels, reference, residues, systems
+from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.ozaki.launch import Way
 from portmp.routines.ozaki.options import Auto
+from portmp.routines.product import Product
 from portmp.routines.triangular import launch as triangular
 from portmp.runtime import planes
 from portmp.verify import cases as verify
@@ -361,3 +365,36 @@ def test_factorisations_hope_that_no_elements_are_left(
             found.add("".join([bits(x) for x in all_of if isinstance(x, mp.Array)]))
         assert len(found) == 1, what
     assert bool(again) == (kind == "far")
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "k"),
+    mostly_slow(
+        [("qd", None, 70), ("qd", None, 5000), ("td", 175, 70), ("qd", 225, 300)],
+        (("qd", None, 5000), ("td", 175, 70)),
+        WHY,
+    ),
+)
+def test_squares_of_moduli(
+    every_device: Device, name: str, kept: int | None, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where 49 moduli are too few some count twice: bits of the wide ones, in parts, too."""
+    if every_device.by_reference:
+        pytest.skip("the device runs no kernels")
+    form = formats.get(name)
+    found = systems.system(form, k, None, kept)
+    assert isinstance(found, systems.WideSystem)
+    numbers = systems.squared(found, k)
+    assert isinstance(numbers, systems.ResidueSystem) and numbers.squares
+    assert math.gcd(*numbers.moduli) == 1 and numbers.product * 497 >= 1000 * k << 2 * found.bits
+    a, b = inputs.ordinary(form, (9, k), "a"), inputs.ordinary(form, (k, 7), "b")
+    wanted = bits(reference.product(form, found, a, b))
+    left, right = (array(name, host, every_device).planes for host in (a, b))
+    engine = engines.get(every_device, "own", "int8")
+    for longest in (residues.SQUARES_DEPTH, 64):
+        monkeypatch.setattr(residues, "SQUARES_DEPTH", longest)
+        out = planes.allocate(form, (9, 7), every_device.queue)
+        one, zero = (base.scalar_limbs(form, number, "alpha") for number in (1, 0))
+        way = Way(residues.Residues(numbers), engine)
+        ozaki.update(Product(left, right, one, zero, out, out), way)
+        assert bits(mp.Array(out)) == wanted

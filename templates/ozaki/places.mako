@@ -23,13 +23,17 @@
             ${place(2 * t)} = ${w.fma("-x", w.literal(base), place(2 * t))};
             ${place(2 * t + 1)} = ${place(2 * t + 1)} + x;
 % endif
-% if t < count - 1:
+% if t < count - 1 or 2 * t + 2 < len(total):
             x = ${floored(place(2 * t + 1), 0.5)};
             ${place(2 * t + 1)} = ${w.fma("-x", w.literal(base), place(2 * t + 1))};
             ${place(2 * t + 2)} = ${place(2 * t + 2)} + x;
 % endif
 % if 2 * t + 1 < len(total):
             ${digit(t)} = ${w.fma(place(2 * t + 1), w.literal(base), place(2 * t))};
+% if t == count - 1 and 2 * t + 2 < len(total):
+            ## Moduli may have more places than the integer.
+            ${digit(t)} = ${w.fma(place(2 * t + 2), w.literal(base * base), digit(t))};
+% endif
 % else:
             ${digit(t)} = ${place(2 * t)};
 % endif

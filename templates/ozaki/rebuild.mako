@@ -20,7 +20,7 @@
     kind = p.const_pointer.format(f"int{each}" if vectors else "int")
     step = f"unsigned {long}"
     steps = max(len(places(g.others)) for g in groups)
-    size = len(groups[0].moduli)
+    size = len(groups[0].factors)
 
     def padded(items, count):
         return [*items, *[0] * (count - len(items))]
@@ -82,16 +82,16 @@ ${p.constant} double rebuild_others[${(steps + 1) * len(groups)}] = {
         for (int e = 0; e < ${each}; ++e) {
             whole[e] = 0.0;
 % for t in range(len(total)):
-            p${t}[e] = ${"0.0" if t % 2 else f"s{t // 2}[e]"};
+            p${t}[e] = ${"0.0" if t % 2 or t // 2 >= system.digits else f"s{t // 2}[e]"};
 % endfor
         }
         /* the product is the sum of what groups make times the products of other moduli, up to a
            multiple of the product of all, which the sum of y over the group's product tells */
         ${p.unrolled_by(w.table_steps)}
-        for (int g = 0; g < ${system.count // size}; ++g)
+        for (int g = 0; g < ${system.kept // size}; ++g)
 ${group("g", f"{size} * g", size)}
-% if system.count % size:
-${group(len(groups) - 1, system.count // size * size, system.count % size)}
+% if system.kept % size:
+${group(len(groups) - 1, system.kept // size * size, system.kept % size)}
 % endif
         ${p.unroll}
         for (int e = 0; e < ${each}; ++e) {

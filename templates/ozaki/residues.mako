@@ -14,7 +14,7 @@
 <%
     p, system = w.platform, integers
     single = w.single
-    words = range(system.words)
+    words, count = range(system.words), len(system.single)
 %>
 ${arithmetic(single, [])}
 ${dot4(w, False)}
@@ -29,23 +29,45 @@ ${p.function} unsigned residue(const unsigned bits, const float m, const float i
 
 % endif
 /* for each modulus: what the bytes of an operand weigh, what takes the bias away with 1.5 2^23 as a float, the modulus, its inverse */
-${p.constant} unsigned ${name}_weights[${system.count * len(words)}] = {
-% for m in system.moduli:
+${p.constant} unsigned ${name}_weights[${count * len(words)}] = {
+% for m in system.single:
     ${", ".join(f"{v}u" for v in system.weights(m))},
 % endfor
 };
-${p.constant} unsigned ${name}_unbias[${system.count}] = {
-    ${", ".join(f"{system.unbias(m) + 0x4B400000}u" for m in system.moduli)}
+${p.constant} unsigned ${name}_unbias[${count}] = {
+    ${", ".join(f"{system.unbias(m) + 0x4B400000}u" for m in system.single)}
 };
-${p.constant} float ${name}_moduli[${2 * system.count}] = {
-% for m in system.moduli:
+${p.constant} float ${name}_moduli[${2 * count}] = {
+% for m in system.single:
     ${single.literal(m)}, ${single.literal(f32(1 / m))},
 % endfor
 };
+% if system.squares:
+/* for each square: what the bytes weigh, the lower bytes of that, then the upper ones; what takes the bias away, the square, 2^32 over it; the
+   root, its inverse */
+${p.constant} unsigned ${name}_square_weights[${2 * system.squares * len(words)}] = {
+% for m in system.roots:
+    ${", ".join(f"{v}u" for part in (0, 1) for v in system.weights(m * m, part))},
+% endfor
+};
+${p.constant} unsigned ${name}_squares[${3 * system.squares}] = {
+% for m in system.roots:
+    ${system.unbias(m * m)}u, ${m * m}u, ${2**32 // (m * m)}u,
+% endfor
+};
+${p.constant} float ${name}_roots[${2 * system.squares}] = {
+% for m in system.roots:
+    ${single.literal(m)}, ${single.literal(f32(1 / m))},
+% endfor
+};
+% endif
 <%rows:operand across="${across}">
+% if system.squares:
+    ${p.pointer.format("unsigned")}squares = out + (${count} * rows_padded + 3 * row) * (depth_padded / 4) + col / 4;
+% endif
     out += (row * depth_padded + col) / 4;
     ${p.unrolled_by(w.table_steps)}
-    for (int l = 0; l < ${system.count}; ++l) {
+    for (int l = 0; l < ${count}; ++l) {
         unsigned found[4];
         ${p.unroll if w.traits.warp_size > 1 else ""}
         for (int e = 0; e < 4; ++e) {
@@ -57,4 +79,30 @@ ${p.constant} float ${name}_moduli[${2 * system.count}] = {
         }
         out[l * (rows_padded * depth_padded / 4)] = found[0] | found[1] | found[2] | found[3];
     }
+% if system.squares:
+    ${p.unrolled_by(w.table_steps)}
+    for (int l = 0; l < ${system.squares}; ++l) {
+        unsigned lower = 0, upper = 0;
+        ${p.unroll if w.traits.warp_size > 1 else ""}
+        for (int e = 0; e < 4; ++e) {
+            const float m = ${name}_roots[2 * l], inverse = ${name}_roots[2 * l + 1];
+            unsigned sum = ${name}_squares[3 * l], high = 0, digit;
+% for j in words:
+            sum = dot4_unsigned(x${j}[e], ${name}_square_weights[${2 * len(words)} * l + ${j}], sum);
+            high = dot4_unsigned(x${j}[e], ${name}_square_weights[${2 * len(words)} * l + ${len(words) + j}], high);
+% endfor
+            sum += high << 8;
+            /* up to twice the square */
+            sum -= (unsigned)(((unsigned ${p.index})sum * ${name}_squares[3 * l + 2]) >> 32) * ${name}_squares[3 * l + 1];
+            digit = residue(sum + 0x4B400000u, m, inverse);
+            lower |= digit << (8 * e);
+            sum = (unsigned)((float)((int)sum - (int)(${p.int8})digit) * inverse + 0.5f);
+            upper |= residue(sum + 0x4B400000u, m, inverse) << (8 * e);
+        }
+        squares[0] = upper;
+        squares[depth_padded / 4] = lower;
+        squares[2 * (depth_padded / 4)] = upper;
+        squares += 3 * rows_padded * (depth_padded / 4);
+    }
+% endif
 </%rows:operand>

@@ -6,6 +6,7 @@ are too few for, they have up to 22, and residues are float64 numbers. Bits are 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -23,11 +24,13 @@ from portmp.routines.ozaki.launch import Block, Way
 from portmp.routines.ozaki.options import Ozaki2
 from portmp.routines.ozaki.reference import Host
 from portmp.routines.ozaki.systems import (
+    GROUP,
     HALF,
     Moduli,
     ResidueSystem,
     WideSystem,
     places,
+    squared,
     system,
     wide,
 )
@@ -41,6 +44,12 @@ two a compute unit."""
 
 DEPTH = 2**17 - 16
 """Most products of residues (magnitudes up to 128) that an int32 holds, in steps of 16."""
+
+SQUARES_DEPTH = 2**16 - 32
+"""The same of squares' digits, of two products each."""
+
+THRICE = 3
+"""Words of a square: the upper digit, the lower one, the upper one."""
 
 LAYOUT = "parts", "stride", "part_stride"
 
@@ -66,24 +75,62 @@ class Scheme(ozaki.Scheme):
         """As many steps as a sum holds."""
         return [(s, min(self.longest, k - s)) for s in range(0, k, self.longest)]
 
+    @property
+    def kept(self) -> int:
+        """Matrices of sums."""
+        return self.count
+
     def planes(self, k: int) -> int:
-        """A plane for each modulus and part."""
-        return self.count * len(self.parts(k))
+        """A plane for each sum and part."""
+        return self.kept * len(self.parts(k))
 
     def layout(self, k: int, plane: int) -> dict[str, int]:
-        """Parts, steps from modulus to modulus and from part to part."""
-        steps = len(self.parts(k)), plane, self.count * plane
+        """Parts, steps from plane to plane and from part to part."""
+        steps = len(self.parts(k)), plane, self.kept * plane
         return dict(zip(LAYOUT, steps, strict=True))
 
+    def batches(self) -> list[Batch]:
+        """What is multiplied of the words of a part."""
+        return [Batch(self.count)]
+
     def multiply(self, engine: Library, queue: Queue, block: Block) -> None:
-        """A batch of one product for each modulus, part by part."""
+        """Batches of one product for each modulus, part by part."""
         m, n, k, *factors, found = block
         for part, (_, steps) in enumerate(self.parts(k)):
             d = ozaki.padded(steps)
-            a, b = (Rows(v.buffers[part], d, v.first * d, v.rows * d) for v in factors)
-            sums = Rows(found, n, part * self.count * m * n, m * n)
-            asked = Multiplication(self.word, m, n, d, a, b, sums, self.count)
-            queue.multiply(engine, asked)
+            for one in self.batches():
+                if not one.count:
+                    continue
+                row = one.row * d
+                a, b = (
+                    Rows(
+                        v.buffers[part],
+                        row,
+                        v.first * row + (one.skips * v.rows + at) * d,
+                        v.rows * row,
+                    )
+                    for v, at in zip(factors, one.at, strict=True)
+                )
+                first = part * self.kept + one.first
+                sums = Rows(found, n, first * m * n, one.apart * m * n)
+                asked = Multiplication(self.word, m, n, one.depth * d, a, b, sums, one.count)
+                queue.multiply(engine, asked)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Products of *count* moduli: rows of words hold *row* parts of the depth, after *skips* such
+    words of each row, of which *depth* from parts *at* on are multiplied; sums become planes from
+    *first* on that are *apart*.
+    """
+
+    count: int
+    row: int = 1
+    skips: int = 0
+    at: tuple[int, int] = (0, 0)
+    depth: int = 1
+    first: int = 0
+    apart: int = 1
 
 
 class Residues(Scheme):
@@ -95,6 +142,29 @@ class Residues(Scheme):
         super().__init__(numbers)
         self.system = numbers
         self.rebuilt = rebuilt(numbers)
+        # Of a square both digits lie side by side, with the upper one again at the end.
+        self.count = len(numbers.single) + THRICE * numbers.squares
+        if numbers.squares:
+            self.longest = SQUARES_DEPTH
+
+    @property
+    def kept(self) -> int:
+        return self.system.kept
+
+    def batches(self) -> list[Batch]:
+        """Of squares lower digits, and both with both the other way round; with sums of a square
+        stands that of another modulus, as ``ResidueSystem.groups`` has them.
+        """
+        squares, single = self.system.squares, len(self.system.single)
+        if not squares:
+            return [Batch(single)]
+        of_squares = partial(Batch, squares, THRICE, single, apart=GROUP)
+        return [
+            of_squares(at=(1, 1)),
+            of_squares(at=(0, 1), depth=2, first=1),
+            Batch(squares, first=2, apart=GROUP),
+            Batch(single - squares, skips=squares, first=GROUP * squares),
+        ]
 
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
         """Both factors' are alike."""
@@ -246,7 +316,9 @@ def numbers(form: Format, kind: str, k: int, method: Ozaki2) -> ResidueSystem | 
 
 def of_kind(found: ResidueSystem | WideSystem, kind: str, k: int) -> ResidueSystem | WideSystem:
     """The system, or what a kind of device has in its place."""
-    return wide(found, k) if kind == "cpu" else found
+    if kind == "cpu":
+        return wide(found, k)
+    return squared(found, k) if isinstance(found, WideSystem) else found
 
 
 def word_of(found: ResidueSystem | WideSystem) -> str:

@@ -54,6 +54,9 @@ def moduli() -> tuple[int, ...]:
 LEAST, MOST = 4, 49
 """How many moduli make sense, and how many there are."""
 
+MOST_SQUARES = 24
+"""How many moduli may be squared: each stands with one that is not."""
+
 MOST_BITS = 456
 """Of operands: digits of sums stay within float64's range until they are scaled, and scales within
 the two powers of two that they are multiplied by."""
@@ -64,9 +67,9 @@ it that is taken away is rounded."""
 
 
 @cache
-def _capacity(count: int, depth: int) -> int:
+def _capacity(count: int, depth: int, squares: int = 0) -> int:
     """Bits of operands whose sums of *depth* products *count* moduli tell apart."""
-    product = math.prod(moduli()[:count])
+    product = math.prod(moduli()[:count]) * math.prod(moduli()[:squares])
     room = product * ROOM // (1000 * max(depth, 1))
     return (room.bit_length() - 1) // 2
 
@@ -81,12 +84,15 @@ def places(number: int) -> list[float]:
 class Group:
     """A few moduli; *others*: the product of all moduli that are not among them.
 
-    With residues x of theirs, sum(x factor) - product round(sum(x share) / 2^32) times *others*
-    is what they add to the product's integer, up to a multiple of the product of all moduli.
+    With sums x of residues' products, sum(x factor) - product round(sum(x share) / 2^32) times
+    *others* is what they add to the product's integer, up to a multiple of the product of all
+    moduli. ``roots``: of moduli that are squares. Such a one has two sums: of lower digits, and of
+    lower with upper ones, which count as many times as the root says.
     """
 
     moduli: tuple[int, ...]
     others: int
+    roots: tuple[int, ...] = ()
 
     @property
     def product(self) -> int:
@@ -94,21 +100,21 @@ class Group:
         return math.prod(self.moduli)
 
     @property
-    def inverses(self) -> list[int]:
-        """Of the products of all other moduli, modulo each: those nearest to zero."""
-        everything = self.product * self.others
-        return [_nearest(_inverse(everything // m, m), m) for m in self.moduli]
-
-    @property
     def factors(self) -> list[int]:
-        """The product of the group's other moduli times the inverse, for each."""
-        return [self.product // m * i for m, i in zip(self.moduli, self.inverses, strict=True)]
+        """What each sum counts, modulo the group's product: the numbers nearest to zero."""
+        found, everything = [], self.product * self.others
+        for m in self.moduli:
+            factor = self.product // m * _inverse(everything // m, m)
+            root = math.isqrt(m)
+            found += (
+                [factor, root * factor] if root in self.roots and root * root == m else [factor]
+            )
+        return [_nearest(factor % self.product, self.product) for factor in found]
 
     @property
     def shares(self) -> list[int]:
-        """What a residue adds to the sum over the group's product: 2^32 inverse / m, rounded."""
-        pairs = zip(self.moduli, self.inverses, strict=True)
-        return [(2**33 * i + m) // (2 * m) for m, i in pairs]
+        """What each adds to the sum over the group's product: 2^32 factor / product, rounded."""
+        return [(2**33 * f + self.product) // (2 * self.product) for f in self.factors]
 
 
 @dataclass(frozen=True)
@@ -136,6 +142,11 @@ class Moduli(Integers):
         """How many."""
         return len(self.moduli)
 
+    @property
+    def products(self) -> int:
+        """How many matrices of residues are multiplied, of as many steps as the factors have."""
+        return self.count
+
     @cached_property
     def product(self) -> int:
         """Of all moduli."""
@@ -159,22 +170,50 @@ class Moduli(Integers):
 
 @dataclass(frozen=True)
 class ResidueSystem(Moduli):
-    """The first *number* moduli of eight bits."""
+    """The first *number* moduli of eight bits.
+
+    The first *squares* of them are squared: a residue modulo m^2 is m q + t with digits of eight
+    bits, and products of residues are t t' + m (q t' + t q'), of which the sum in brackets counts
+    modulo m.
+    """
 
     number: int
+    squares: int = field(default=0, kw_only=True)
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """Those that are squared."""
+        return moduli()[: self.squares]
+
+    @property
+    def single(self) -> tuple[int, ...]:
+        """Those that are not."""
+        return moduli()[self.squares : self.number]
 
     @property
     def moduli(self) -> tuple[int, ...]:
-        return moduli()[: self.number]
+        return (*(m * m for m in self.roots), *self.single)
+
+    @property
+    def kept(self) -> int:
+        """Matrices of sums: two of each square."""
+        return self.number + self.squares
+
+    @property
+    def products(self) -> int:
+        return self.number + 2 * self.squares
 
     @property
     def digits(self) -> int:
         """Digits of the product of all moduli, and of sums with a sign."""
         return -(-self.product.bit_length() // DIGIT)
 
-    def weights(self, m: int) -> list[int]:
-        """What an operand's bytes weigh modulo *m*, four in each 32-bit word."""
-        bytes_ = self.powers(m, 8)
+    def weights(self, m: int, part: int = 0) -> list[int]:
+        """What an operand's bytes weigh modulo *m*, four in each 32-bit word.
+
+        *part*: which byte of what they weigh.
+        """
+        bytes_ = [weight >> (8 * part) & 255 for weight in self.powers(m, 8)]
         return [
             sum(b << (8 * i) for i, b in enumerate(bytes_[4 * w : 4 * w + 4]))
             for w in range(self.words)
@@ -182,9 +221,13 @@ class ResidueSystem(Moduli):
 
     @property
     def groups(self) -> list[Group]:
-        """The moduli, GROUP by GROUP."""
-        found = [self.moduli[at : at + GROUP] for at in range(0, self.count, GROUP)]
-        return [Group(one, self.product // math.prod(one)) for one in found]
+        """The moduli, GROUP sums by GROUP: a square with another one, then others."""
+        rest = self.single[self.squares :]
+        found = [
+            *((r * r, m) for r, m in zip(self.roots, self.single, strict=False)),
+            *(rest[at : at + GROUP] for at in range(0, len(rest), GROUP)),
+        ]
+        return [Group(one, self.product // math.prod(one), self.roots) for one in found]
 
 
 @dataclass(frozen=True)
@@ -329,6 +372,18 @@ def wide(given: ResidueSystem | WideSystem, depth: int) -> WideSystem:
     if isinstance(given, WideSystem):
         return given
     return WideSystem(given.bits, counted(depth), given.digits)
+
+
+def squared(given: WideSystem, depth: int) -> Exact | WideSystem:
+    """The system of all moduli, as few squared as do, for the same results over *depth* steps.
+
+    The wide one where it has too many bits.
+    """
+    depth = counted(depth)
+    for count in range(1, MOST_SQUARES + 1):
+        if _capacity(MOST, depth, count) >= given.bits:
+            return Exact(given.bits, MOST, given.digits, squares=count)
+    return given
 
 
 def exactly(bits: int, depth: int) -> ResidueSystem | WideSystem:

@@ -46,7 +46,7 @@ class Integers(Gemm):
             count = slices.slices(form, self.method.word).count
             products = count * (count + 1) // 2
         else:
-            products = residues.numbers(form, kind, shape[-1], self.method).count
+            products = residues.numbers(form, kind, shape[-1], self.method).products
         return {"fma": products * float(math.prod(shape))}
 
     def usual(self, kind: str, limbs: int) -> list[int]:
