@@ -179,6 +179,8 @@ from portmp.arrays.elementwise import sqrt as sqrt
 from portmp.arrays.elementwise import square as square
 from portmp.arrays.elementwise import subtract as subtract
 from portmp.arrays.exchange import from_dlpack as from_dlpack
+from portmp.arrays.explained import explain as explain
+from portmp.arrays.explained import last_product as last_product
 from portmp.arrays.functions import acos as acos
 from portmp.arrays.functions import acosh as acosh
 from portmp.arrays.functions import asin as asin

@@ -10,7 +10,7 @@ import math
 
 __version__ = "0.1.0"
 
-VERSION = 2
+VERSION = 3
 
 SLAB = 1024
 """GEMM: k is cut into slabs of this length; slabs are added in ascending order."""

@@ -11,7 +11,7 @@ from portmp.routines.conversions import launch as conversions
 from portmp.routines.exact import launch as exact
 from portmp.routines.gemm import launch as gemm
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
-from portmp.routines.product import Asked
+from portmp.routines.product import Asked, Made, last
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes
 
@@ -50,12 +50,22 @@ def of_matrices(
     rounding: str | None = None,
 ) -> tuple[Planes, Computed]:
     """The product, into its output where there is one."""
+    last.alike = False
+    found, computed, how = _of_matrices(given, accuracy, schedule, method, rounding)
+    last.made = Made(found.format, found.device, found.shape, given.steps, how)
+    return found, computed
+
+
+def _of_matrices(
+    given: Asked, accuracy: str, schedule: Any, method: object, rounding: str | None
+) -> tuple[Planes, Computed, object]:
+    """The same, and the method's options, None or ``correct``."""
     a, b = given.a, given.b
     if method == AUTO and not judged(given):
         method = "direct"
     if rounding is not None:
         check_correct(rounding, accuracy, schedule, method)
-        return exact.gemm(given), CORRECT
+        return exact.gemm(given), CORRECT, CORRECT
     if method != "direct":
         # Seldom wanted, and much to import.
         from portmp.routines.ozaki import choose
@@ -65,11 +75,11 @@ def of_matrices(
         chosen = choose.resolve(method, accuracy, schedule, a.format)
         if isinstance(chosen, Auto):
             # No element may lose more than the direct product may.
-            return by_element.gemm(given, chosen), accuracy
+            return by_element.gemm(given, chosen), accuracy, chosen
         if chosen is not None and min(a.ndim, b.ndim) > 1:
             way = choose.way(a.format, a.device, given.steps, chosen)
-            return ozaki.gemm(given, way), chosen
-    return gemm.gemm(*given, accuracy=accuracy, schedule=schedule), accuracy
+            return ozaki.gemm(given, way), chosen, chosen
+    return gemm.gemm(*given, accuracy=accuracy, schedule=schedule), accuracy, None
 
 
 def of_vector(

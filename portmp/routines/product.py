@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from portmp.backends.base import Device
 from portmp.codegen.signature import Flag, Value
 from portmp.errors import ShapeError
+from portmp.formats import Format
 from portmp.routines import base
 from portmp.runtime.planes import Host, Planes
 
@@ -68,6 +71,28 @@ class Product(NamedTuple, Generic[Ends_co]):
         columns = self.each(base.column_of)
         return columns._replace(a=self.a)
 
+
+class Made(NamedTuple):
+    """A product that was made: of which format and *shape*, where, over how many steps, and how.
+
+    ``method``: the options of gemm's; None: directly; ``correct``.
+    """
+
+    format: Format
+    device: Device
+    shape: tuple[int, ...]
+    steps: int
+    method: object
+
+
+class _Last(threading.local):
+    """The last product of a thread; ``alike``: whether all elements are of the first level."""
+
+    made: Made | None = None
+    alike: bool = False
+
+
+last = _Last()
 
 Asked = Product[Planes | None]
 """A product that was not checked yet."""

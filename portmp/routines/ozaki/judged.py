@@ -30,7 +30,7 @@ from portmp.routines.ozaki.integers import FINE, number
 from portmp.routines.ozaki.launch import Operand, Way
 from portmp.routines.ozaki.options import Auto
 from portmp.routines.plain import launch as plain
-from portmp.routines.product import Asked, Product, computed_by, entries
+from portmp.routines.product import Asked, Product, computed_by, entries, last
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
 from portmp.runtime.program import CompilationUnit
@@ -227,31 +227,33 @@ def gemm(given: Asked, options: Auto) -> Planes:
     if not (whole.depth and levels.judges(form, m, n, k, options.smallest)):
         return direct.gemm(*given[:5], whole.out)
     if whole.out.size:
-        for each in entries(whole):
-            update(each, options)
+        last.alike = all([update(each, options) for each in entries(whole)])
     return whole.out
 
 
-def update(asked: Product[Planes], options: Auto) -> None:
-    """The same of matrices that fit each other, over one step at least. Nothing is checked."""
+def update(asked: Product[Planes], options: Auto) -> bool:
+    """The same of matrices that fit each other, over one step at least. Nothing is checked.
+
+    Whether all elements are known to have the first level.
+    """
     form, device, k = asked.out.format, asked.out.device, asked.steps
     if device.by_reference:
         computed_by(partial(levels.product, form, beyond=options.beyond))(*asked)
-        return
+        return False
     if not device.properties.float64:
         raise ArgumentError(
             f"a product of so many rows, columns and steps needs float64 to have the bits of all "
             f"devices, and {device.name} has none; method='direct' has others"
         )
     given = ozaki.by_rows(asked)
-    ways = partial(_way, form, device, k, options)
+    ways = partial(way, form, device, k, options)
     (m, n), queue, turned = given.out.shape, given.out.queue, given is not asked
     places = allocate_numbers("int64", (elements.most(m, n),), queue)
     if options.unmade is not None:
         tickets = allocate_numbers("int32", (1,), queue)
         plain.fill(tickets, 0)
         _attempt(asked, given, _Found(places, tickets, options.unmade), turned, ways(None), ways(1))
-        return
+        return False
     counts = allocate_numbers("int32", (2,), queue)
     mask = allocate_numbers("int8", (m, n), queue)
     told = allocate_numbers("int8", (len(options.beyond), m + n), queue)
@@ -289,6 +291,29 @@ def update(asked: Product[Planes], options: Auto) -> None:
             rows, columns = (np.flatnonzero(side) for side in (sides[:m], sides[m:]))
             if rows.size:
                 _made_again(kept, mask, level, rows, columns, make)
+    return not direct_ones and not others
+
+
+def shares(given: Product[Planes], options: Auto) -> dict[int, float]:
+    """Which shares of a product's elements have which level; 0: direct. Nothing is made."""
+    form, device, k = given.out.format, given.out.device, given.steps
+    counts = np.zeros(len(options.beyond) + 1, np.int64)
+    for each in entries(given):
+        if device.by_reference:
+            a, b = (v.read_dense() for v in (each.a, each.b))
+            mask = levels.judged(form, a, b, options.beyond)
+        else:
+            queue, (m, n) = each.out.queue, each.out.shape
+            places = allocate_numbers("int64", (elements.most(m, n),), queue)
+            numbers = allocate_numbers("int32", (2,), queue)
+            there = allocate_numbers("int8", (m, n), queue)
+            told = allocate_numbers("int8", (len(options.beyond), m + n), queue)
+            judging = way(form, device, k, options, None)
+            _judge(False, judging, None, *each, places, numbers, there, told)
+            mask = there.read_parts()[0]
+        counts += np.bincount(mask.ravel(), minlength=counts.size)
+    found = {level: int(count) / max(counts.sum(), 1) for level, count in enumerate(counts)}
+    return {level: share for level, share in found.items() if share}
 
 
 class _Found(NamedTuple):
@@ -340,7 +365,7 @@ def _attempt(
     elements.put(asked, listed, values)
 
 
-def _way(form: Format, device: Device, k: int, options: Auto, level: int | None) -> Way:
+def way(form: Format, device: Device, k: int, options: Auto, level: int | None) -> Way:
     """How a level's products are made, or elements are judged."""
     by: residues.Scheme = Sizes(device.properties.kind, options.beyond, options.unmade is not None)
     if level is not None:

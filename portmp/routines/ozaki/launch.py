@@ -87,13 +87,14 @@ class Block(NamedTuple):
 class Scheme(ABC):
     """A way to multiply integers: words that they are cut into, and sums of words' products.
 
-    ``count``: words of an operand's integer; ``cuts``, ``sums``: formats of the words and of sums
-    of their products; ``alike``: whether both factors' integers are cut alike; ``rebuilt``:
-    elements of C that a work-item rebuilds, neighbours of a row; ``beside``: bytes that an element
-    of C takes beside its sums.
+    ``word``: what they are multiplied as; ``count``: words of an operand's integer; ``cuts``,
+    ``sums``: formats of the words and of sums of their products; ``alike``: whether both factors'
+    integers are cut alike; ``rebuilt``: elements of C that a work-item rebuilds, neighbours of a
+    row; ``beside``: bytes that an element of C takes beside its sums.
     """
 
     integers: Integers
+    word: str
     count: int
     cuts: Format
     sums: Format
