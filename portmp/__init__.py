@@ -68,7 +68,7 @@ def __getattr__(name: str) -> Any:
 def _found(name: str) -> Any:
     place = _PLACES.get(name)
     if place is not None:
-        if place not in ("portmp.definition", "portmp.errors"):
+        if place != "portmp.definition" and name != "errors":
             _load_arrays()
         return _loaded(place, name)
     if name.startswith("_"):

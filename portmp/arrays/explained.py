@@ -2,91 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from portmp import definition
 from portmp.arrays.array import Array, operand
 from portmp.errors import ArgumentError
-from portmp.formats import Format
-from portmp.routines import base, methods
-from portmp.routines.gemm import launch as gemm
-from portmp.routines.ozaki import choose, judged, levels
-from portmp.routines.ozaki.launch import Way
-from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
-from portmp.routines.ozaki.systems import Moduli
-from portmp.routines.product import Made, Product, last
+from portmp.routines import base
+from portmp.routines.product import Product
+
+if TYPE_CHECKING:
+    from portmp.routines.explained import Explanation
 
 ROUTINES = "gemm", "matmul"
 
 
-@dataclass(frozen=True)
-class Part:
-    """Elements that are made alike: a *share* of all, None where nothing is known of it.
-
-    ``bits``: of integers, K; None: direct. ``products``: how many matrices of ``word`` are
-    multiplied for them, by ``engine``.
-    """
-
-    share: float | None
-    bits: int | None = None
-    products: int = 0
-    word: str = ""
-    engine: str = ""
-
-    def __str__(self) -> str:
-        share = "" if self.share is None else f"{self.share:.4g} of the elements "
-        if self.bits is None:
-            return f"{share}directly, by the format's own arithmetic"
-        how = f"integers of {self.bits} bits, {self.products} products of {self.word} matrices"
-        return f"{share}by {how} ({self.engine})"
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """How a product of *shape* (..., m, n) over *steps* is made; what it says stands in ``str``.
-
-    ``method``: auto, direct, ozaki1 or ozaki2. ``bound``: of an element's error, as gemm documents
-    it. ``why``: what decided, where that is not the method that was asked for.
-    """
-
-    format: str
-    shape: tuple[int, ...]
-    steps: int
-    method: str
-    parts: tuple[Part, ...]
-    bound: str
-    why: str = ""
-
-    def __str__(self) -> str:
-        m, n = self.shape[-2:]
-        head = f"{m} x {self.steps} by {self.steps} x {n} in {self.format}, method {self.method}"
-        lines = [f"{head}{': ' + self.why if self.why else ''}", *map(str, self.parts)]
-        return "\n  ".join([*lines, f"error of an element: {self.bound}"])
-
-
 def explain(
-    routine: str, a: Array, b: Array, *, method: Any = methods.AUTO, accuracy: str = "accurate"
+    routine: str, a: Array, b: Array, *, method: Any = "auto", accuracy: str = "accurate"
 ) -> Explanation:
     """How ``gemm`` or ``matmul`` makes a b: method, bits, bound, and who multiplies.
 
     a (..., m, k) and b (..., k, n) as these take them. The product is not made; where elements are
     judged they are, which waits for the device. ShapeError, FormatError, ArgumentError as there.
     """
+    # Seldom wanted, and much to import.
+    from portmp.routines import explained
+
     if routine not in ROUTINES:
         raise ArgumentError(f"routine: {routine!r} given; {' and '.join(ROUTINES)} are explained")
     left, right = operand(a, "a"), operand(b, "b")
     one, zero = (base.scalar_limbs(left.format, number, "alpha") for number in (1, 0))
-    given = gemm.checked(Product(left.planes, right.planes, one, zero, None, None))
-    chosen = choose.resolve(method, accuracy, None, left.format)
-    m, n, k = *given.out.shape[-2:], given.steps
-    small = isinstance(chosen, Auto) and not (
-        k and levels.judges(left.format, m, n, k, chosen.smallest)
-    )
-    shares = judged.shares(given, chosen) if isinstance(chosen, Auto) and not small else {}
-    made = Made(left.format, given.out.device, given.out.shape, k, None if small else chosen)
-    return _explained(made, shares, _why(left.format) if small else "")
+    given = Product(left.planes, right.planes, one, zero, None, None)
+    return explained.product(given, method, accuracy)
 
 
 def last_product() -> Explanation | None:
@@ -94,57 +39,6 @@ def last_product() -> Explanation | None:
 
     Shares of elements are known where all have the first level.
     """
-    made = last.made
-    return made and _explained(made, {1: 1.0} if last.alike else None)
+    from portmp.routines import explained
 
-
-def _why(form: Format) -> str:
-    least = definition.JUDGED[form.word][form.limbs - 1] if levels.has(form) else 0
-    return f"fewer than {least} rows, columns or steps" if least else f"{form.name} has no other"
-
-
-def _explained(made: Made, shares: Mapping[int, float] | None, why: str = "") -> Explanation:
-    """*shares*: of elements by level, where they are judged; None: not known."""
-    form, device, shape, k, chosen = made
-    name = METHODS[type(chosen)]
-    if isinstance(chosen, Auto):
-        levels_of = [*range(1, len(chosen.beyond) + 1), 0]
-        parts = [
-            _part(made, level, None if shares is None else shares.get(level, 0.0))
-            for level in levels_of
-            if shares is None or level in shares
-        ]
-        most = 2 ** levels.margin(form, 0)
-        bound = f"{most}u^N T, N limbs, T the sum of |a_ik b_kj|; and 2u^N of the result"
-    elif chosen is None or isinstance(chosen, str):
-        parts = [Part(1.0)]
-        bound = "half a unit in the last place" if chosen else "as gemm documents it of direct"
-    else:
-        assert isinstance(chosen, (Ozaki1, Ozaki2))
-        parts = [_by(choose.way(form, device, k, chosen))]
-        bound = "by the largest entries of its row and column, as gemm documents it"
-    return Explanation(form.name, shape, k, name, tuple(parts), bound, why)
-
-
-METHODS = {
-    Auto: "auto",
-    type(None): "direct",
-    str: "correctly rounded",
-    Ozaki1: "ozaki1",
-    Ozaki2: "ozaki2",
-}
-
-
-def _part(made: Made, level: int, share: float | None) -> Part:
-    """Of a level, 0: direct."""
-    if not level:
-        return Part(share)
-    assert isinstance(made.method, Auto)
-    return _by(judged.way(made.format, made.device, made.steps, made.method, level), share)
-
-
-def _by(way: Way, share: float | None = 1.0) -> Part:
-    """Of products by integers."""
-    numbers, count = way.scheme.integers, way.scheme.count
-    products = numbers.products if isinstance(numbers, Moduli) else count * (count + 1) // 2
-    return Part(share, numbers.bits, products, way.scheme.word, way.engine.name)
+    return explained.last_one()

@@ -227,7 +227,8 @@ def gemm(given: Asked, options: Auto) -> Planes:
     if not (whole.depth and levels.judges(form, m, n, k, options.smallest)):
         return direct.gemm(*given[:5], whole.out)
     if whole.out.size:
-        last.alike = all([update(each, options) for each in entries(whole)])
+        alike = [update(each, options) for each in entries(whole)]
+        last.alike = all(alike)
     return whole.out
 
 
