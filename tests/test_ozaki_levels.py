@@ -15,7 +15,7 @@ from slow import mostly_slow
 import portmp as mp
 from portmp import definition, formats
 from portmp.backends.base import Device, Multiplication, Queue
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, OutOfMemory, ShapeError
 from portmp.formats import Format, convert, inputs
 from portmp.routines import base, engines
 from portmp.routines.ozaki import judged, levels, reference, residues, systems
@@ -191,6 +191,8 @@ def test_special_values(every_device: Device, name: str) -> None:
         ({"workspace": -1}, "workspace: -1 given, a positive number"),
         ({"workspace": "1 GB"}, "workspace: '1 GB' given"),
         ({"beyond": (2, -1)}, "beyond: -1 given, 0 to"),
+        ({"beyond": [2]}, r"beyond: \[2\] given, a tuple"),
+        ({"beyond": ()}, r"beyond: \(\) given, a tuple"),
     ],
 )
 def test_options(options: dict[str, Any], message: str, device: Device) -> None:
@@ -398,3 +400,20 @@ def test_squares_of_moduli(
         way = Way(residues.Residues(numbers), engine)
         ozaki.update(Product(left, right, one, zero, out, out), way)
         assert bits(mp.Array(out)) == wanted
+
+
+def test_factorisations_in_little_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not fit in one go is done product by product, from the matrix as it was."""
+    if device.by_reference:
+        pytest.skip("the device runs no kernels")
+    monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
+    monkeypatch.setattr(definition, "MANY", (1,) * 4)
+    a = array("dd", inputs.ordinary(formats.get("dd"), (70, 70), "a"), device)
+    wanted = bits(mp.linalg.lu_factor(a).lu)
+
+    def full(*given: Any, **more: Any) -> None:
+        raise OutOfMemory("none left")
+
+    monkeypatch.setattr(judged, "_attempt", full)
+    monkeypatch.setattr(a.queue, "plans", None)
+    assert bits(mp.linalg.lu_factor(a.copy(), overwrite_a=True).lu) == wanted

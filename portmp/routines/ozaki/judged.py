@@ -26,7 +26,7 @@ from portmp.routines.gemm import launch as direct
 from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import elements, levels, residues
 from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.ozaki.integers import FINE, number
+from portmp.routines.ozaki.integers import FINE
 from portmp.routines.ozaki.launch import Operand, Way
 from portmp.routines.ozaki.options import Auto
 from portmp.routines.plain import launch as plain
@@ -46,9 +46,6 @@ WORDS = {"gpu": "int8", "cpu": "float32"}
 
 TOGETHER = 4
 """Elements that a work-item judges, neighbours of a row."""
-
-MOST_BEYOND = 64
-"""Bits beyond the format's that a level may have."""
 
 SINGLE_DEPTH = 1024
 """Most products of sizes that a float32 number holds."""
@@ -219,9 +216,6 @@ class _Judge(ozaki.InBlocks):
 def gemm(given: Asked, options: Auto) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
     ozaki.check_options(options.engine, options.workspace)
-    number("smallest", options.smallest, 1, 2**62)
-    for more in options.beyond:
-        number("beyond", more, 0, MOST_BEYOND)
     whole = direct.checked(given)
     form, (m, k), n = whole.a.format, whole.a.shape[-2:], whole.b.shape[-1]
     if not (whole.depth and levels.judges(form, m, n, k, options.smallest)):

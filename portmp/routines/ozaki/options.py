@@ -6,8 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from portmp import definition
+from portmp.errors import ArgumentError
+from portmp.routines.ozaki.integers import number
 
 __all__ = ["Auto", "Method", "Ozaki1", "Ozaki2"]
+
+
+MOST_BEYOND = 64
+"""Bits beyond the format's that a level may have."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,13 @@ class Auto:
     engine: str = "auto"
     workspace: int | None = None
     unmade: Any = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        number("smallest", self.smallest, 1, 2**62)
+        if not isinstance(self.beyond, tuple) or not self.beyond:
+            raise ArgumentError(f"beyond: {self.beyond!r} given, a tuple of numbers is needed")
+        for more in self.beyond:
+            number("beyond", more, 0, MOST_BEYOND)
 
 
 @dataclass(frozen=True)

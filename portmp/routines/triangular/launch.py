@@ -22,6 +22,7 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Flag, Index, matrix
+from portmp.errors import OutOfMemory
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.gemm import launch as gemm
@@ -411,18 +412,22 @@ def _hoped(
     changed: int,
     repeated: Callable[..., None],
 ) -> bool:
-    """Whether it was done without waiting; else it is as it was."""
+    """Whether it was done without waiting, in the memory there is; else it is as it was."""
 
     def without_waiting(*operands: Any) -> None:
         *mine, unmade = operands
         by_kernels(replace(method, unmade=unmade), *mine)
 
-    kept = [moves.copied(one) for one in given[:changed]]
-    unmade = allocate_numbers("int32", (1,), given[0].queue)
-    plain.fill(unmade, 0)
-    repeated((*given, unmade), without_waiting, without_waiting)
-    if not unmade.read_parts()[0][0]:
-        return True
+    kept: list[View[Any]] = []
+    try:
+        kept += [moves.copied(one) for one in given[:changed]]
+        unmade = allocate_numbers("int32", (1,), given[0].queue)
+        plain.fill(unmade, 0)
+        repeated((*given, unmade), without_waiting, without_waiting)
+        if not unmade.read_parts()[0][0]:
+            return True
+    except OutOfMemory:  # product by product less is taken
+        pass
     for one, copy in zip(given, kept, strict=False):
         moves.copied(copy, out=one)
     return False
