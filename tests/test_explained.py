@@ -62,6 +62,8 @@ def test_the_last_product(device: Device) -> None:
     assert found is not None and found.method == "auto" and found.shape == (9, 9)
     if not device.by_reference:
         assert found.parts[0].share == 1 and found.parts[0].bits == 108
+    mp.gemm(a, a.T, method=Auto(smallest=10))
+    assert (found := mp.last_product()) is not None and found.method == "direct"
     a @ a.T
     assert (found := mp.last_product()) is not None and found.method == "direct"
     mp.gemm(a, a.T, rounding="correct")

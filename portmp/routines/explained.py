@@ -62,19 +62,27 @@ class Explanation:
 
 def product(asked: Asked, method: object, accuracy: str) -> Explanation:
     """Of one that is not made; elements are judged where the method does."""
-    given = gemm.checked(asked)
-    form, (m, n), k = asked.a.format, given.out.shape[-2:], given.steps
+    given, form = gemm.checked(asked), asked.a.format
     chosen = choose.resolve(method, accuracy, None, form)
-    small = isinstance(chosen, Auto) and not (k and levels.judges(form, m, n, k, chosen.smallest))
-    shares = judged.shares(given, chosen) if isinstance(chosen, Auto) and not small else {}
-    made = Made(form, given.out.device, given.out.shape, k, None if small else chosen)
-    return _explained(made, shares, _why(form) if small else "")
+    made = _large((form, given.out.queue, given.out.shape, given.steps, chosen))
+    how = made[-1]
+    shares = judged.shares(given, how) if isinstance(how, Auto) else {}
+    return _explained(made, shares, _why(form) if isinstance(chosen, Auto) and how is None else "")
 
 
 def last_one() -> Explanation | None:
     """Of this thread's last product."""
-    made = last.made
-    return made and _explained(made, {1: 1.0} if last.alike else None)
+    return last.made and _explained(_large(last.made), {1: 1.0} if last.alike else None)
+
+
+def _large(made: Made) -> Made:
+    """Directly, where elements would be judged and there are too few."""
+    form, queue, shape, k, chosen = made
+    if isinstance(chosen, Auto) and not (
+        k and levels.judges(form, *shape[-2:], k, chosen.smallest)
+    ):
+        chosen = None
+    return form, queue, shape, k, chosen
 
 
 def _why(form: Format) -> str:
@@ -84,7 +92,7 @@ def _why(form: Format) -> str:
 
 def _explained(made: Made, shares: Mapping[int, float] | None, why: str = "") -> Explanation:
     """*shares*: of elements by level, where they are judged; None: not known."""
-    form, device, shape, k, chosen = made
+    form, queue, shape, k, chosen = made
     name = METHODS[type(chosen)]
     if isinstance(chosen, Auto):
         levels_of = [*range(1, len(chosen.beyond) + 1), 0]
@@ -100,7 +108,7 @@ def _explained(made: Made, shares: Mapping[int, float] | None, why: str = "") ->
         bound = "half a unit in the last place" if chosen else "as gemm documents it of direct"
     else:
         assert isinstance(chosen, (Ozaki1, Ozaki2))
-        parts = [_by(choose.way(form, device, k, chosen))]
+        parts = [_by(choose.way(form, queue.device, k, chosen))]
         bound = "by the largest entries of its row and column, as gemm documents it"
     return Explanation(form.name, shape, k, name, tuple(parts), bound, why)
 
@@ -118,8 +126,9 @@ def _part(made: Made, level: int, share: float | None) -> Part:
     """Of a level, 0: direct."""
     if not level:
         return Part(share)
-    assert isinstance(made.method, Auto)
-    return _by(judged.way(made.format, made.device, made.steps, made.method, level), share)
+    form, queue, _, k, chosen = made
+    assert isinstance(chosen, Auto)
+    return _by(judged.way(form, queue.device, k, chosen, level), share)
 
 
 def _by(way: Way, share: float | None = 1.0) -> Part:

@@ -11,7 +11,7 @@ from portmp.routines.conversions import launch as conversions
 from portmp.routines.exact import launch as exact
 from portmp.routines.gemm import launch as gemm
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
-from portmp.routines.product import Asked, Made, last
+from portmp.routines.product import Asked, last
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes
 
@@ -50,36 +50,33 @@ def of_matrices(
     rounding: str | None = None,
 ) -> tuple[Planes, Computed]:
     """The product, into its output where there is one."""
-    last.alike = False
-    found, computed, how = _of_matrices(given, accuracy, schedule, method, rounding)
-    last.made = Made(found.format, found.device, found.shape, given.steps, how)
-    return found, computed
-
-
-def _of_matrices(
-    given: Asked, accuracy: str, schedule: Any, method: object, rounding: str | None
-) -> tuple[Planes, Computed, object]:
-    """The same, and the method's options, None or ``correct``."""
     a, b = given.a, given.b
     if method == AUTO and not judged(given):
         method = "direct"
+    computed: Computed = accuracy
+    how: object = None
     if rounding is not None:
         check_correct(rounding, accuracy, schedule, method)
-        return exact.gemm(given), CORRECT, CORRECT
-    if method != "direct":
+        found, computed, how = exact.gemm(given), CORRECT, CORRECT
+    elif method == "direct":
+        found = gemm.gemm(*given, accuracy=accuracy, schedule=schedule)
+    else:
         # Seldom wanted, and much to import.
         from portmp.routines.ozaki import choose
         from portmp.routines.ozaki import judged as by_element
         from portmp.routines.ozaki import launch as ozaki
 
-        chosen = choose.resolve(method, accuracy, schedule, a.format)
-        if isinstance(chosen, Auto):
+        how = choose.resolve(method, accuracy, schedule, a.format)
+        if isinstance(how, Auto):
             # No element may lose more than the direct product may.
-            return by_element.gemm(given, chosen), accuracy, chosen
-        if chosen is not None and min(a.ndim, b.ndim) > 1:
-            way = choose.way(a.format, a.device, given.steps, chosen)
-            return ozaki.gemm(given, way), chosen, chosen
-    return gemm.gemm(*given, accuracy=accuracy, schedule=schedule), accuracy, None
+            found = by_element.gemm(given, how)
+        elif isinstance(how, (Ozaki1, Ozaki2)) and min(a.ndim, b.ndim) > 1:
+            found = ozaki.gemm(given, choose.way(a.format, a.device, given.steps, how))
+            computed = how
+        else:
+            found = gemm.gemm(*given, accuracy=accuracy, schedule=schedule)
+    last.made = found.format, found.queue, found.shape, given.steps, how
+    return found, computed
 
 
 def of_vector(

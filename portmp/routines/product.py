@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from portmp.backends.base import Device
+from portmp.backends.base import Queue
 from portmp.codegen.signature import Flag, Value
 from portmp.errors import ShapeError
 from portmp.formats import Format
@@ -72,17 +72,9 @@ class Product(NamedTuple, Generic[Ends_co]):
         return columns._replace(a=self.a)
 
 
-class Made(NamedTuple):
-    """A product that was made: of which format and *shape*, where, over how many steps, and how.
-
-    ``method``: the options of gemm's; None: directly; ``correct``.
-    """
-
-    format: Format
-    device: Device
-    shape: tuple[int, ...]
-    steps: int
-    method: object
+Made = tuple[Format, Queue, tuple[int, ...], int, object]
+"""A product that was made: its format, queue, shape and steps, and by which of gemm's methods:
+options, None for the direct one, or ``correct``."""
 
 
 class _Last(threading.local):
