@@ -78,9 +78,8 @@ def last_one() -> Explanation | None:
 def _large(made: Made) -> Made:
     """Directly, where elements would be judged and there are too few."""
     form, queue, shape, k, chosen = made
-    if isinstance(chosen, Auto) and not (
-        k and levels.judges(form, *shape[-2:], k, chosen.smallest)
-    ):
+    m, n = shape[-2:]
+    if isinstance(chosen, Auto) and not (k and levels.judges(form, m, n, k, chosen.smallest)):
         chosen = None
     return form, queue, shape, k, chosen
 
