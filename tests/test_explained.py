@@ -38,6 +38,10 @@ def test_explain_says_why_products_are_direct(device: Device) -> None:
     least = definition.JUDGED["float64"][1]
     assert mp.explain("matmul", a, a).why == f"fewer than {least} rows, columns or steps"
     assert mp.explain("matmul", x, x).why == "float64 has no other"
+    assert mp.explain("gemm", a, a, method=Auto(smallest=500)).why.startswith("fewer than 500")
+    for method in (Auto(smallest=1), "ozaki1", "ozaki2"):
+        none = mp.explain("gemm", a[:, :0], a[:0], method=method)
+        assert (none.method, none.why) == ("direct", "there are no steps")
     fast = mp.explain("gemm", a, a, method=Auto(smallest=1), accuracy="fast")
     assert fast.method == "direct" and not fast.why
     assert mp.explain("gemm", a, a, method="ozaki2").parts[0].bits >= 106
@@ -52,6 +56,12 @@ def test_explain_refuses_what_gemm_refuses(device: Device) -> None:
         mp.explain("matmul", a, a)
     with pytest.raises(ArgumentError, match="method"):
         mp.explain("matmul", a, a.T, method="best")
+    with pytest.raises(ArgumentError, match="accuracy: 'silly' given"):
+        mp.explain("gemm", a, a.T, accuracy="silly")
+    with pytest.raises(ArgumentError, match="engine: 'x' given"):
+        mp.explain("gemm", a, a.T, method=Auto(engine="x"))
+    with pytest.raises(ShapeError, match="matmul: shapes .* products of matrices"):
+        mp.explain("matmul", a, a[0])
 
 
 def test_the_last_product(device: Device) -> None:
@@ -63,6 +73,9 @@ def test_the_last_product(device: Device) -> None:
     if not device.by_reference:
         assert found.parts[0].share == 1 and found.parts[0].bits == 108
     mp.gemm(a, a.T, method=Auto(smallest=10))
+    assert (found := mp.last_product()) is not None and found.method == "direct"
+    mp.gemm(a, a.T, method=Auto(smallest=1))
+    mp.gemm(a, a.T, alpha=0, method=Auto(smallest=1))
     assert (found := mp.last_product()) is not None and found.method == "direct"
     a @ a.T
     assert (found := mp.last_product()) is not None and found.method == "direct"

@@ -417,3 +417,30 @@ def test_factorisations_in_little_memory(device: Device, monkeypatch: pytest.Mon
     monkeypatch.setattr(judged, "_attempt", full)
     monkeypatch.setattr(a.queue, "plans", None)
     assert bits(mp.linalg.lu_factor(a.copy(), overwrite_a=True).lu) == wanted
+
+
+PLANNED: dict[str, tuple[int, int, Callable[[mp.Array, mp.Array], Any]]] = {
+    "qr": (96, 96, lambda a, b: mp.linalg.qr(a)),
+    "qr of many rows": (150, 60, lambda a, b: mp.linalg.qr(a)),
+    "lu of many columns": (60, 150, lambda a, b: mp.linalg.lu(a)),
+    "solve of many": (64, 64, lambda a, b: mp.linalg.solve(a, b)),
+    "lstsq": (96, 64, lambda a, b: mp.linalg.lstsq(a, b)[0]),
+    "svd": (90, 80, lambda a, b: mp.linalg.svd(a)),
+    "cholesky": (96, 96, lambda a, b: mp.linalg.cholesky(mp.linalg.syrk(a))),
+}
+
+
+@pytest.mark.parametrize("what", PLANNED)
+def test_no_plan_holds_products_that_read(
+    device: Device, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of the products is the largest, and whichever is large enough to be judged."""
+    if device.by_reference:
+        pytest.skip("the device runs no kernels")
+    monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
+    m, n, call = PLANNED[what]
+    a = array("ds", inputs.ordinary(formats.get("ds"), (m, n), what), device)
+    b = array("ds", inputs.ordinary(formats.get("ds"), (m, 300), "b"), device)
+    for least in (2**15, 2**17, 2**18, 300_000, 500_000, 2**20, 2**21):
+        monkeypatch.setattr(definition, "MANY", (least,) * 4)
+        call(a, b)

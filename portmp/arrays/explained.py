@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from portmp.arrays.array import Array, operand
-from portmp.errors import ArgumentError
+from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import base
 from portmp.routines.product import Product
 
@@ -20,7 +20,7 @@ def explain(
 ) -> Explanation:
     """How ``gemm`` or ``matmul`` makes a b: method, bits, bound, and who multiplies.
 
-    a (..., m, k) and b (..., k, n) as these take them. The product is not made; where elements are
+    a (..., m, k) and b (..., k, n), matrices or stacks. The product is not made; where elements are
     judged they are, which waits for the device. ShapeError, FormatError, ArgumentError as there.
     """
     # Seldom wanted, and much to import.
@@ -29,6 +29,11 @@ def explain(
     if routine not in ROUTINES:
         raise ArgumentError(f"routine: {routine!r} given; {' and '.join(ROUTINES)} are explained")
     left, right = operand(a, "a"), operand(b, "b")
+    if left.ndim < 2 or right.ndim < 2:
+        raise ShapeError(
+            f"{routine}: shapes {left.shape} and {right.shape} given; products of matrices are "
+            "explained, those with vectors are direct"
+        )
     one, zero = (base.scalar_limbs(left.format, number, "alpha") for number in (1, 0))
     given = Product(left.planes, right.planes, one, zero, None, None)
     return explained.product(given, method, accuracy)

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from portmp import definition
+from portmp.errors import choice
 from portmp.formats import Format
 from portmp.routines.gemm import launch as gemm
 from portmp.routines.ozaki import choose, judged, levels
+from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.launch import Way
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 from portmp.routines.ozaki.systems import Moduli
@@ -63,11 +65,16 @@ class Explanation:
 def product(asked: Asked, method: object, accuracy: str) -> Explanation:
     """Of one that is not made; elements are judged where the method does."""
     given, form = gemm.checked(asked), asked.a.format
+    choice("accuracy:", accuracy, ("accurate", "fast"))
     chosen = choose.resolve(method, accuracy, None, form)
     made = _large((form, given.out.queue, given.out.shape, given.steps, chosen))
     how = made[-1]
-    shares = judged.shares(given, how) if isinstance(how, Auto) else {}
-    return _explained(made, shares, _why(form) if isinstance(chosen, Auto) and how is None else "")
+    if isinstance(chosen, Auto):
+        ozaki.check_options(chosen.engine, chosen.workspace)
+    shares = judged.shares(given, how) if isinstance(how, Auto) else None
+    return _explained(
+        made, shares or None, "" if chosen is how else _why(form, given.steps, chosen)
+    )
 
 
 def last_one() -> Explanation | None:
@@ -76,17 +83,25 @@ def last_one() -> Explanation | None:
 
 
 def _large(made: Made) -> Made:
-    """Directly, where elements would be judged and there are too few."""
+    """Directly, where there are no steps, or elements would be judged and are too few."""
     form, queue, shape, k, chosen = made
     m, n = shape[-2:]
-    if isinstance(chosen, Auto) and not (k and levels.judges(form, m, n, k, chosen.smallest)):
+    few = isinstance(chosen, Auto) and not levels.judges(form, m, n, k, chosen.smallest)
+    if not k or few:
         chosen = None
     return form, queue, shape, k, chosen
 
 
-def _why(form: Format) -> str:
-    least = definition.JUDGED[form.word][form.limbs - 1] if levels.has(form) else 0
-    return f"fewer than {least} rows, columns or steps" if least else f"{form.name} has no other"
+def _why(form: Format, steps: int, chosen: object) -> str:
+    """Why a product is direct that is asked for otherwise."""
+    if not steps:
+        return "there are no steps"
+    if not levels.has(form):
+        return f"{form.name} has no other"
+    least = definition.JUDGED[form.word][form.limbs - 1]
+    if isinstance(chosen, Auto) and chosen.smallest is not None:
+        least = chosen.smallest
+    return f"fewer than {least} rows, columns or steps"
 
 
 def _explained(made: Made, shares: Mapping[int, float] | None, why: str = "") -> Explanation:

@@ -75,7 +75,7 @@ def of_matrices(
             computed = how
         else:
             found = gemm.gemm(*given, accuracy=accuracy, schedule=schedule)
-    last.made = found.format, found.queue, found.shape, given.steps, how
+    last.made = found.format, found.queue, found.shape, given.steps, how if given.depth else None
     return found, computed
 
 

@@ -216,6 +216,7 @@ class _Judge(ozaki.InBlocks):
 def gemm(given: Asked, options: Auto) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
     ozaki.check_options(options.engine, options.workspace)
+    last.alike = False
     whole = direct.checked(given)
     form, (m, k), n = whole.a.format, whole.a.shape[-2:], whole.b.shape[-1]
     if not (whole.depth and levels.judges(form, m, n, k, options.smallest)):
@@ -224,6 +225,15 @@ def gemm(given: Asked, options: Auto) -> Planes:
         alike = [update(each, options) for each in entries(whole)]
         last.alike = all(alike)
     return whole.out
+
+
+def check(device: Device) -> None:
+    """Refuse what has no float64."""
+    if not device.properties.float64:
+        raise ArgumentError(
+            f"a product of so many rows, columns and steps needs float64 to have the bits of all "
+            f"devices, and {device.name} has none; method='direct' has others"
+        )
 
 
 def update(asked: Product[Planes], options: Auto) -> bool:
@@ -235,11 +245,7 @@ def update(asked: Product[Planes], options: Auto) -> bool:
     if device.by_reference:
         computed_by(partial(levels.product, form, beyond=options.beyond))(*asked)
         return False
-    if not device.properties.float64:
-        raise ArgumentError(
-            f"a product of so many rows, columns and steps needs float64 to have the bits of all "
-            f"devices, and {device.name} has none; method='direct' has others"
-        )
+    check(device)
     given = ozaki.by_rows(asked)
     ways = partial(way, form, device, k, options)
     (m, n), queue, turned = given.out.shape, given.out.queue, given is not asked
@@ -292,6 +298,8 @@ def update(asked: Product[Planes], options: Auto) -> bool:
 def shares(given: Product[Planes], options: Auto) -> dict[int, float]:
     """Which shares of a product's elements have which level; 0: direct. Nothing is made."""
     form, device, k = given.out.format, given.out.device, given.steps
+    if not device.by_reference:
+        check(device)
     counts = np.zeros(len(options.beyond) + 1, np.int64)
     for each in entries(given):
         if device.by_reference:

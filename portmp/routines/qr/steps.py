@@ -143,9 +143,11 @@ class QrSteps(Steps[M]):
             parts.append(self.turned(self.part(one.across, square, square)))
         for part in parts:
             self.trapezoid(part, 1, part, unit=False)
-        yield
-        for part in parts:
-            self.trapezoid(part, 0, part)
+        try:
+            yield
+        finally:
+            for part in parts:
+                self.trapezoid(part, 0, part)
 
     def apply(self, one: Reflectors[M], c: M, transposed: bool) -> None:
         """c becomes q c, or q^T c, for one factor of Q."""

@@ -375,10 +375,10 @@ def repeat(
     written.
     """
     side = max(given[0].shape[1:])
-    # Of rows, columns and steps at most one is more than a half.
-    most = side - definition.half(side)
     repeated = partial(launch.repeat, (*what, method)) if side <= PLANNED else launch.do
-    do(method, (side, most, most), given, by_kernels, by_reference, changed, repeated)
+    # No product has more rows, columns or steps: in a plan none may be judged unforeseen.
+    most = max(size for one in given for size in one.shape[1:])
+    do(method, (most, most, most), given, by_kernels, by_reference, changed, repeated)
 
 
 def do(
@@ -390,7 +390,7 @@ def do(
     changed: int = 1,
     repeated: Callable[..., None] = launch.do,
 ) -> None:
-    """The same, *repeated* as it is; *largest*: sizes of the largest product.
+    """The same, *repeated* as it is; *largest*: sizes that no product exceeds.
 
     Where elements are judged nothing waits for any at first: if some are left in the end, all is
     done again.
@@ -444,9 +444,7 @@ def solve(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> N
         OnDevice(b.format, method).solve(a, b, **how)
 
     _, n, columns = b.shape
-    half = definition.half(n)
-    largest = n - half, columns, half
-    do(method, largest, (b, a), by_kernels, lambda b, a: base.each_on_host(b, solved, a, b))
+    do(method, (n, columns, n), (b, a), by_kernels, lambda b, a: base.each_on_host(b, solved, a, b))
 
 
 def times(
@@ -463,8 +461,7 @@ def times(
         steps.times(steps.triangle(a, lower, unit), b, None if overwrite else out, lower=lower)
 
     _, n, columns = b.shape
-    half = definition.half(n)
-    largest, changed = (n - half, columns, half), int(overwrite)
+    largest, changed = (n, columns, n), int(overwrite)
 
     def by_reference(out: Planes, a: Planes, b: Planes) -> None:
         base.each_on_host(out, made, a, b)
