@@ -423,7 +423,7 @@ PLANNED: dict[str, tuple[int, int, Callable[[mp.Array, mp.Array], Any]]] = {
     "qr": (96, 96, lambda a, b: mp.linalg.qr(a)),
     "qr of many rows": (150, 60, lambda a, b: mp.linalg.qr(a)),
     "lu of many columns": (60, 150, lambda a, b: mp.linalg.lu(a)),
-    "solve of many": (64, 64, lambda a, b: mp.linalg.solve(a, b)),
+    "solve of many": (64, 64, mp.linalg.solve),
     "lstsq": (96, 64, lambda a, b: mp.linalg.lstsq(a, b)[0]),
     "svd": (90, 80, lambda a, b: mp.linalg.svd(a)),
     "cholesky": (96, 96, lambda a, b: mp.linalg.cholesky(mp.linalg.syrk(a))),
