@@ -1345,10 +1345,10 @@ FAULTS = (
         "cut_their_rows_once and gpu",
     ),
     Fault(
-        "residues: shares of moduli without the signs of their inverses",
+        "residues: shares of sums without the signs of their factors",
         "portmp/routines/ozaki/systems.py",
-        "(2**33 * i + m) // (2 * m)",
-        "(2**33 * abs(i) + m) // (2 * m)",
+        "(2**33 * f + self.product)",
+        "(2**33 * abs(f) + self.product)",
         "test_ozaki.py",
         "systems_tell_sums_apart and dd",
     ),

@@ -108,9 +108,10 @@ def test_systems_tell_sums_apart(form: str, depth: int) -> None:
 
 
 def g_error(group: systems.Group) -> float:
-    """By how much inverses of a group's moduli, times int32 numbers, err at most."""
-    found = zip(group.moduli, group.inverses, group.shares, strict=True)
-    return float(sum(abs(Fraction(2**32 * i, m) - share) for m, i, share in found) / 2)
+    """By how much shares of a group's sums, times int32 numbers, err at most."""
+    found = zip(group.factors, group.shares, strict=True)
+    wanted = Fraction(2**32, group.product)
+    return float(sum(abs(wanted * factor - share) for factor, share in found) / 2)
 
 
 def test_fewest_moduli() -> None:
