@@ -214,8 +214,6 @@ def test_what_waits_for_levels(device: Device, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_device_without_float64(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    if device.by_reference:
-        pytest.skip("the device runs no kernels")
     a, b = (array("ts", host, device) for host in factors(formats.get("ts"), "ordinary"))
     monkeypatch.setattr(device, "properties", replace(device.properties, float64=False))
     with pytest.raises(ArgumentError, match=r"needs float64 .* has none; .*method='direct'"):
@@ -249,8 +247,6 @@ def test_sizes_that_are_judged(device: Device) -> None:
 
 def test_a_library_multiplies_in_plans(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is noted of it is done again with other memory."""
-    if device.by_reference:
-        pytest.skip("the device runs no kernels")
     a, b = (array("dd", host, device) for host in factors(formats.get("dd"), "ordinary"))
     wanted, calls = bits(mp.gemm(a, b, method=ANY)), []
 
@@ -309,8 +305,6 @@ def test_few_direct_elements_are_made_by_their_list(
     device: Device, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over several slabs, with infinities and where sums overflow; a longer list is not taken."""
-    if device.by_reference:
-        pytest.skip("the device runs no kernels")
     form, k = formats.get(name), 2100
     a, b = inputs.ordinary(form, (9, k), "a"), inputs.ordinary(form, (k, 7), "b")
     large = float(np.finfo(form.word).max) / 8
@@ -348,8 +342,6 @@ def test_factorisations_hope_that_no_elements_are_left(
     device: Device, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What does not wait for products, and is done again where some are left, has the same bits."""
-    if device.by_reference:
-        pytest.skip("the device runs no kernels")
     monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
     monkeypatch.setattr(definition, "MANY", (1,) * 4)
     form = formats.get(name)
@@ -404,8 +396,6 @@ def test_squares_of_moduli(
 
 def test_factorisations_in_little_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not fit in one go is done product by product, from the matrix as it was."""
-    if device.by_reference:
-        pytest.skip("the device runs no kernels")
     monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
     monkeypatch.setattr(definition, "MANY", (1,) * 4)
     a = array("dd", inputs.ordinary(formats.get("dd"), (70, 70), "a"), device)
@@ -435,8 +425,6 @@ def test_no_plan_holds_products_that_read(
     device: Device, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever of the products is the largest, and whichever is large enough to be judged."""
-    if device.by_reference:
-        pytest.skip("the device runs no kernels")
     monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
     m, n, call = PLANNED[what]
     a = array("ds", inputs.ordinary(formats.get("ds"), (m, n), what), device)

@@ -249,15 +249,13 @@ def update(asked: Product[Planes], options: Auto) -> bool:
     given = ozaki.by_rows(asked)
     ways = partial(way, form, device, k, options)
     (m, n), queue, turned = given.out.shape, given.out.queue, given is not asked
-    places = allocate_numbers("int64", (elements.most(m, n),), queue)
+    places = _places(given)
     if options.unmade is not None:
         tickets = allocate_numbers("int32", (1,), queue)
         plain.fill(tickets, 0)
         _attempt(asked, given, _Found(places, tickets, options.unmade), turned, ways(None), ways(1))
         return False
-    counts = allocate_numbers("int32", (2,), queue)
-    mask = allocate_numbers("int8", (m, n), queue)
-    told = allocate_numbers("int8", (len(options.beyond), m + n), queue)
+    counts, mask, told = _told(given, options)
     inside = given.adds and given.out.overlaps(given.c)
     # What the first level makes meanwhile is seldom in vain, but it is written over the addend.
     early = not inside and m * n * k < LONG[device.properties.kind]
@@ -306,17 +304,25 @@ def shares(given: Product[Planes], options: Auto) -> dict[int, float]:
             a, b = (v.read_dense() for v in (each.a, each.b))
             mask = levels.judged(form, a, b, options.beyond)
         else:
-            queue, (m, n) = each.out.queue, each.out.shape
-            places = allocate_numbers("int64", (elements.most(m, n),), queue)
-            numbers = allocate_numbers("int32", (2,), queue)
-            there = allocate_numbers("int8", (m, n), queue)
-            told = allocate_numbers("int8", (len(options.beyond), m + n), queue)
-            judging = way(form, device, k, options, None)
-            _judge(False, judging, None, *each, places, numbers, there, told)
-            mask = there.read_parts()[0]
+            judging, told = way(form, device, k, options, None), _told(each, options)
+            _judge(False, judging, None, *each, _places(each), *told)
+            mask = told[1].read_parts()[0]
         counts += np.bincount(mask.ravel(), minlength=counts.size)
     found = {level: int(count) / max(counts.sum(), 1) for level, count in enumerate(counts)}
     return {level: share for level, share in found.items() if share}
+
+
+def _places(given: Product[Planes]) -> Numbers:
+    """Memory of a list of direct elements."""
+    return allocate_numbers("int64", (elements.most(*given.out.shape),), given.out.queue)
+
+
+def _told(given: Product[Planes], options: Auto) -> tuple[Numbers, Numbers, Numbers]:
+    """Memory of what the host may read: counts, levels of all, rows and columns by level."""
+    (m, n), queue = given.out.shape, given.out.queue
+    kinds = ("int32", (2,)), ("int8", (m, n)), ("int8", (len(options.beyond), m + n))
+    counts, mask, told = (allocate_numbers(dtype, shape, queue) for dtype, shape in kinds)
+    return counts, mask, told
 
 
 class _Found(NamedTuple):
