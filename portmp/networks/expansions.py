@@ -7,7 +7,6 @@ format and are normalised at the end. ``u`` is the unit roundoff of the word.
 
 from __future__ import annotations
 
-from portmp.networks import papers
 from portmp.networks.language import NETWORKS, define
 
 _GATES = {"TS": "two_sum", "QS": "fast_two_sum"}
@@ -775,6 +774,3 @@ for _name, _signature, _gates, _source, _bound in (
     _named = "".join(f"{word} = s[{i}]\n" for i, word in enumerate(_words))
     _ended = f"return {', '.join(_kept)}"
     define(_name, _signature, _named + wires(_gates) + _ended, source=_source, bound=_bound)
-
-for _network in papers.NETWORKS:
-    NETWORKS[_network.name] = _network

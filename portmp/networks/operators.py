@@ -12,8 +12,8 @@ import re
 from functools import cache
 
 from portmp.errors import FormatError
-from portmp.networks import levels  # noqa: F401  # whose networks are called
 from portmp.networks.language import NETWORKS, Network, get, network
+from portmp.networks.levels import kind
 
 ARITY = {
     "add": 2,
@@ -50,10 +50,6 @@ def _register(name: str, signature: str, listing: str, source: str, bound: str) 
     return name
 
 
-def _value(words: int) -> str:
-    return "word" if words == 1 else str(words)
-
-
 def _limb(name: str, i: int, words: int) -> str:
     return name if words == 1 else f"{name}[{i}]"
 
@@ -88,7 +84,7 @@ def _guarded(name: str, op: str) -> str:
 
 
 def _sub(add: str, words: int) -> str:
-    v = _value(words)
+    v = kind(words)
     body = "return x - y" if words == 1 else f"return {add}(x, -y)"
     source = get(add).source
     return _register(
@@ -97,7 +93,7 @@ def _sub(add: str, words: int) -> str:
 
 
 def _fma(add: str, mul: str, words: int) -> str:
-    v = _value(words)
+    v = kind(words)
     body = "return fma(x, y, z)" if words == 1 else f"return {add}({mul}(x, y), z)"
     source = "IEEE 754 fusedMultiplyAdd" if words == 1 else f"{add} of {mul} and z"
     return _register(
@@ -111,7 +107,7 @@ def _fma(add: str, mul: str, words: int) -> str:
 
 def _copy(op: str, words: int) -> str:
     """neg, abs and copy: exact, by limbs."""
-    v = _value(words)
+    v = kind(words)
     limbs = [_limb("x", i, words) for i in range(words)]
     if op == "abs":
         lower = [f"select(negative, -{limb}, {limb})" for limb in limbs[1:]]
@@ -123,7 +119,7 @@ def _copy(op: str, words: int) -> str:
 
 def _sign(words: int) -> str:
     """-1, 0 or 1 as a value; NaN stays."""
-    v, x0 = _value(words), _limb("x", 0, words)
+    v, x0 = kind(words), _limb("x", 0, words)
     body = (
         f"s = select(less(0, {x0}), 1, 0)\n"
         f"s = select(less({x0}, 0), -1, s)\n"
@@ -142,7 +138,7 @@ def _difference(add: str, words: int) -> str:
 
 def _extremum(add: str, op: str, words: int) -> str:
     """min or max by compare and select: NaN propagates, -0 < +0, ties take x."""
-    v = _value(words)
+    v = kind(words)
     x0, y0 = _limb("x", 0, words), _limb("y", 0, words)
     swap = "less(0, d)" if op == "min" else "less(d, 0)"
     zero = f"-(-{x0} - {y0})" if op == "min" else f"{x0} + {y0}"
@@ -163,7 +159,7 @@ def _extremum(add: str, op: str, words: int) -> str:
 
 def _compare(add: str, words: int) -> str:
     """-1, 0, 1 as x < y, x = y, x > y; 2 when unordered."""
-    v = _value(words)
+    v = kind(words)
     x0, y0 = _limb("x", 0, words), _limb("y", 0, words)
     body = (
         _difference(add, words)

@@ -164,11 +164,6 @@ def guarded(
     out.write(f"return {', '.join([head, *lower])}")
 
 
-def cut(name: str, count: int, of: int) -> str:
-    """The leading limbs of a value."""
-    return name if count == of else value(limbs(name, count))
-
-
 def odd(out: Listing, word: str, x0: str) -> str:
     """The leading word of a function that is x near zero: zeros keep their signs."""
     return out.named(f"select(nonzero({x0}), {word}, {x0})")
