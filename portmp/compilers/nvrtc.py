@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from portmp.compilers import elf, tools
 from portmp.compilers.base import Compiler, KernelReport
@@ -36,6 +36,7 @@ _BY_CLASS = {
 }
 _EXACT = {head: kind for kind, heads in _BY_CLASS.items() for head in heads.split()}
 _INSTRUCTION = re.compile(r"\s+/\*[0-9a-f]+\*/\s+(?:(@!?U?P\w+)\s+)?(\S.*?)\s*;")
+_LABEL = re.compile(r"(\.L_x?_?\w+):")
 _SECTION = re.compile(r"\s*\.section\s+\.text\.([^,]+),")
 
 
@@ -95,18 +96,24 @@ def nvdisasm() -> str:
     raise BackendUnavailable("nvdisasm is missing; pip install nvidia-cuda-nvdisasm")
 
 
-def _parse_listing(text: str) -> dict[str, list[str]]:
-    """Instructions by section; a predicate moves behind its instruction."""
-    found: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in text.splitlines():
-        section = _SECTION.match(line)
-        if section:
-            lines = found.setdefault(section[1], [])
-            continue
-        match = _INSTRUCTION.match(line)
-        if match and match[2].split()[0] != "NOP":
-            lines.append(f"{match[2]} {match[1]}" if match[1] else match[2])
+class Code(NamedTuple):
+    """A section's instructions, predicates behind them, and how many stand before each label."""
+
+    lines: list[str]
+    labels: dict[str, int]
+
+
+def functions(binary: bytes) -> dict[str, Code]:
+    """SASS of each kernel with the subroutines that were placed behind it."""
+    found: dict[str, Code] = {}
+    code = Code([], {})
+    for line in tools.run_on_binary([nvdisasm(), "-c"], binary).splitlines():
+        if section := _SECTION.match(line):
+            code = found.setdefault(section[1], Code([], {}))
+        elif label := _LABEL.match(line):
+            code.labels[label[1]] = len(code.lines)
+        elif (match := _INSTRUCTION.match(line)) and match[2].split()[0] != "NOP":
+            code.lines.append(f"{match[2]} {match[1]}" if match[1] else match[2])
     return found
 
 
@@ -196,7 +203,7 @@ class NvrtcCompiler(Compiler):
 
     def disassemble(self, binary: bytes) -> dict[str, list[str]]:
         """SASS of each kernel with the subroutines that were placed behind it."""
-        return _parse_listing(tools.run_on_binary([nvdisasm(), "-c"], binary))
+        return {name: code.lines for name, code in functions(binary).items()}
 
     def report(self, binary: bytes, arch: str) -> list[KernelReport]:
         """Resources of every kernel; what takes the disassembler is left out without it.
