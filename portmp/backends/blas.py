@@ -56,7 +56,6 @@ class BlasLibrary(Library):
         self._lock = threading.Lock()
 
     def multiply(self, queue: Queue, asked: Multiplication) -> None:
-        """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
         self.prepared(queue, asked)(asked.a.buffer, asked.b.buffer, asked.c.buffer)
 
     def prepared(self, queue: Queue, asked: Multiplication) -> Callable[..., None]:
@@ -85,7 +84,6 @@ class BlasLibrary(Library):
         return run
 
     def axpy(self, queue: Queue, word: str, n: int, alpha: float, x: Rows, y: Rows) -> None:
-        """y = alpha x + y."""
         if n >= 2**31:
             raise DeviceError(f"{self.name}: vectors of {n} are beyond its 32 bits")
         factor = (ctypes.c_float if word == "float32" else ctypes.c_double)(alpha)

@@ -18,7 +18,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +26,10 @@ import numpy as np
 from portmp import paths
 from portmp.backends import rapl
 from portmp.backends.base import (
-    Argument,
     Buffer,
     Dim3,
+    Given,
+    Host,
     Kernel,
     LaunchMemory,
     Properties,
@@ -123,24 +123,14 @@ class CpuQueue(NearQueue, PooledQueue):
         self._place = self._threads.new_queue()
         self._prints = False
 
-    def _part(self, buffer: CpuBuffer, nbytes: int, offset: int) -> np.ndarray[Any, Any]:
+    def _part(self, buffer: CpuBuffer, nbytes: int, offset: int) -> Host:
         memory = (ctypes.c_uint8 * nbytes).from_address(self.device.shift + buffer.place + offset)
-        span: np.ndarray[Any, Any] = np.ctypeslib.as_array(memory)
+        span: Host = np.ctypeslib.as_array(memory)
         return span
 
-    def _launcher(
-        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
-    ) -> Callable[[], None]:
-        return partial(self._relauncher(kernel, grid, block, args, {}), ())
-
     def _relauncher(
-        self,
-        kernel: Kernel,
-        grid: Dim3,
-        block: Dim3,
-        args: Sequence[Argument],
-        places: Mapping[int, int],
-    ) -> Callable[[Sequence[Argument]], None]:
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given, places: Mapping[int, int]
+    ) -> Callable[[Given], None]:
         assert isinstance(kernel, CpuKernel)
         values: list[Any] = []
         codes, block_memory = "=", 0
@@ -263,7 +253,6 @@ class CpuDevice(PooledDevice):
 
     @property
     def name(self) -> str:
-        """The name that selects this device."""
         return f"cpu:{self.label}"
 
     @property

@@ -38,40 +38,22 @@ def _describe(api: Any, status: Any) -> str:
 
 
 NAMES = Names(
-    make_current="cuCtxSetCurrent",
-    memory_info="cuMemGetInfo",
-    allocate="cuMemAlloc",
-    allocate_async="cuMemAllocAsync",
-    free="cuMemFree",
-    free_async="cuMemFreeAsync",
-    allocate_host="cuMemHostAlloc",
-    free_host="cuMemFreeHost",
-    upload="cuMemcpyHtoDAsync",
-    download="cuMemcpyDtoHAsync",
-    clear="cuMemsetD8Async",
-    copy="cuMemcpyDtoDAsync",
-    copy_peer="cuMemcpyPeerAsync",
-    can_access_peer="cuDeviceCanAccessPeer",
-    default_pool="cuDeviceGetDefaultMemPool",
-    trim_pool="cuMemPoolTrimTo",
-    grant_pool="cuMemPoolSetAccess",
+    prefix="cu",
+    make_current="CtxSetCurrent",
+    allocate="MemAlloc",
+    allocate_async="MemAllocAsync",
+    free="MemFree",
+    free_async="MemFreeAsync",
+    allocate_host="MemHostAlloc",
+    free_host="MemFreeHost",
     pool_access="CUmemAccessDesc",
     on_device="CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE",
     read_write="CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE",
     out_of_memory="CUresult.CUDA_ERROR_OUT_OF_MEMORY",
-    stream_create="cuStreamCreate",
-    stream_destroy="cuStreamDestroy",
-    stream_synchronize="cuStreamSynchronize",
-    stream_wait_event="cuStreamWaitEvent",
-    event_create="cuEventCreate",
-    event_record="cuEventRecord",
-    event_synchronize="cuEventSynchronize",
-    event_elapsed="cuEventElapsedTime",
-    event_destroy="cuEventDestroy",
-    module_load="cuModuleLoadData",
-    module_function="cuModuleGetFunction",
-    launch="cuLaunchKernel",
-    launch_together="cuLaunchCooperativeKernel",
+    stream_create="StreamCreate",
+    event_create="EventCreate",
+    launch="LaunchKernel",
+    launch_together="LaunchCooperativeKernel",
     extra=0,
     lists=True,
 )
@@ -126,13 +108,11 @@ class CudaDriver(Driver):
         return free, total
 
     def allow_memory(self, function: Any, nbytes: int) -> None:
-        """Let launches of a kernel take so many bytes of block memory beside its own."""
         attributes = self._api.CUfunction_attribute
         which = attributes.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         self._check(self.current().cuFuncSetAttribute(function, which, nbytes), LaunchError)
 
     def resident_blocks(self, function: Any, threads: int) -> int:
-        """How many blocks of a kernel the device runs at once."""
         api = self.current()
         about = api.CUdevice_attribute
         units, may = (
@@ -146,7 +126,6 @@ class CudaDriver(Driver):
         return units * int(self._check(each)) if may else 0
 
     def pci_address(self) -> str:
-        """Where the device is on the bus, ``0000:19:00.0``."""
         address: bytes = self._check(self._api.cuDeviceGetPCIBusId(32, self._device))
         return address.split(b"\0")[0].decode()
 

@@ -7,7 +7,6 @@ import re
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,12 @@ import numpy as np
 
 from portmp.backends import rapl
 from portmp.backends.base import (
-    Argument,
     Buffer,
     Device,
     Dim3,
     Event,
+    Given,
+    Host,
     Kernel,
     LaunchMemory,
     Properties,
@@ -107,17 +107,13 @@ class ClQueue(PooledQueue):
             f"{self.device.name}, {what}: memory is used up: {self.device.room()} ({error})"
         )
 
-    def write(
-        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
+    def write(self, target: Buffer, source: Host, offset: int = 0, *, wait: bool = True) -> None:
         assert isinstance(target, ClBuffer)
         if source.nbytes:
             what = f"copy of {source.nbytes} bytes to the device"
             self._copy(what, target.mem, source, dst_offset=offset, is_blocking=wait)
 
-    def read(
-        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
+    def read(self, source: Buffer, target: Host, offset: int = 0, *, wait: bool = True) -> None:
         assert isinstance(source, ClBuffer)
         what = f"copy of {target.nbytes} bytes to the host"
         if target.nbytes:
@@ -140,19 +136,9 @@ class ClQueue(PooledQueue):
         except self._cl.Error as error:
             raise self._explanation(error, what, DeviceError) from None
 
-    def _launcher(
-        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
-    ) -> Callable[[], None]:
-        return partial(self._relauncher(kernel, grid, block, args, {}), ())
-
     def _relauncher(
-        self,
-        kernel: Kernel,
-        grid: Dim3,
-        block: Dim3,
-        args: Sequence[Argument],
-        places: Mapping[int, int],
-    ) -> Callable[[Sequence[Argument]], None]:
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given, places: Mapping[int, int]
+    ) -> Callable[[Given], None]:
         assert isinstance(kernel, ClKernel)
         values = [
             None if i in places else a.mem if type(a) is ClBuffer else a for i, a in enumerate(args)
@@ -282,7 +268,7 @@ class ClDevice(PooledDevice):
         weakref.finalize(queue, queue.pool.close).atexit = False
         return queue
 
-    def host_memory(self, nbytes: int) -> np.ndarray[Any, Any]:
+    def host_memory(self, nbytes: int) -> Host:
         cl, size = self._cl, max(nbytes, 1)
         assert isinstance(self.queue, ClQueue)
         queue = self.queue.queue
@@ -293,7 +279,7 @@ class ClDevice(PooledDevice):
             memory, _ = cl.enqueue_map_buffer(queue, held, use, 0, size, np.uint8)
         except cl.Error as error:
             raise self._exhausted(nbytes, error) from None
-        found: np.ndarray[Any, Any] = memory[:nbytes]
+        found: Host = memory[:nbytes]
         return found
 
     def compile(self, source: str) -> bytes:
