@@ -110,6 +110,7 @@ class Driver(ABC):
         self._api = api
         self._device = device
         self._pools = pools
+        self._reached: dict[Driver, bool] = {}
 
     @abstractmethod
     def _describe(self, status: Any) -> str:
@@ -211,10 +212,6 @@ class Driver(ABC):
         if other not in self._reached:
             self._reached[other] = self.enable_peer_access(other)
         return self._reached[other]
-
-    @cached_property
-    def _reached(self) -> dict[Driver, bool]:
-        return {}
 
     def enable_peer_access(self, other: Driver) -> bool:
         """Let this device copy *other*'s memory, also of its pool; False where it cannot."""

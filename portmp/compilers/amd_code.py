@@ -17,17 +17,8 @@ _METADATA_NOTE = 32
 _BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
 _PADDING = ("s_nop", "s_code_end")
 _FLOAT_OPERATIONS = {
-    "fma": "fma",
-    "fmac": "fma",
-    "fmaak": "fma",
-    "fmamk": "fma",
-    "mac": "fma",
-    "mad": "fma",
-    "madak": "fma",
-    "madmk": "fma",
-    "add": "add",
-    "sub": "add",
-    "subrev": "add",
+    **dict.fromkeys(("fma", "fmac", "fmaak", "fmamk", "mac", "mad", "madak", "madmk"), "fma"),
+    **dict.fromkeys(("add", "sub", "subrev"), "add"),
     "mul": "mul",
 }
 _FLOAT = re.compile(r"[vs]_(?:pk_|dual_)?([a-z]+)_(?:legacy_)?f(32|64)")

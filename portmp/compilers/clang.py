@@ -105,17 +105,9 @@ class ClangCompiler(AmdCompiler):
     def options(self, arch: str) -> tuple[str, ...]:
         """Options for one AMD architecture; the prelude replaces the headers of HIP."""
         return (
-            "-x",
-            "hip",
-            "--offload-device-only",
-            "--no-gpu-bundle-output",
-            "-nogpulib",
-            "-nogpuinc",
-            f"--offload-arch={arch}",
-            "-std=c++17",
-            "-O3",
-            "-ffp-contract=off",
-            *self._more,
+            *("-x", "hip", "--offload-device-only", "--no-gpu-bundle-output"),
+            *("-nogpulib", "-nogpuinc", f"--offload-arch={arch}"),
+            *("-std=c++17", "-O3", "-ffp-contract=off", *self._more),
         )
 
     def compile(self, source: str, arch: str) -> bytes:

@@ -33,10 +33,11 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any
 
 from portmp.errors import FormatError, suggestion
@@ -52,14 +53,8 @@ GATE_COST = {
     "fabs": {},
     "scale": {"bits": 4},
     "select": {"select": 1},
-    "finite": {"compare": 1},
-    "nonzero": {"compare": 1},
-    "isnan": {"compare": 1},
-    "less": {"compare": 1},
-    "negative": {"bits": 1},
-    "both": {"bits": 1},
-    "either": {"bits": 1},
-    "opposite": {"bits": 1},
+    **{name: {"compare": 1} for name in ("finite", "nonzero", "isnan", "less")},
+    **{name: {"bits": 1} for name in ("negative", "both", "either", "opposite")},
     "exponent": {"bits": 3, "add": 1},
     "power_of_two": {"bits": 1, "add": 1},
     "copysign": {"bits": 3},
@@ -468,6 +463,14 @@ def get(name: str) -> Network:
     except KeyError:
         near = suggestion(name, list(NETWORKS))
         raise FormatError(f"unknown network {name!r}{near}") from None
+
+
+def staged(rows: Iterable[tuple[str, Row]]) -> list[Stage]:
+    """The stages of a fold from its rows, each with the step that takes it."""
+    return [
+        Stage(step, tuple(row for _, row in together))
+        for step, together in groupby(rows, key=itemgetter(0))
+    ]
 
 
 def define(name: str, signature: str, listing: str, *, source: str, bound: str) -> None:

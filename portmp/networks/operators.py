@@ -16,19 +16,11 @@ from portmp.networks.language import NETWORKS, Network, get, network
 from portmp.networks.levels import kind
 
 ARITY = {
-    "add": 2,
-    "sub": 2,
-    "mul": 2,
-    "div": 2,
+    **dict.fromkeys(("add", "sub", "mul", "div"), 2),
     "sqrt": 1,
     "fma": 3,
-    "neg": 1,
-    "abs": 1,
-    "copy": 1,
-    "sign": 1,
-    "min": 2,
-    "max": 2,
-    "compare": 2,
+    **dict.fromkeys(("neg", "abs", "copy", "sign"), 1),
+    **dict.fromkeys(("min", "max", "compare"), 2),
 }
 """Elementwise operators and their number of operands (x, y, z)."""
 

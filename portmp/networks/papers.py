@@ -254,20 +254,14 @@ return renorm5_2011((p0, p1, s0, t0, t1))
 """
 
 
-define(
-    "mul4_2011",
-    "x:4 y:4 -> 4",
-    _qd_mul("two_prod"),
-    source="QD's accurate_mul with FMA",
-    bound="0.5u^4 (measured)",
-)
-define(
-    "mul4_2011_split",
-    "x:4 y:4 -> 4",
-    _qd_mul("two_prod_split"),
-    source="QD's accurate_mul without FMA",
-    bound="0.5u^4 (measured)",
-)
+for _tail, _with in (("", "with"), ("_split", "without")):
+    define(
+        f"mul4_2011{_tail}",
+        "x:4 y:4 -> 4",
+        _qd_mul(f"two_prod{_tail}"),
+        source=f"QD's accurate_mul {_with} FMA",
+        bound="0.5u^4 (measured)",
+    )
 define(
     "add4_2011_sloppy",
     "x:4 y:4 -> 4",

@@ -79,12 +79,6 @@ def _functions_of_memory() -> tuple[Callable[[int], int | None], Callable[[int],
 _take, _give = _functions_of_memory()
 
 
-class CpuBuffer(Part):
-    """Memory of the host."""
-
-    __slots__ = ()
-
-
 class CpuKernel(Kernel):
     """A kernel at a *place* that the device's threads know."""
 
@@ -123,7 +117,7 @@ class CpuQueue(NearQueue, PooledQueue):
         self._place = self._threads.new_queue()
         self._prints = False
 
-    def _part(self, buffer: CpuBuffer, nbytes: int, offset: int) -> Host:
+    def _part(self, buffer: Part, nbytes: int, offset: int) -> Host:
         memory = (ctypes.c_uint8 * nbytes).from_address(self.device.shift + buffer.place + offset)
         span: Host = np.ctypeslib.as_array(memory)
         return span
@@ -199,7 +193,7 @@ class CpuDevice(PooledDevice):
     """The processor, by one clang."""
 
     platform = "opencl"
-    kind = CpuBuffer
+    kind = Part
     most_blocks = (2**31 - 1,) * 3
     compiler: cpu.CpuCompiler
     clangs: Iterator[cpu.Clang] = iter(())

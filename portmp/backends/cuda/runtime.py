@@ -15,6 +15,7 @@ from portmp.backends.cuda.energy import meters
 from portmp.backends.cuda.nvml import Board
 from portmp.backends.driver_api import Driver, GpuDevice, Names
 from portmp.backends.energy import Meter
+from portmp.codegen import platform
 from portmp.codegen.platform import Traits
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
@@ -238,18 +239,13 @@ def _properties(api: Any, device: Any, driver: CudaDriver) -> Properties:
     )
 
 
-def _dot4(arch: str) -> str:
-    """The trait: the instruction came with compute capability 6.1."""
-    return "assembly" if int(arch.removeprefix("sm_")) >= 61 else "plain"
-
-
 def _device(api: Any, index: int, compiler: NvrtcCompiler) -> CudaDevice:
     status, device = api.cuDeviceGet(index)
     if int(status):
         raise DeviceError(_describe(api, status))
     driver = CudaDriver(api, device)
     properties = _properties(api, device, driver)
-    traits = Traits(properties.warp_size, dot4=_dot4(properties.arch))
+    traits = Traits(properties.warp_size, dot4=platform.dot4(properties.arch))
     return CudaDevice(index, driver, properties, traits, compiler)
 
 

@@ -33,15 +33,8 @@ MEMORY, SHARED = 1 << 30, 1 << 16
 """Bytes of memory, none of which is given back; bytes of block memory."""
 
 _OPTIONS = (
-    "--data-races",
-    "--uniform-writes",
-    "--uninitialized",
-    "--max-errors",
-    "100000",
-    "--global-mem-size",
-    str(MEMORY),
-    "--local-mem-size",
-    str(SHARED),
+    *("--data-races", "--uniform-writes", "--uninitialized", "--max-errors", "100000"),
+    *("--global-mem-size", str(MEMORY), "--local-mem-size", str(SHARED)),
     # Optimised code turns a read of an uninitialised variable into nothing at all.
     "--build-options",
     "-cl-opt-disable",

@@ -30,6 +30,7 @@ from portmp.backends.opencl import drivers
 from portmp.backends.opencl.blas import Clblast
 from portmp.backends.pool import Part, Places, Pool, PooledDevice, PooledQueue, Reserve
 from portmp.backends.rocm import energy as amdsmi
+from portmp.codegen import platform
 from portmp.codegen.platform import Traits
 from portmp.compilers.opencl import OpenclCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, OutOfMemory, PortmpError
@@ -215,7 +216,7 @@ class ClDevice(PooledDevice):
             warp_size=self.properties.warp_size,
             fma="builtin" if gpu else "contracted",
             root=_root(self.properties),
-            dot4=_dot4(self.properties),
+            dot4=platform.dot4(self.properties.arch),
             exchange=_exchange(self.properties),
             wide_atomics="cl_khr_int64_base_atomics" in handle.extensions,
             vector_bits=_vector_bits(handle),
@@ -384,12 +385,6 @@ def _root(facts: Properties) -> str:
     return "assembly" if facts.vendor.startswith("NVIDIA") else "estimate"
 
 
-def _dot4(facts: Properties) -> str:
-    """The trait: NVIDIA's instruction came with compute capability 6.1."""
-    number = facts.arch.removeprefix("sm_")
-    return "assembly" if number.isdigit() and int(number) >= 61 else "plain"
-
-
 def _exchange(facts: Properties) -> str:
     """The trait: NVIDIA's shuffle came with compute capability 3.0; no built-in function is it."""
     return "assembly" if facts.arch.startswith("sm_") else "memory"
@@ -461,9 +456,9 @@ def find_devices() -> list[Device]:
         with contextlib.suppress(cl.Error):
             platforms = cl.get_platforms()
         invited = [p for p in platforms if not drivers.uninvited(p.int_ptr)]
-        for platform in {(p.name, p.version): p for p in invited}.values():
+        for each in {(p.name, p.version): p for p in invited}.values():
             with contextlib.suppress(cl.Error):
-                handles += platform.get_devices()
+                handles += each.get_devices()
     if not handles:
         raise BackendUnavailable(f"no OpenCL device found; {drivers.remedy()}")
     handles.sort(key=_preference)

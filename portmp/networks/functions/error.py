@@ -22,7 +22,7 @@ from portmp.networks.functions.setting import (
     scaled,
     signed,
 )
-from portmp.networks.language import NETWORKS, Stage, fold
+from portmp.networks.language import NETWORKS, fold, staged
 from portmp.networks.levels import Listing, limbs, paired, value
 
 SOURCE = "power series; trapezoidal rule (Hunter and Regan 1972)"
@@ -59,18 +59,14 @@ def _sum(s: Setting) -> str:
             break
         c = constants.fraction(constants.exp(constants.real(*(-square).as_integer_ratio())))
         rows.append((min(n, max(1, math.ceil((s.bits + weight + 12) / s.p))), square, c))
-    stages: list[Stage] = []
-    for k, square, c in reversed(rows):
-        row = (*s.words(square, 1), *s.words(c, k))
-        if stages and len(stages[-1].rows[0]) == k + 1:
-            stages[-1] = Stage(stages[-1].step, (*stages[-1].rows, row))
-        else:
-            stages.append(Stage(_term(s.of(k)), (row,)))
+    terms = (
+        (_term(s.of(k)), (*s.words(square, 1), *s.words(c, k))) for k, square, c in reversed(rows)
+    )
     fold(
         name,
         f"z:{n} -> {n}",
         (0.0,),
-        stages,
+        staged(terms),
         source=f"the trapezoidal rule with steps of {h}",
         bound=f"a few u^{n}",
     )
