@@ -11,6 +11,7 @@ import math
 import os
 import re
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -57,6 +58,17 @@ def check_process(device: Device) -> None:
             "drivers, and they do not follow; start processes by spawn or forkserver "
             "(multiprocessing.get_context('spawn'))"
         )
+
+
+def end_with_parent(parent: int) -> None:
+    """End this process soon after *parent*, which started it, has ended."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @dataclass(frozen=True)

@@ -528,11 +528,8 @@ class GpuQueue(PooledQueue):
         self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
     ) -> None:
         if nbytes:
-            to, found = (
-                self._pointer(target, start, nbytes),
-                self._pointer(source, offset, nbytes),
-            )
-            self._driver.copy(to, found, nbytes, self.stream)
+            to = self._pointer(target, start, nbytes)
+            self._driver.copy(to, self._pointer(source, offset, nbytes), nbytes, self.stream)
 
     def receive(
         self, target: Buffer, sender: Queue, source: Buffer, nbytes: int, offset: int = 0

@@ -35,7 +35,7 @@ import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import Any
@@ -391,16 +391,12 @@ def evaluate(net: Network, gates: Gates, *arguments: Any) -> Any:
                 neg = gates["neg"]
                 return tuple(neg(w) for w in inner) if isinstance(inner, tuple) else neg(inner)
             case "call":
-                args: Sequence[Any] = [value(a) for a in expr.args]
-                return evaluate(get(expr.name), gates, *args)
+                return evaluate(get(expr.name), gates, *(value(a) for a in expr.args))
             case "gate":
                 return gates[expr.name](*(value(a) for a in expr.args))
             case "seldom":
                 flag, call, other = expr.args
-
-                def computed(*operands: Any) -> Any:
-                    return evaluate(get(call.name), gates, *operands)
-
+                computed = partial(evaluate, get(call.name), gates)
                 operands = [value(a) for a in call.args]
                 return gates["seldom"](value(flag), computed, operands, value(other))
             case _:

@@ -88,13 +88,8 @@ def _fma(add: str, mul: str, words: int) -> str:
     v = kind(words)
     body = "return fma(x, y, z)" if words == 1 else f"return {add}({mul}(x, y), z)"
     source = "IEEE 754 fusedMultiplyAdd" if words == 1 else f"{add} of {mul} and z"
-    return _register(
-        _both(add, mul, "fma"),
-        f"x:{v} y:{v} z:{v} -> {v}",
-        body,
-        source,
-        "that of the product and the sum",
-    )
+    name, signature = _both(add, mul, "fma"), f"x:{v} y:{v} z:{v} -> {v}"
+    return _register(name, signature, body, source, "that of the product and the sum")
 
 
 def _copy(op: str, words: int) -> str:
@@ -144,9 +139,8 @@ def _extremum(add: str, op: str, words: int) -> str:
         lines.append(f"w{i} = select(isnan({y0}), {y}, w{i})")
         lines.append(f"w{i} = select(isnan({x0}), {x}, w{i})")
     lines.append("return " + ", ".join(f"w{i}" for i in range(words)))
-    return _register(
-        _derive(add, op), f"x:{v} y:{v} -> {v}", "\n".join(lines), "compare and select", "exact"
-    )
+    name, signature = _derive(add, op), f"x:{v} y:{v} -> {v}"
+    return _register(name, signature, "\n".join(lines), "compare and select", "exact")
 
 
 def _compare(add: str, words: int) -> str:
@@ -160,13 +154,9 @@ def _compare(add: str, words: int) -> str:
         + f"s = select(isnan({y0}), 2, s)\n"
         + f"return select(isnan({x0}), 2, s)"
     )
-    return _register(
-        _derive(add, "compare"),
-        f"x:{v} y:{v} -> word",
-        body,
-        "the sign of the difference, whose leading limb has the sign of the exact one",
-        "exact",
-    )
+    name, signature = _derive(add, "compare"), f"x:{v} y:{v} -> word"
+    source = "the sign of the difference, whose leading limb has the sign of the exact one"
+    return _register(name, signature, body, source, "exact")
 
 
 @cache

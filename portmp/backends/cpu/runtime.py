@@ -131,19 +131,13 @@ class CpuQueue(NearQueue, PooledQueue):
         for i, arg in enumerate(args):
             if isinstance(arg, Buffer):
                 codes += "Q"
-                if i not in places:  # else a stand-in, which has none
-                    assert isinstance(arg, Part)
-                    values.append(arg.place)
-                else:
-                    values.append(0)
+                assert isinstance(arg, Part) or i in places  # then a stand-in, which has none
+                values.append(arg.place if isinstance(arg, Part) else 0)
             elif isinstance(arg, LaunchMemory):
                 codes += "8x"
                 block_memory = arg.nbytes
-            elif isinstance(arg, int):
-                codes += "q"
-                values.append(arg)
             else:
-                codes += _CODES[arg.dtype.char]
+                codes += "q" if isinstance(arg, int) else _CODES[arg.dtype.char]
                 values.append(arg)
         memory = [(i, n) for i, n in places.items() if isinstance(args[i], Buffer)]
         numbers = [(i, n) for i, n in places.items() if not isinstance(args[i], Buffer)]
