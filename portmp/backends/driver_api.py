@@ -101,15 +101,15 @@ class Driver(ABC):
 
     Functions are called by their names behind the vendor's prefix, each with the device current,
     so that any thread may use it. Failures raise DeviceError, or LaunchError from ``launch``.
-    ``pools``: whether memory comes from the device's pool.
+    ``_pools``: whether memory comes from the device's pool.
     """
 
     names: Names
 
-    def __init__(self, api: Any, device: Any, pools: bool) -> None:
+    def __init__(self, api: Any, device: Any) -> None:
         self._api = api
         self._device = device
-        self._pools = pools
+        self._pools = False
         self._reached: dict[Driver, bool] = {}
 
     @abstractmethod

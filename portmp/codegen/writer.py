@@ -29,14 +29,9 @@ SCALAR = {
     "int8": "signed char",
 }
 PREFIX = {
-    ("float32", 1): "f32",
-    ("float32", 2): "ds",
-    ("float32", 3): "ts",
-    ("float32", 4): "qs",
-    ("float64", 1): "f64",
-    ("float64", 2): "dd",
-    ("float64", 3): "td",
-    ("float64", 4): "qd",
+    (word, words): name
+    for word, names in (("float32", "f32 ds ts qs"), ("float64", "f64 dd td qd"))
+    for words, name in enumerate(names.split(), start=1)
 }
 LARGEST = {"float32": "3.4028234663852886e+38f", "float64": "1.7976931348623157e+308"}
 VECTORS = {

@@ -76,17 +76,11 @@ def _library_options(folder: Path, arch: str) -> Iterator[str]:
     families = (number, "940", "90a") if number.startswith("9") else (number, "1030")
     known = [f for f in families if (folder / f"oclc_isa_version_{f}.bc").is_file()]
     wide = "on" if number.startswith("9") else "off"
-    for name in (
-        "ocml",
-        "ockl",
-        "oclc_daz_opt_off",
-        "oclc_unsafe_math_off",
-        "oclc_finite_only_off",
-        "oclc_correctly_rounded_sqrt_on",
-        f"oclc_wavefrontsize64_{wide}",
-        *(f"oclc_isa_version_{f}" for f in known[:1]),
-        "oclc_abi_version_500",
-    ):
+    settings = (
+        *("daz_opt_off", "unsafe_math_off", "finite_only_off", "correctly_rounded_sqrt_on"),
+        *(f"wavefrontsize64_{wide}", *(f"isa_version_{f}" for f in known[:1]), "abi_version_500"),
+    )
+    for name in ("ocml", "ockl", *(f"oclc_{one}" for one in settings)):
         file = folder / f"{name}.bc"
         if file.is_file():
             yield from ("-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(file))

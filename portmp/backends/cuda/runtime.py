@@ -67,12 +67,16 @@ class CudaDriver(Driver):
     names = NAMES
 
     def __init__(self, api: Any, device: Any) -> None:
-        wanted = api.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
-        super().__init__(api, device, pools=False)
-        self._pools = bool(self._check(api.cuDeviceGetAttribute(wanted, device)))
+        super().__init__(api, device)
+        self._pools = bool(self.attribute("MEMORY_POOLS_SUPPORTED"))
 
     def _describe(self, status: Any) -> str:
         return _describe(self._api, status)
+
+    def attribute(self, name: str) -> int:
+        """An attribute of the device."""
+        wanted = getattr(self._api.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        return int(self._check(self._api.cuDeviceGetAttribute(wanted, self._device)))
 
     @cached_property
     def _context(self) -> Any:
@@ -115,14 +119,7 @@ class CudaDriver(Driver):
 
     def resident_blocks(self, function: Any, threads: int) -> int:
         api = self.current()
-        about = api.CUdevice_attribute
-        units, may = (
-            int(self._check(api.cuDeviceGetAttribute(which, self._device)))
-            for which in (
-                about.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-                about.CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH,
-            )
-        )
+        units, may = map(self.attribute, ("MULTIPROCESSOR_COUNT", "COOPERATIVE_LAUNCH"))
         each = api.cuOccupancyMaxActiveBlocksPerMultiprocessor(function, threads, 0)
         return units * int(self._check(each)) if may else 0
 
@@ -212,12 +209,7 @@ def _driver_version(number: int) -> str:
 
 
 def _properties(api: Any, device: Any, driver: CudaDriver) -> Properties:
-    attributes = api.CUdevice_attribute
-
-    def attribute(name: str) -> int:
-        wanted = getattr(attributes, f"CU_DEVICE_ATTRIBUTE_{name}")
-        return int(driver._check(api.cuDeviceGetAttribute(wanted, device)))
-
+    attribute = driver.attribute
     name = driver._check(api.cuDeviceGetName(256, device))
     major = attribute("COMPUTE_CAPABILITY_MAJOR")
     minor = attribute("COMPUTE_CAPABILITY_MINOR")

@@ -64,9 +64,8 @@ class RocmDriver(Driver):
     names = NAMES
 
     def __init__(self, api: Any, index: int) -> None:
-        wanted = api.hipDeviceAttribute_t.hipDeviceAttributeMemoryPoolsSupported
-        status, pools = api.hipDeviceGetAttribute(wanted, index)
-        super().__init__(api, index, pools=not int(status) and bool(pools))
+        super().__init__(api, index)
+        self._pools = bool(self._attribute("MemoryPoolsSupported"))
 
     def _describe(self, status: Any) -> str:
         return _describe(self._api, status)
