@@ -55,14 +55,15 @@ def _terms(s: Setting, op: str, bits: float) -> tuple[str, int]:
     return s.series(op, lambda i: Fraction(1, factorial(i + 2)), REACH, bits)
 
 
-def parts(out: Listing, s: Setting, x: list[str]) -> tuple[list[str], list[str], str]:
-    """T (one limb more), T (exp(r) - 1) and e: exp(x) = 2^e times their sum."""
+def scaled_down(out: Listing, s: Setting, x: list[str], count: int) -> tuple[list[str], str]:
+    """So many words of 2^-e exp(x), the sum of T (one limb more) and T (exp(r) - 1); and e."""
     r, _, e, j = reduced(out, s, x, s.limbs)
     terms = _terms(s, "exp_terms", s.bits + 6 - 2 * REACH)
     t, p = _near_one(out, s, r, j, terms, s.limbs)
     head = out.named(value(limbs(t, s.limbs)))
     small = out.named(f"{head} * {out.named(value(p))}")
-    return limbs(t, s.limbs + 1), limbs(small, s.limbs), e
+    levels = paired(limbs(t, s.limbs + 1), limbs(small, s.limbs))
+    return out.settle(out.cascade(levels), count, ordered=True), e
 
 
 @cache
@@ -70,8 +71,7 @@ def exp(s: Setting) -> str:
     """exp(x)."""
     out = Listing()
     out.write(f"inside = less(fabs(x[0]), {limit(s)})\nx0 = select(inside, x[0], 0)")
-    table, small, e = parts(out, s, ["x0", *limbs("x", s.limbs)[1:]])
-    words = out.settle(out.cascade(paired(table, small)), s.limbs, ordered=True)
+    words, e = scaled_down(out, s, ["x0", *limbs("x", s.limbs)[1:]], s.limbs)
     out.write("special = select(less(x[0], 0), 0, x[0] + 1e999)")
     guarded(out, scaled(out, words, e, s), "inside", "special")
     return s.function("exp", out, SOURCE)
