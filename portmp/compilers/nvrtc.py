@@ -56,18 +56,17 @@ def _nvrtc() -> Any:
     return nvrtc
 
 
-def _checked(result: tuple[Any, ...], what: str) -> Any:
-    """The values behind a successful status: none, one, or a tuple of several."""
-    status, *values = result
+def _asked(function: str, *given: Any) -> Any:
+    """The values that a function of the library gives: none, one, or a tuple of several."""
+    status, *values = getattr(_nvrtc(), function)(*given)
     if int(status):
-        raise CompileError(f"{what}: {status.name}")
+        raise CompileError(f"{function}: {status.name}")
     return values[0] if len(values) == 1 else tuple(values)
 
 
-def _log(nvrtc: Any, program: Any) -> str:
-    size = _checked(nvrtc.nvrtcGetProgramLogSize(program), "nvrtcGetProgramLogSize")
-    log = bytearray(size)
-    _checked(nvrtc.nvrtcGetProgramLog(program, log), "nvrtcGetProgramLog")
+def _log(program: Any) -> str:
+    log = bytearray(_asked("nvrtcGetProgramLogSize", program))
+    _asked("nvrtcGetProgramLog", program, log)
     return log.rstrip(b"\0").decode(errors="replace").strip()
 
 
@@ -159,15 +158,11 @@ class NvrtcCompiler(Compiler):
 
     def version(self) -> str:
         """Version of the NVRTC library."""
-        nvrtc = _nvrtc()
-        major, minor = _checked(nvrtc.nvrtcVersion(), "nvrtcVersion")
-        return f"nvrtc {major}.{minor}"
+        return "nvrtc {}.{}".format(*_asked("nvrtcVersion"))
 
     def architectures(self) -> tuple[str, ...]:
         """Real architectures that the installed NVRTC compiles for."""
-        nvrtc = _nvrtc()
-        found = _checked(nvrtc.nvrtcGetSupportedArchs(), "nvrtcGetSupportedArchs")
-        return tuple(f"sm_{number}" for number in found)
+        return tuple(f"sm_{number}" for number in _asked("nvrtcGetSupportedArchs"))
 
     def options(self, arch: str) -> tuple[str, ...]:
         """Options for one architecture."""
@@ -186,17 +181,14 @@ class NvrtcCompiler(Compiler):
         if arch not in self.architectures():
             allowed = ", ".join(self.architectures())
             raise CompileError(f"{self.version()} does not know {arch!r}; it knows {allowed}")
-        program = _checked(
-            nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], []), "nvrtcCreateProgram"
-        )
+        program = _asked("nvrtcCreateProgram", source.encode(), b"kernel.cu", 0, [], [])
         try:
             words = [option.encode() for option in self.options(arch)]
             (status,) = nvrtc.nvrtcCompileProgram(program, len(words), words)
             if int(status):
-                raise CompileError(_log(nvrtc, program) or status.name)
-            size = _checked(nvrtc.nvrtcGetCUBINSize(program), "nvrtcGetCUBINSize")
-            code = bytearray(size)
-            _checked(nvrtc.nvrtcGetCUBIN(program, code), "nvrtcGetCUBIN")
+                raise CompileError(_log(program) or status.name)
+            code = bytearray(_asked("nvrtcGetCUBINSize", program))
+            _asked("nvrtcGetCUBIN", program, code)
             return bytes(code)
         finally:
             nvrtc.nvrtcDestroyProgram(program)
