@@ -127,8 +127,8 @@ class Driver(ABC):
             raise error(self._describe(result[0]))
         return result[1] if len(result) > 1 else None
 
-    def _call(self, function: str, *given: Any) -> Any:
-        """What a function returns, called with the device current."""
+    def call(self, function: str, *given: Any) -> Any:
+        """What a function returns, named without its prefix and called with the device current."""
         api, names = self._api, self.names
         result = getattr(api, names.prefix + names.make_current)(self._context)
         if not result[0]:
@@ -159,8 +159,8 @@ class Driver(ABC):
     def give_back(self) -> None:
         """Give memory that the device's pool keeps unused back for other processes."""
         if self._pools:
-            pool = self._call("DeviceGetDefaultMemPool", self._device)
-            self._call("MemPoolTrimTo", pool, 0)
+            pool = self.call("DeviceGetDefaultMemPool", self._device)
+            self.call("MemPoolTrimTo", pool, 0)
 
     def allocate(self, nbytes: int, stream: Any) -> int | None:
         """Address of new memory that is usable in *stream*; None when there is not enough.
@@ -179,33 +179,25 @@ class Driver(ABC):
     def free(self, pointer: int, stream: Any) -> None:
         """Give memory back once *stream* has reached this point; without pools this waits."""
         if self._pools:
-            self._call(self.names.free_async, pointer, stream)
+            self.call(self.names.free_async, pointer, stream)
         else:
-            self._call(self.names.free, pointer)
+            self.call(self.names.free, pointer)
 
     def allocate_host(self, nbytes: int) -> int:
         """Address of memory of the host that stays in its place: the device copies it by itself."""
-        return int(self._call(self.names.allocate_host, nbytes, 0))
+        return int(self.call(self.names.allocate_host, nbytes, 0))
 
     def free_host(self, address: int) -> None:
         """Give such memory back; waits for what the device still does with it."""
-        self._call(self.names.free_host, address)
+        self.call(self.names.free_host, address)
 
     def upload(self, pointer: int, address: int, nbytes: int, stream: Any) -> None:
         """Copy from the host."""
-        self._call("MemcpyHtoDAsync", pointer, address, nbytes, stream)
+        self.call("MemcpyHtoDAsync", pointer, address, nbytes, stream)
 
     def download(self, address: int, pointer: int, nbytes: int, stream: Any) -> None:
         """Copy to the host."""
-        self._call("MemcpyDtoHAsync", address, pointer, nbytes, stream)
-
-    def clear(self, pointer: int, nbytes: int, stream: Any) -> None:
-        """Set bytes to 0."""
-        self._call("MemsetD8Async", pointer, 0, nbytes, stream)
-
-    def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
-        """Copy within the device."""
-        self._call("MemcpyDtoDAsync", target, source, nbytes, stream)
+        self.call("MemcpyDtoHAsync", address, pointer, nbytes, stream)
 
     def reaches(self, other: Driver) -> bool:
         """Whether this device can copy *other*'s memory itself; from then on it may."""
@@ -216,7 +208,7 @@ class Driver(ABC):
     def enable_peer_access(self, other: Driver) -> bool:
         """Let this device copy *other*'s memory, also of its pool; False where it cannot."""
         names, mine, theirs = self.names, self._device, other._device
-        found = bool(self._call("DeviceCanAccessPeer", mine, theirs))
+        found = bool(self.call("DeviceCanAccessPeer", mine, theirs))
         if found and other._pools:
             access = self._constant(names.pool_access)()
             access.location.type = self._constant(names.on_device)
@@ -230,19 +222,11 @@ class Driver(ABC):
     def copy_peer(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:
         """Copy memory of *other*, a device that this one reaches."""
         mine, theirs = self._context, other._context
-        self._call("MemcpyPeerAsync", target, mine, source, theirs, nbytes, stream)
+        self.call("MemcpyPeerAsync", target, mine, source, theirs, nbytes, stream)
 
     def new_stream(self) -> Any:
         """A stream that does not wait for the driver's default stream."""
-        return self._call(self.names.stream_create, _NON_BLOCKING)
-
-    def delete_stream(self, stream: Any) -> None:
-        """Destroy a stream; work in it still completes."""
-        self._call("StreamDestroy", stream)
-
-    def synchronize(self, stream: Any) -> None:
-        """Wait for all work in *stream*."""
-        self._call("StreamSynchronize", stream)
+        return self.call(self.names.stream_create, _NON_BLOCKING)
 
     def record(self, stream: Any) -> Any:
         """A new event at this point of *stream*."""
@@ -255,25 +239,9 @@ class Driver(ABC):
         """Whether events of *other*'s device can be waited for by this one."""
         return self._api is other._api
 
-    def wait_event(self, stream: Any, event: Any) -> None:
-        """Let further work in *stream* wait for *event*."""
-        self._call("StreamWaitEvent", stream, event, 0)
-
-    def wait(self, event: Any) -> None:
-        """Let the host wait for *event*."""
-        self._call("EventSynchronize", event)
-
     def elapsed(self, start: Any, stop: Any) -> float:
         """Seconds between two events that were reached."""
-        return float(self._call("EventElapsedTime", start, stop)) * 1e-3
-
-    def delete_event(self, event: Any) -> None:
-        """Destroy an event."""
-        self._call("EventDestroy", event)
-
-    def load(self, binary: bytes) -> Any:
-        """Load a module."""
-        return self._call("ModuleLoadData", binary)
+        return float(self.call("EventElapsedTime", start, stop)) * 1e-3
 
     def function(self, module: Any, name: str) -> Any:
         """A kernel of a module."""
@@ -332,8 +300,8 @@ class Driver(ABC):
     def order(self, first: Any, then: Any, on: Driver | None = None) -> None:
         """Let further work in *then*, a stream *on* any device, wait for that so far in *first*."""
         event = self.record(first)
-        (on or self).wait_event(then, event)
-        self.delete_event(event)
+        (on or self).call("StreamWaitEvent", then, event, 0)
+        self.call("EventDestroy", event)
 
 
 class GpuBuffer(Part):
@@ -382,10 +350,10 @@ class GpuEvent(Event):
     def __init__(self, driver: Driver, handle: Any) -> None:
         self.driver = driver
         self.handle = handle
-        _at_end(self, driver.delete_event, handle)
+        _at_end(self, driver.call, "EventDestroy", handle)
 
     def wait(self) -> None:
-        self.driver.wait(self.handle)
+        self.driver.call("EventSynchronize", self.handle)
 
     def seconds_since(self, earlier: Event) -> float:
         if not isinstance(earlier, GpuEvent) or earlier.driver is not self.driver:
@@ -485,10 +453,10 @@ class GpuQueue(PooledQueue):
         if _of_one_block(targets):
             # In one go: what lies between planes is nobody's.
             nbytes = pointers[-1] + targets[-1].nbytes - pointers[0]
-            self._driver.clear(pointers[0], nbytes, self.stream)
+            self._driver.call("MemsetD8Async", pointers[0], 0, nbytes, self.stream)
             return
         for pointer, target in zip(pointers, targets, strict=True):
-            self._driver.clear(pointer, target.nbytes, self.stream)
+            self._driver.call("MemsetD8Async", pointer, 0, target.nbytes, self.stream)
 
     def _source(self, source: Buffer, target: Host, offset: int) -> int:
         """The address of what is copied to a host array, which must be able to take it."""
@@ -529,7 +497,8 @@ class GpuQueue(PooledQueue):
     ) -> None:
         if nbytes:
             to = self._pointer(target, start, nbytes)
-            self._driver.copy(to, self._pointer(source, offset, nbytes), nbytes, self.stream)
+            found = self._pointer(source, offset, nbytes)
+            self._driver.call("MemcpyDtoDAsync", to, found, nbytes, self.stream)
 
     def receive(
         self, target: Buffer, sender: Queue, source: Buffer, nbytes: int, offset: int = 0
@@ -619,12 +588,12 @@ class GpuQueue(PooledQueue):
     def wait(self, event: Event) -> None:
         """Let all further work here come after a mark; the driver waits for its own."""
         if isinstance(event, GpuEvent) and event.driver.knows(self._driver):
-            self._driver.wait_event(self.stream, event.handle)
+            self._driver.call("StreamWaitEvent", self.stream, event.handle, 0)
         else:
             super().wait(event)
 
     def synchronize(self) -> None:
-        self._driver.synchronize(self.stream)
+        self._driver.call("StreamSynchronize", self.stream)
 
     def _pointer(self, buffer: Buffer, offset: int, nbytes: int) -> int:
         """Address in a buffer of this device."""
@@ -774,7 +743,7 @@ class GpuDevice(PooledDevice):
         return GpuBuffer(self, pointer, nbytes, owner)
 
     def wait_for_stream(self, stream: int) -> None:
-        self.driver.synchronize(stream)
+        self.driver.call("StreamSynchronize", stream)
 
     def stream_number(self, queue: Queue) -> int | None:
         """The address of the driver's stream."""
@@ -808,7 +777,7 @@ class GpuDevice(PooledDevice):
         return self._key
 
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
-        module = self.driver.load(binary)
+        module = self.driver.call("ModuleLoadData", binary)
         return {
             name: GpuKernel(name, self.driver.function(module, name), module) for name in kernels
         }
@@ -826,7 +795,7 @@ class GpuDevice(PooledDevice):
         stream = pool.stream
         pool.close(self._home)
         self.driver.order(stream, self._home)
-        self.driver.delete_stream(stream)
+        self.driver.call("StreamDestroy", stream)
 
 
 def _of_one_block(parts: Sequence[Any]) -> bool:
