@@ -221,8 +221,9 @@ class Driver(ABC):
 
     def copy_peer(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:
         """Copy memory of *other*, a device that this one reaches."""
-        mine, theirs = self._context, other._context
-        self.call("MemcpyPeerAsync", target, mine, source, theirs, nbytes, stream)
+        self.current()
+        copy, mine, theirs = self._function("MemcpyPeerAsync"), self._context, other._context
+        self._check(copy(target, mine, source, theirs, nbytes, stream))
 
     def new_stream(self) -> Any:
         """A stream that does not wait for the driver's default stream."""
