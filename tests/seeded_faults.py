@@ -190,7 +190,7 @@ FAULTS = (
     Fault(
         "finish2: no sweeps",
         EXPANSIONS,
-        '2 * "TS b c; TS a b; " + "AD b c; QS a b"',
+        '2 * _UP[2] + "AD b c; QS a b"',
         '"AD b c; QS a b"',
         RECORDED,
         "recorded_dot_products",

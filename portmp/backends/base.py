@@ -11,6 +11,7 @@ import math
 import os
 import re
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -57,6 +58,17 @@ def check_process(device: Device) -> None:
             "drivers, and they do not follow; start processes by spawn or forkserver "
             "(multiprocessing.get_context('spawn'))"
         )
+
+
+def end_with_parent(parent: int) -> None:
+    """End this process soon after *parent*, which started it, has ended."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @dataclass(frozen=True)
@@ -119,6 +131,11 @@ class LaunchMemory:
 Argument = Buffer | np.generic | int | LaunchMemory
 """What a kernel is given: memory, a NumPy scalar by value, an int as 64 bits, block memory."""
 
+Given = Sequence[Argument]
+
+Host = np.ndarray[Any, Any]
+"""An array in the host's memory."""
+
 
 class Kernel(ABC):
     """A loaded kernel."""
@@ -159,9 +176,7 @@ class Queue(ABC):
         return self.device.allocate_parts(sizes)
 
     @abstractmethod
-    def write(
-        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
+    def write(self, target: Buffer, source: Host, offset: int = 0, *, wait: bool = True) -> None:
         """Copy a C-contiguous host array to *target*.
 
         Without *wait* the copy is asynchronous: the array must live and stay unchanged
@@ -169,9 +184,7 @@ class Queue(ABC):
         """
 
     @abstractmethod
-    def read(
-        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
+    def read(self, source: Buffer, target: Host, offset: int = 0, *, wait: bool = True) -> None:
         """Copy to a C-contiguous host array.
 
         Without *wait* the copy is asynchronous: the array holds the data, and must live,
@@ -179,7 +192,7 @@ class Queue(ABC):
         """
 
     def read_parts(
-        self, sources: Sequence[Buffer], targets: Sequence[np.ndarray[Any, Any]], start: int = 0
+        self, sources: Sequence[Buffer], targets: Sequence[Host], start: int = 0
     ) -> None:
         """Copy elements from *start* on of several buffers to host arrays, and wait once."""
         last = len(targets) - 1
@@ -212,7 +225,7 @@ class Queue(ABC):
         sender.read(source, host, offset)
         self.write(target, host)
 
-    def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
+    def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given) -> None:
         """Launch *kernel* on grid (blocks) x block (threads). ints have 64 bits.
 
         LaunchError for a grid or a block that is empty or more than the device takes. What is
@@ -222,13 +235,8 @@ class Queue(ABC):
         self.perform(self._launcher(kernel, grid, block, args), args)
 
     def relauncher(
-        self,
-        kernel: Kernel,
-        grid: Dim3,
-        block: Dim3,
-        args: Sequence[Argument],
-        places: Mapping[int, int],
-    ) -> Callable[[Sequence[Argument]], None]:
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given, places: Mapping[int, int]
+    ) -> Callable[[Given], None]:
         """What launches a kernel with other arguments at some *places*; for many threads.
 
         What is launched is given a sequence: argument i is its element ``places[i]``. Those of
@@ -250,7 +258,7 @@ class Queue(ABC):
         if not (blocks and 0 < threads <= device.properties.max_threads):
             raise LaunchError(_misfit(kernel, grid, block, device))
 
-    def perform(self, run: Callable[[], None], args: Sequence[Argument]) -> None:
+    def perform(self, run: Callable[[], None], args: Given) -> None:
         """Do what launches a kernel, or what a device without kernels does in its place.
 
         It is recorded where this thread's launches are collected; *args* keep its memory.
@@ -258,25 +266,18 @@ class Queue(ABC):
         _do(Launch(run, args))
 
     @abstractmethod
-    def _launcher(
-        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
-    ) -> Callable[[], None]:
+    def _launcher(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given) -> Callable[[], None]:
         """What launches it, as often as it is called: all else is done beforehand.
 
         It need not keep memory that *args* name.
         """
 
     def _relauncher(
-        self,
-        kernel: Kernel,
-        grid: Dim3,
-        block: Dim3,
-        args: Sequence[Argument],
-        places: Mapping[int, int],
-    ) -> Callable[[Sequence[Argument]], None]:
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given, places: Mapping[int, int]
+    ) -> Callable[[Given], None]:
         """``relauncher`` once grid and block are checked."""
 
-        def run(given: Sequence[Argument]) -> None:
+        def run(given: Given) -> None:
             changed = list(args)
             for place, index in places.items():
                 changed[place] = given[index]
@@ -340,7 +341,7 @@ class Launch(NamedTuple):
     """What launches a kernel, as often as it is called; it keeps the memory of its arguments."""
 
     run: Callable[[], None]
-    args: Sequence[Argument]
+    args: Given
 
 
 class _Recorder(threading.local):
@@ -517,7 +518,7 @@ class Device(ABC):
     def new_queue(self) -> Queue:
         """Another in-order queue on this device."""
 
-    def host_memory(self, nbytes: int) -> np.ndarray[Any, Any]:
+    def host_memory(self, nbytes: int) -> Host:
         """Bytes of the host, where copies from and to this device need not wait for the host."""
         return np.empty(nbytes, np.uint8)
 

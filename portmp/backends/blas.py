@@ -56,7 +56,6 @@ class BlasLibrary(Library):
         self._lock = threading.Lock()
 
     def multiply(self, queue: Queue, asked: Multiplication) -> None:
-        """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
         self.prepared(queue, asked)(asked.a.buffer, asked.b.buffer, asked.c.buffer)
 
     def prepared(self, queue: Queue, asked: Multiplication) -> Callable[..., None]:
@@ -85,22 +84,13 @@ class BlasLibrary(Library):
         return run
 
     def axpy(self, queue: Queue, word: str, n: int, alpha: float, x: Rows, y: Rows) -> None:
-        """y = alpha x + y."""
         if n >= 2**31:
             raise DeviceError(f"{self.name}: vectors of {n} are beyond its 32 bits")
         factor = (ctypes.c_float if word == "float32" else ctypes.c_double)(alpha)
-        vectors = [_pointer(v.buffer, v.start * ctypes.sizeof(factor)) for v in (x, y)]
+        first, second = (_pointer(v.buffer, v.start * ctypes.sizeof(factor)) for v in (x, y))
+        name, scale = self._interface.axpy[word], _address(factor)
         with self._on(queue) as handle:
-            self._call(
-                self._interface.axpy[word],
-                handle,
-                n,
-                _address(factor),
-                vectors[0],
-                1,
-                vectors[1],
-                1,
-            )
+            self._call(name, handle, n, scale, first, 1, second, 1)
 
     @contextmanager
     def _on(self, queue: Queue) -> Iterator[Any]:

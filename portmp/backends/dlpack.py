@@ -94,19 +94,9 @@ def lent(
     kind = np.dtype(dtype)
     lengths = (ctypes.c_int64 * max(len(shape), 1))(*shape)
     steps = (ctypes.c_int64 * max(len(shape), 1))(*strides)
-    managed = _Managed(
-        _Tensor(
-            pointer,
-            _Device(*device),
-            len(shape),
-            _Dtype(_CODES[kind.kind], 8 * kind.itemsize, 1),
-            lengths,
-            steps,
-            0,
-        ),
-        None,
-        _give_back,
-    )
+    place, form = _Device(*device), _Dtype(_CODES[kind.kind], 8 * kind.itemsize, 1)
+    tensor = _Tensor(pointer, place, len(shape), form, lengths, steps, 0)
+    managed = _Managed(tensor, None, _give_back)
     _sweep()
     address = ctypes.addressof(managed)
     capsule = _new(address, _NAME, None)

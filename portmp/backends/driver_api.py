@@ -21,11 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp.backends.base import (
-    Argument,
     Buffer,
     Device,
     Dim3,
     Event,
+    Given,
+    Host,
     Kernel,
     LaunchMemory,
     Properties,
@@ -58,46 +59,28 @@ SCALARS: dict[type, tuple[str, int]] = {
 
 @dataclass(frozen=True)
 class Names:
-    """What one vendor's bindings call the driver's functions and constants.
+    """What one vendor's bindings call functions and constants that the other's name otherwise.
 
-    Constants are ``enumeration.member``. The functions take and return the same in both
-    bindings: a tuple of a status and values. ``extra`` is the launch's last argument,
-    ``lists``: whether an array of structures is given as a list, also of one. ``launch_together``:
-    for kernels whose blocks wait for each other; empty where that is not done.
+    All functions begin with ``prefix``. Constants are ``enumeration.member``. The functions take
+    and return the same in both bindings: a tuple of a status and values. ``extra`` is the launch's
+    last argument, ``lists``: whether an array of structures is given as a list, also of one.
+    ``launch_together``: for kernels whose blocks wait for each other; empty where that is not done.
     """
 
+    prefix: str
     make_current: str
-    memory_info: str
     allocate: str
     allocate_async: str
     free: str
     free_async: str
     allocate_host: str
     free_host: str
-    upload: str
-    download: str
-    clear: str
-    copy: str
-    copy_peer: str
-    can_access_peer: str
-    default_pool: str
-    trim_pool: str
-    grant_pool: str
     pool_access: str
     on_device: str
     read_write: str
     out_of_memory: str
     stream_create: str
-    stream_destroy: str
-    stream_synchronize: str
-    stream_wait_event: str
     event_create: str
-    event_record: str
-    event_synchronize: str
-    event_elapsed: str
-    event_destroy: str
-    module_load: str
-    module_function: str
     launch: str
     launch_together: str
     extra: int | None
@@ -116,17 +99,18 @@ _NON_BLOCKING = 1
 class Driver(ABC):
     """The driver for one device; handles are the vendor's objects.
 
-    Functions are called by their ``names``, each with the device current, so that any thread
-    may use it. Failures raise DeviceError, or LaunchError from ``launch``. ``pools``: whether
-    memory comes from the device's pool.
+    Functions are called by their names behind the vendor's prefix, each with the device current,
+    so that any thread may use it. Failures raise DeviceError, or LaunchError from ``launch``.
+    ``_pools``: whether memory comes from the device's pool.
     """
 
     names: Names
 
-    def __init__(self, api: Any, device: Any, pools: bool) -> None:
+    def __init__(self, api: Any, device: Any) -> None:
         self._api = api
         self._device = device
-        self._pools = pools
+        self._pools = False
+        self._reached: dict[Driver, bool] = {}
 
     @abstractmethod
     def _describe(self, status: Any) -> str:
@@ -143,36 +127,40 @@ class Driver(ABC):
             raise error(self._describe(result[0]))
         return result[1] if len(result) > 1 else None
 
-    def _call(self, function: str, *given: Any) -> Any:
-        """What a function returns, called with the device current."""
-        api = self._api
-        result = getattr(api, self.names.make_current)(self._context)
+    def call(self, function: str, *given: Any) -> Any:
+        """What a function returns, named without its prefix and called with the device current."""
+        api, names = self._api, self.names
+        result = getattr(api, names.prefix + names.make_current)(self._context)
         if not result[0]:
-            result = getattr(api, function)(*given)
+            result = getattr(api, names.prefix + function)(*given)
         if result[0]:
             raise DeviceError(self._describe(result[0]))
         return result[1] if len(result) > 1 else None
+
+    def _function(self, name: str) -> Any:
+        return getattr(self._api, self.names.prefix + name)
 
     def _constant(self, name: str) -> Any:
         return attrgetter(name)(self._api)
 
     def current(self) -> Any:
         """The vendor's API, with this device current in the calling thread."""
-        api = self._api
-        self._check(getattr(api, self.names.make_current)(self._context))
+        api, names = self._api, self.names
+        self._check(getattr(api, names.prefix + names.make_current)(self._context))
         return api
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes."""
-        status, free, total = getattr(self.current(), self.names.memory_info)()
+        self.current()
+        status, free, total = self._function("MemGetInfo")()
         self._check((status,))
         return int(free), int(total)
 
     def give_back(self) -> None:
         """Give memory that the device's pool keeps unused back for other processes."""
         if self._pools:
-            pool = self._call(self.names.default_pool, self._device)
-            self._call(self.names.trim_pool, pool, 0)
+            pool = self.call("DeviceGetDefaultMemPool", self._device)
+            self.call("MemPoolTrimTo", pool, 0)
 
     def allocate(self, nbytes: int, stream: Any) -> int | None:
         """Address of new memory that is usable in *stream*; None when there is not enough.
@@ -181,9 +169,9 @@ class Driver(ABC):
         """
         api, names = self.current(), self.names
         if self._pools:
-            result = getattr(api, names.allocate_async)(nbytes, stream)
+            result = getattr(api, names.prefix + names.allocate_async)(nbytes, stream)
         else:
-            result = getattr(api, names.allocate)(nbytes)
+            result = getattr(api, names.prefix + names.allocate)(nbytes)
         if int(result[0]) and result[0] == self._constant(names.out_of_memory):
             return None
         return int(self._check(result))
@@ -191,33 +179,25 @@ class Driver(ABC):
     def free(self, pointer: int, stream: Any) -> None:
         """Give memory back once *stream* has reached this point; without pools this waits."""
         if self._pools:
-            self._call(self.names.free_async, pointer, stream)
+            self.call(self.names.free_async, pointer, stream)
         else:
-            self._call(self.names.free, pointer)
+            self.call(self.names.free, pointer)
 
     def allocate_host(self, nbytes: int) -> int:
         """Address of memory of the host that stays in its place: the device copies it by itself."""
-        return int(self._call(self.names.allocate_host, nbytes, 0))
+        return int(self.call(self.names.allocate_host, nbytes, 0))
 
     def free_host(self, address: int) -> None:
         """Give such memory back; waits for what the device still does with it."""
-        self._call(self.names.free_host, address)
+        self.call(self.names.free_host, address)
 
     def upload(self, pointer: int, address: int, nbytes: int, stream: Any) -> None:
         """Copy from the host."""
-        self._call(self.names.upload, pointer, address, nbytes, stream)
+        self.call("MemcpyHtoDAsync", pointer, address, nbytes, stream)
 
     def download(self, address: int, pointer: int, nbytes: int, stream: Any) -> None:
         """Copy to the host."""
-        self._call(self.names.download, address, pointer, nbytes, stream)
-
-    def clear(self, pointer: int, nbytes: int, stream: Any) -> None:
-        """Set bytes to 0."""
-        self._call(self.names.clear, pointer, 0, nbytes, stream)
-
-    def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
-        """Copy within the device."""
-        self._call(self.names.copy, target, source, nbytes, stream)
+        self.call("MemcpyDtoHAsync", address, pointer, nbytes, stream)
 
     def reaches(self, other: Driver) -> bool:
         """Whether this device can copy *other*'s memory itself; from then on it may."""
@@ -225,76 +205,49 @@ class Driver(ABC):
             self._reached[other] = self.enable_peer_access(other)
         return self._reached[other]
 
-    @cached_property
-    def _reached(self) -> dict[Driver, bool]:
-        return {}
-
     def enable_peer_access(self, other: Driver) -> bool:
         """Let this device copy *other*'s memory, also of its pool; False where it cannot."""
         names, mine, theirs = self.names, self._device, other._device
-        found = bool(self._call(names.can_access_peer, mine, theirs))
+        found = bool(self.call("DeviceCanAccessPeer", mine, theirs))
         if found and other._pools:
             access = self._constant(names.pool_access)()
             access.location.type = self._constant(names.on_device)
             access.location.id = int(mine)
             access.flags = self._constant(names.read_write)
-            pool = self._check(getattr(self._api, names.default_pool)(theirs))
+            pool = self._check(self._function("DeviceGetDefaultMemPool")(theirs))
             given = [access] if names.lists else access
-            found = not int(getattr(self._api, names.grant_pool)(pool, given, 1)[0])
+            found = not int(self._function("MemPoolSetAccess")(pool, given, 1)[0])
         return found
 
     def copy_peer(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:
         """Copy memory of *other*, a device that this one reaches."""
-        api, mine, theirs = self.current(), self._context, other._context
-        copy = getattr(api, self.names.copy_peer)
+        self.current()
+        copy, mine, theirs = self._function("MemcpyPeerAsync"), self._context, other._context
         self._check(copy(target, mine, source, theirs, nbytes, stream))
 
     def new_stream(self) -> Any:
         """A stream that does not wait for the driver's default stream."""
-        return self._call(self.names.stream_create, _NON_BLOCKING)
-
-    def delete_stream(self, stream: Any) -> None:
-        """Destroy a stream; work in it still completes."""
-        self._call(self.names.stream_destroy, stream)
-
-    def synchronize(self, stream: Any) -> None:
-        """Wait for all work in *stream*."""
-        self._call(self.names.stream_synchronize, stream)
+        return self.call(self.names.stream_create, _NON_BLOCKING)
 
     def record(self, stream: Any) -> Any:
         """A new event at this point of *stream*."""
         api, names = self.current(), self.names
-        event = self._check(getattr(api, names.event_create)(_TIMED_EVENT))
-        self._check(getattr(api, names.event_record)(event, stream))
+        event = self._check(getattr(api, names.prefix + names.event_create)(_TIMED_EVENT))
+        self._check(getattr(api, f"{names.prefix}EventRecord")(event, stream))
         return event
 
     def knows(self, other: Driver) -> bool:
         """Whether events of *other*'s device can be waited for by this one."""
         return self._api is other._api
 
-    def wait_event(self, stream: Any, event: Any) -> None:
-        """Let further work in *stream* wait for *event*."""
-        self._call(self.names.stream_wait_event, stream, event, 0)
-
-    def wait(self, event: Any) -> None:
-        """Let the host wait for *event*."""
-        self._call(self.names.event_synchronize, event)
-
     def elapsed(self, start: Any, stop: Any) -> float:
         """Seconds between two events that were reached."""
-        return float(self._call(self.names.event_elapsed, start, stop)) * 1e-3
-
-    def delete_event(self, event: Any) -> None:
-        """Destroy an event."""
-        self._call(self.names.event_destroy, event)
-
-    def load(self, binary: bytes) -> Any:
-        """Load a module."""
-        return self._call(self.names.module_load, binary)
+        return float(self.call("EventElapsedTime", start, stop)) * 1e-3
 
     def function(self, module: Any, name: str) -> Any:
         """A kernel of a module."""
-        result = getattr(self.current(), self.names.module_function)(module, name.encode())
+        self.current()
+        result = self._function("ModuleGetFunction")(module, name.encode())
         if int(result[0]):
             raise DeviceError(f"kernel {name!r}: {self._describe(result[0])}")
         return result[1]
@@ -324,11 +277,11 @@ class Driver(ABC):
         array of argument addresses. Blocks that wait for each other all run at once, or none.
         """
         api, names = self._api, self.names
-        current = partial(getattr(api, names.make_current), self._context)
+        current = partial(getattr(api, names.prefix + names.make_current), self._context)
         given = kernel.function, *grid, *block, memory, stream, arguments
         if kernel.together:
-            return current, partial(getattr(api, names.launch_together), *given)
-        return current, partial(getattr(api, names.launch), *given, names.extra)
+            return current, partial(getattr(api, names.prefix + names.launch_together), *given)
+        return current, partial(getattr(api, names.prefix + names.launch), *given, names.extra)
 
     def resident_blocks(self, function: Any, threads: int) -> int:
         """How many blocks of a kernel the device runs at once; 0 where none may wait for others."""
@@ -348,8 +301,8 @@ class Driver(ABC):
     def order(self, first: Any, then: Any, on: Driver | None = None) -> None:
         """Let further work in *then*, a stream *on* any device, wait for that so far in *first*."""
         event = self.record(first)
-        (on or self).wait_event(then, event)
-        self.delete_event(event)
+        (on or self).call("StreamWaitEvent", then, event, 0)
+        self.call("EventDestroy", event)
 
 
 class GpuBuffer(Part):
@@ -398,14 +351,12 @@ class GpuEvent(Event):
     def __init__(self, driver: Driver, handle: Any) -> None:
         self.driver = driver
         self.handle = handle
-        _at_end(self, driver.delete_event, handle)
+        _at_end(self, driver.call, "EventDestroy", handle)
 
     def wait(self) -> None:
-        """Wait until the queue has reached this mark."""
-        self.driver.wait(self.handle)
+        self.driver.call("EventSynchronize", self.handle)
 
     def seconds_since(self, earlier: Event) -> float:
-        """Device time from *earlier* to this mark; waits for both."""
         if not isinstance(earlier, GpuEvent) or earlier.driver is not self.driver:
             raise ArgumentError("seconds_since: the events belong to different devices")
         earlier.wait()
@@ -462,9 +413,7 @@ class GpuQueue(PooledQueue):
         except DeviceError:
             return None
 
-    def write(
-        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
+    def write(self, target: Buffer, source: Host, offset: int = 0, *, wait: bool = True) -> None:
         """Copy a C-contiguous host array to *target*.
 
         Without *wait*, drivers that read pageable memory in place (those of machines with
@@ -486,10 +435,7 @@ class GpuQueue(PooledQueue):
             staging.memory[place : place + nbytes] = source.data.cast("B")
             self._driver.upload(pointer, staging.address + place, nbytes, self.stream)
 
-    def read(
-        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
-        """Copy to a C-contiguous host array."""
+    def read(self, source: Buffer, target: Host, offset: int = 0, *, wait: bool = True) -> None:
         pointer = self._source(source, target, offset)
         if wait:
             self._fetch([(pointer, target)])
@@ -497,7 +443,7 @@ class GpuQueue(PooledQueue):
             self._driver.download(target.ctypes.data, pointer, target.nbytes, self.stream)
 
     def read_parts(
-        self, sources: Sequence[Buffer], targets: Sequence[np.ndarray[Any, Any]], start: int = 0
+        self, sources: Sequence[Buffer], targets: Sequence[Host], start: int = 0
     ) -> None:
         pairs = zip(sources, targets, strict=True)
         wanted = [(self._source(s, t, start * t.itemsize), t) for s, t in pairs]
@@ -508,12 +454,12 @@ class GpuQueue(PooledQueue):
         if _of_one_block(targets):
             # In one go: what lies between planes is nobody's.
             nbytes = pointers[-1] + targets[-1].nbytes - pointers[0]
-            self._driver.clear(pointers[0], nbytes, self.stream)
+            self._driver.call("MemsetD8Async", pointers[0], 0, nbytes, self.stream)
             return
         for pointer, target in zip(pointers, targets, strict=True):
-            self._driver.clear(pointer, target.nbytes, self.stream)
+            self._driver.call("MemsetD8Async", pointer, 0, target.nbytes, self.stream)
 
-    def _source(self, source: Buffer, target: np.ndarray[Any, Any], offset: int) -> int:
+    def _source(self, source: Buffer, target: Host, offset: int) -> int:
         """The address of what is copied to a host array, which must be able to take it."""
         flags = target.flags
         if not flags.c_contiguous:
@@ -522,9 +468,7 @@ class GpuQueue(PooledQueue):
             raise ArgumentError("target: the array is read-only")
         return self._pointer(source, offset, target.nbytes)
 
-    def _fetch(
-        self, wanted: Sequence[tuple[int, np.ndarray[Any, Any]]], together: bool = False
-    ) -> None:
+    def _fetch(self, wanted: Sequence[tuple[int, Host]], together: bool = False) -> None:
         """Copy from addresses to host arrays, and wait once.
 
         *together*: they ascend in one block, of which few bytes are copied in one go.
@@ -553,11 +497,9 @@ class GpuQueue(PooledQueue):
         self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
     ) -> None:
         if nbytes:
-            to, found = (
-                self._pointer(target, start, nbytes),
-                self._pointer(source, offset, nbytes),
-            )
-            self._driver.copy(to, found, nbytes, self.stream)
+            to = self._pointer(target, start, nbytes)
+            found = self._pointer(source, offset, nbytes)
+            self._driver.call("MemcpyDtoDAsync", to, found, nbytes, self.stream)
 
     def receive(
         self, target: Buffer, sender: Queue, source: Buffer, nbytes: int, offset: int = 0
@@ -576,21 +518,14 @@ class GpuQueue(PooledQueue):
             # What the sender does next may change or free the source.
             mine.order(self.stream, sender.stream, on=theirs)
 
-    def _launcher(
-        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
-    ) -> Callable[[], None]:
+    def _launcher(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given) -> Callable[[], None]:
         """What launches it; the driver copies the packed arguments before it returns."""
         how, args = self._how(kernel, grid, block, args)
         return partial(self._send, how, _Arguments(len(args)).filled(args, self.device))
 
     def _relauncher(
-        self,
-        kernel: Kernel,
-        grid: Dim3,
-        block: Dim3,
-        args: Sequence[Argument],
-        places: Mapping[int, int],
-    ) -> Callable[[Sequence[Argument]], None]:
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given, places: Mapping[int, int]
+    ) -> Callable[[Given], None]:
         held = [0 if i in places and isinstance(a, Buffer) else a for i, a in enumerate(args)]
         how, fixed = self._how(kernel, grid, block, held)
         filled = _Arguments(len(fixed)).filled(fixed, self.device)
@@ -618,7 +553,7 @@ class GpuQueue(PooledQueue):
 
         return run
 
-    def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
+    def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given) -> None:
         """Launch *kernel*, as a rule with arguments in memory that the thread keeps for them."""
         if is_recording():
             super().launch(kernel, grid, block, args)
@@ -627,9 +562,7 @@ class GpuQueue(PooledQueue):
         how, args = self._how(kernel, grid, block, args)
         self._send(how, _scratch.filled(args, self.device))
 
-    def _how(
-        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
-    ) -> tuple[_How, Sequence[Argument]]:
+    def _how(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given) -> tuple[_How, Given]:
         """How a kernel is launched, and its arguments without block memory."""
         if not isinstance(kernel, GpuKernel):
             raise ArgumentError(f"kernel {kernel.name!r} was loaded by another backend")
@@ -651,19 +584,17 @@ class GpuQueue(PooledQueue):
                 self._driver.check_launch(status, kernel.name, grid, block)
 
     def record(self) -> Event:
-        """Put a mark in the queue."""
         return GpuEvent(self._driver, self._driver.record(self.stream))
 
     def wait(self, event: Event) -> None:
         """Let all further work here come after a mark; the driver waits for its own."""
         if isinstance(event, GpuEvent) and event.driver.knows(self._driver):
-            self._driver.wait_event(self.stream, event.handle)
+            self._driver.call("StreamWaitEvent", self.stream, event.handle, 0)
         else:
             super().wait(event)
 
     def synchronize(self) -> None:
-        """Wait for all work; reports errors of earlier launches."""
-        self._driver.synchronize(self.stream)
+        self._driver.call("StreamSynchronize", self.stream)
 
     def _pointer(self, buffer: Buffer, offset: int, nbytes: int) -> int:
         """Address in a buffer of this device."""
@@ -692,7 +623,7 @@ class _Arguments:
         start = self.address + self.first
         struct.pack_into(f"<{count}Q", self.words, 0, *range(start, start + 8 * count, 8))
 
-    def filled(self, args: Sequence[Argument], device: Device) -> _Arguments:
+    def filled(self, args: Given, device: Device) -> _Arguments:
         """With these arguments; ArgumentError where one is none, or of another device."""
         layout = _layout(tuple(map(type, args)))
         values = [a.pointer if type(a) is GpuBuffer and a.device is device else a for a in args]
@@ -709,7 +640,7 @@ class _Scratch(threading.local):
     def __init__(self) -> None:
         self._kept: dict[int, _Arguments] = {}
 
-    def filled(self, args: Sequence[Argument], device: Device) -> _Arguments:
+    def filled(self, args: Given, device: Device) -> _Arguments:
         """Memory with these arguments, until the next ones."""
         count = len(args)
         memory = self._kept.get(count)
@@ -791,7 +722,6 @@ class GpuDevice(PooledDevice):
         self.driver.free(places[0], stream)
 
     def free_memory(self) -> int | None:
-        """Bytes that are free now, idle ones among them."""
         return self.driver.memory()[0] + self.reserve.counted()
 
     def give_memory_back(self) -> None:
@@ -802,23 +732,19 @@ class GpuDevice(PooledDevice):
 
     @property
     def blocks_wait(self) -> bool:
-        """Whether blocks of a kernel may wait for each other."""
         return bool(self.driver.names.launch_together)
 
     def together(self, kernel: Kernel, threads: int) -> int:
-        """How many blocks of a kernel in which blocks wait for each other may be launched."""
         assert isinstance(kernel, GpuKernel)
         if threads not in kernel.together:
             kernel.together[threads] = self.driver.resident_blocks(kernel.function, threads)
         return kernel.together[threads]
 
     def adopt(self, pointer: int, nbytes: int, owner: object) -> GpuBuffer:
-        """Memory at *pointer* that another library has, and keeps as long as *owner* lives."""
         return GpuBuffer(self, pointer, nbytes, owner)
 
     def wait_for_stream(self, stream: int) -> None:
-        """Wait for the work of another library's stream, by its address."""
-        self.driver.synchronize(stream)
+        self.driver.call("StreamSynchronize", stream)
 
     def stream_number(self, queue: Queue) -> int | None:
         """The address of the driver's stream."""
@@ -826,7 +752,6 @@ class GpuDevice(PooledDevice):
         return int(queue.stream)
 
     def new_queue(self) -> GpuQueue:
-        """Another in-order queue on this device."""
         queue = GpuQueue(self, self.driver.new_stream())
         self.driver.order(self._home, queue.stream)
         self._others.add(queue)
@@ -834,7 +759,7 @@ class GpuDevice(PooledDevice):
         _at_end(queue, self._close, queue.pool)
         return queue
 
-    def host_memory(self, nbytes: int) -> np.ndarray[Any, Any]:
+    def host_memory(self, nbytes: int) -> Host:
         """Memory that the driver keeps in its place, until its last view is gone."""
         address = self.driver.allocate_host(max(nbytes, 1))
         memory = (ctypes.c_uint8 * nbytes).from_address(address)
@@ -842,11 +767,9 @@ class GpuDevice(PooledDevice):
         return np.ctypeslib.as_array(memory)
 
     def compile(self, source: str) -> bytes:
-        """Compile rendered source for exactly this device."""
         return self.compiler.compile(source, self.properties.arch)
 
     def compiler_key(self) -> str:
-        """Compiler, version, options, driver and architecture: part of the cache's key."""
         if self._key is None:
             compiler, facts = self.compiler, self.properties
             words = [compiler.name, compiler.version(), *compiler.options(facts.arch)]
@@ -855,8 +778,7 @@ class GpuDevice(PooledDevice):
         return self._key
 
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
-        """Load machine code and return the named kernels."""
-        module = self.driver.load(binary)
+        module = self.driver.call("ModuleLoadData", binary)
         return {
             name: GpuKernel(name, self.driver.function(module, name), module) for name in kernels
         }
@@ -874,7 +796,7 @@ class GpuDevice(PooledDevice):
         stream = pool.stream
         pool.close(self._home)
         self.driver.order(stream, self._home)
-        self.driver.delete_stream(stream)
+        self.driver.call("StreamDestroy", stream)
 
 
 def _of_one_block(parts: Sequence[Any]) -> bool:
@@ -892,7 +814,7 @@ def _check_range(buffer: Buffer, offset: int, nbytes: int) -> None:
         )
 
 
-def _check_array(name: str, array: np.ndarray[Any, Any]) -> None:
+def _check_array(name: str, array: Host) -> None:
     if not array.flags.c_contiguous:
         raise ArgumentError(f"{name}: the array is not C-contiguous")
 

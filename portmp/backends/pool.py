@@ -13,13 +13,24 @@ import os
 import sys
 import threading
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, cast
 from weakref import WeakSet
 
 import numpy as np
 
-from portmp.backends.base import Buffer, Device, Queue, Usage, check_process, is_lost
+from portmp.backends.base import (
+    Buffer,
+    Device,
+    Dim3,
+    Given,
+    Kernel,
+    Queue,
+    Usage,
+    check_process,
+    is_lost,
+)
 from portmp.errors import ArgumentError, DeviceError, OutOfMemory
 
 KEPT, BLOCKS = 16, 256
@@ -268,6 +279,9 @@ class PooledQueue(Queue):
         if pool.reserve.poison:
             _poison(parts, self)
         return tuple(parts)
+
+    def _launcher(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given) -> Callable[[], None]:
+        return partial(self._relauncher(kernel, grid, block, args, {}), ())
 
 
 _new = object.__new__

@@ -36,14 +36,9 @@ def count_devices(driver: ctypes.CDLL) -> None:
         return
     for platform in filter(None, platforms[: count.value]):
         table = ctypes.cast(platform, ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p)))[0]
-        devices = ctypes.CFUNCTYPE(
-            ctypes.c_int,
-            ctypes.c_void_p,
-            ctypes.c_uint64,
-            ctypes.c_uint,
-            ctypes.c_void_p,
-            ctypes.c_void_p,
-        )(table[DEVICE_IDS])
+        pointer = ctypes.c_void_p
+        kinds = ctypes.c_int, pointer, ctypes.c_uint64, ctypes.c_uint, pointer, pointer
+        devices = ctypes.CFUNCTYPE(*kinds)(table[DEVICE_IDS])
         devices(platform, ALL_DEVICES, 0, None, ctypes.byref(count))
 
 

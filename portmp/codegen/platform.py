@@ -42,6 +42,12 @@ class Traits:
     barriers: str = "optimised"
 
 
+def dot4(arch: str) -> str:
+    """The trait of an architecture: NVIDIA's instruction came with compute capability 6.1."""
+    number = arch.removeprefix("sm_")
+    return "assembly" if number.isdigit() and int(number) >= 61 else "plain"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Platform:
     """One platform's dialect. Without a default are what every platform spells in its own way; the
@@ -274,13 +280,6 @@ def _library(single: str) -> Mapping[tuple[str, str], str]:
     return found
 
 
-_BITS = {
-    ("popcount", 4): "__popc({0})",
-    ("popcount", 8): "__popcll({0})",
-    ("leading_zeros", 4): "__clz({0})",
-    ("leading_zeros", 8): "__clzll({0})",
-}
-
 _HIP: dict[str, object] = {
     "standalone": "#include <hip/hip_runtime.h>\n",
     "kernel": 'extern "C" __global__ void __launch_bounds__({0})',
@@ -293,7 +292,12 @@ _HIP: dict[str, object] = {
     "permute_bytes": "__byte_perm({0}, {1}, {2})",
     "vector_names": _VECTOR_NAMES,
     "vector_of": "make_{0}({1})",
-    "bits": _BITS,
+    "bits": {
+        ("popcount", 4): "__popc({0})",
+        ("popcount", 8): "__popcll({0})",
+        ("leading_zeros", 4): "__clz({0})",
+        ("leading_zeros", 8): "__clzll({0})",
+    },
     "fences": {"block": "__threadfence_block();", "device": "__threadfence();"},
     "function": "static __device__ __forceinline__",
     "constant": "__constant__",

@@ -18,7 +18,7 @@ from portmp.errors import RenderError
 from portmp.formats import ROUNDINGS, Format
 from portmp.formats.encodings import Encoding
 from portmp.networks import Kind, Network
-from portmp.networks.language import WORD, Expr, Step, kinds_of
+from portmp.networks.language import WORD, Expr, Step
 
 SCALAR = {
     "float32": "float",
@@ -29,14 +29,9 @@ SCALAR = {
     "int8": "signed char",
 }
 PREFIX = {
-    ("float32", 1): "f32",
-    ("float32", 2): "ds",
-    ("float32", 3): "ts",
-    ("float32", 4): "qs",
-    ("float64", 1): "f64",
-    ("float64", 2): "dd",
-    ("float64", 3): "td",
-    ("float64", 4): "qd",
+    (word, words): name
+    for word, names in (("float32", "f32 ds ts qs"), ("float64", "f64 dd td qd"))
+    for words, name in enumerate(names.split(), start=1)
 }
 LARGEST = {"float32": "3.4028234663852886e+38f", "float64": "1.7976931348623157e+308"}
 VECTORS = {
@@ -279,7 +274,7 @@ class Writer:
         """The struct types that *nets* use, without repetition."""
         found: dict[Kind, None] = {}
         for net in nets:
-            for kind in (*kinds_of(net).values(), net.result):
+            for kind in (*net.kinds.values(), net.result):
                 if kind.words > 1 and kind.role != "flag":
                     found[kind] = None
         return sorted(found, key=lambda k: (k.role, k.words), reverse=True)
@@ -288,30 +283,15 @@ class Writer:
         """The value types that some network negates as a whole."""
         found: dict[Kind, None] = {}
         for net in nets:
-            kinds = kinds_of(net)
-
-            def visit(expr: Expr, kinds: dict[str, Kind] = kinds) -> None:
-                for arg in expr.args:
-                    visit(arg)
-                if expr.op == "neg" and (kind := self._kind(expr.args[0], kinds)).words > 1:
+            for one in net.expressions():
+                if one.op == "neg" and (kind := self._kind(one.args[0], net.kinds)).words > 1:
                     found[kind] = None
-
-            for step in net.steps:
-                visit(step.expr)
-            visit(net.returned)
         return list(found)
 
     def corrects_quotients(self, nets: Iterable[Network]) -> bool:
         """Whether *nets* divide on a device whose own quotients are corrected."""
-
-        def divides(expr: Expr) -> bool:
-            return expr.op == "div" or any(map(divides, expr.args))
-
-        if self.traits.division != "corrected":
-            return False
-        return any(
-            divides(net.returned) or any(divides(step.expr) for step in net.steps) for net in nets
-        )
+        corrected = self.traits.division == "corrected"
+        return corrected and any(one.op == "div" for net in nets for one in net.expressions())
 
     @staticmethod
     def _kind(expr: Expr, kinds: dict[str, Kind]) -> Kind:
@@ -340,7 +320,7 @@ class Writer:
 
     def body(self, net: Network) -> list[str]:
         """The statements of a network's device function, declarations first."""
-        kinds = kinds_of(net)
+        kinds = net.kinds
         inputs = dict(net.inputs)
         declared: dict[str, list[str]] = {}
         for name, kind in kinds.items():

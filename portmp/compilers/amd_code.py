@@ -7,27 +7,18 @@ import struct
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from portmp.compilers import elf, tools
-from portmp.compilers.base import KernelReport
+from portmp.compilers.base import Compiler, KernelReport
 from portmp.errors import BackendUnavailable
 
 _METADATA_NOTE = 32
 _BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
 _PADDING = ("s_nop", "s_code_end")
 _FLOAT_OPERATIONS = {
-    "fma": "fma",
-    "fmac": "fma",
-    "fmaak": "fma",
-    "fmamk": "fma",
-    "mac": "fma",
-    "mad": "fma",
-    "madak": "fma",
-    "madmk": "fma",
-    "add": "add",
-    "sub": "add",
-    "subrev": "add",
+    **dict.fromkeys(("fma", "fmac", "fmaak", "fmamk", "mac", "mad", "madak", "madmk"), "fma"),
+    **dict.fromkeys(("add", "sub", "subrev"), "add"),
     "mul": "mul",
 }
 _FLOAT = re.compile(r"[vs]_(?:pk_|dual_)?([a-z]+)_(?:legacy_)?f(32|64)")
@@ -43,6 +34,9 @@ _PATTERNS = tuple(
         ("barrier", r"s_barrier(_wait)?$"),
     )
 )
+_HEADER = re.compile(r"([0-9a-f]+) <(.+)>:")
+_PLACE = re.compile(r"//\s*([0-9A-Fa-f]+):")
+_JUMP = re.compile(r"<[^>]*?(?:\+0x([0-9a-fA-F]+))?>\s*$")
 
 
 def unbundle(binary: bytes) -> bytes:
@@ -101,26 +95,37 @@ def listing(binary: bytes) -> str:
     return tools.run_on_binary([_objdump(), "-d"], unbundle(binary))
 
 
-def disassemble(binary: bytes) -> dict[str, list[str]]:
-    """Instructions of each function, without the padding behind the last one."""
-    found = _parse_listing(listing(binary))
-    for lines in found.values():
-        while lines and lines[-1].split()[0] in _PADDING:
-            lines.pop()
+class Operation(NamedTuple):
+    """What an instruction does, or one of its two operations; addresses of it and of its jump."""
+
+    place: int
+    text: str
+    target: int | None
+
+
+def functions(binary: bytes) -> dict[str, list[Operation]]:
+    """Operations of each function; jumps name their target's distance from the start."""
+    found: dict[str, list[Operation]] = {}
+    lines: list[Operation] = []
+    start = 0
+    for line in listing(binary).splitlines():
+        if header := _HEADER.fullmatch(line):
+            start, lines = int(header[1], 16), found.setdefault(header[2], [])
+        elif line.startswith("\t") and (place := _PLACE.search(line)):
+            jump = _JUMP.search(line) if "branch" in line else None
+            target = start + int(jump[1] or "0", 16) if jump else None
+            # gfx11 and later pair two operations in one instruction.
+            for part in line.split("//")[0].split(" :: "):
+                lines.append(Operation(int(place[1], 16), " ".join(part.split()), target))
     return found
 
 
-def _parse_listing(text: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in text.splitlines():
-        label = re.fullmatch(r"(?:[0-9a-f]+ )?<(.+)>:", line)
-        if label:
-            lines = found.setdefault(label[1], [])
-        elif line.startswith("\t"):
-            # gfx11 and later pair two operations in one instruction.
-            parts = line.split("//")[0].split(" :: ")
-            lines += [" ".join(part.split()) for part in parts if part.strip()]
+def disassemble(binary: bytes) -> dict[str, list[str]]:
+    """Instructions of each function, without the padding behind the last one."""
+    found = {name: [one.text for one in lines] for name, lines in functions(binary).items()}
+    for lines in found.values():
+        while lines and lines[-1].split()[0] in _PADDING:
+            lines.pop()
     return found
 
 
@@ -148,3 +153,18 @@ def report(binary: bytes, arch: str) -> list[KernelReport]:
         )
         for kernel in metadata(binary)["amdhsa.kernels"]
     ]
+
+
+class AmdCompiler(Compiler):
+    """A compiler of code objects, with *more* options than its own."""
+
+    def __init__(self, *more: str) -> None:
+        self._more = more
+
+    def disassemble(self, binary: bytes) -> dict[str, list[str]]:
+        """Instructions of each function, through llvm-objdump."""
+        return disassemble(binary)
+
+    def report(self, binary: bytes, arch: str) -> list[KernelReport]:
+        """Resources of every kernel, from the metadata note."""
+        return report(binary, arch)

@@ -8,19 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CLASSES = (
-    "fma64",
-    "add64",
-    "mul64",
-    "fma32",
-    "add32",
-    "mul32",
-    "special",
-    "load",
-    "store",
-    "shared",
-    "branch",
-    "barrier",
-    "other",
+    *("fma64", "add64", "mul64", "fma32", "add32", "mul32"),
+    *("special", "load", "store", "shared", "branch", "barrier", "other"),
 )
 """Instruction classes of a report; ``special`` are reciprocals, roots and their kin."""
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from portmp import paths
-from portmp.compilers import amd_code, tools
-from portmp.compilers.base import Compiler, KernelReport
+from portmp.compilers import tools
+from portmp.compilers.amd_code import AmdCompiler
 from portmp.errors import BackendUnavailable, CompileError
 
 _OLDEST = 17
@@ -31,15 +29,7 @@ _LIBRARY_REMEDY = (
 _REMEDY = "Debian and Ubuntu: apt-get install clang-19 lld-19; or name one in PORTMP_CLANG"
 
 
-@lru_cache(maxsize=8)
-def _version_of(path: str) -> tuple[int, str]:
-    """Major number and first line of ``--version``; (0, reason) when it cannot run."""
-    try:
-        done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-    except OSError as error:
-        return 0, str(error)
-    match = re.search(r"version (\d+)\.", done.stdout)
-    return (int(match[1]) if match else 0), (done.stdout.splitlines() or ["no output"])[0]
+_version_of = lru_cache(maxsize=8)(tools.version_of)
 
 
 def _find() -> tuple[str, str]:
@@ -47,7 +37,7 @@ def _find() -> tuple[str, str]:
     wanted = os.environ.get("PORTMP_CLANG")
     paths = [wanted] if wanted else map(str, tools.versioned_tools("clang++", tools.ROCM_FOLDERS))
     for path in paths:
-        major, line = _version_of(path)
+        major, line = _version_of((path,))
         if major >= _OLDEST:
             return path, line
         if wanted:
@@ -86,30 +76,20 @@ def _library_options(folder: Path, arch: str) -> Iterator[str]:
     families = (number, "940", "90a") if number.startswith("9") else (number, "1030")
     known = [f for f in families if (folder / f"oclc_isa_version_{f}.bc").is_file()]
     wide = "on" if number.startswith("9") else "off"
-    for name in (
-        "ocml",
-        "ockl",
-        "oclc_daz_opt_off",
-        "oclc_unsafe_math_off",
-        "oclc_finite_only_off",
-        "oclc_correctly_rounded_sqrt_on",
-        f"oclc_wavefrontsize64_{wide}",
-        *(f"oclc_isa_version_{f}" for f in known[:1]),
-        "oclc_abi_version_500",
-    ):
+    settings = (
+        *("daz_opt_off", "unsafe_math_off", "finite_only_off", "correctly_rounded_sqrt_on"),
+        *(f"wavefrontsize64_{wide}", *(f"isa_version_{f}" for f in known[:1]), "abi_version_500"),
+    )
+    for name in ("ocml", "ockl", *(f"oclc_{one}" for one in settings)):
         file = folder / f"{name}.bc"
         if file.is_file():
             yield from ("-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(file))
 
 
-class ClangCompiler(Compiler):
+class ClangCompiler(AmdCompiler):
     """The newest clang++ on PATH, or the one that PORTMP_CLANG names."""
 
     name = "clang"
-
-    def __init__(self, *more: str) -> None:
-        self._more = more
-        """Options beside its own."""
 
     def version(self) -> str:
         """Version line of clang, and digests of the prelude and of AMD's device library."""
@@ -119,17 +99,9 @@ class ClangCompiler(Compiler):
     def options(self, arch: str) -> tuple[str, ...]:
         """Options for one AMD architecture; the prelude replaces the headers of HIP."""
         return (
-            "-x",
-            "hip",
-            "--offload-device-only",
-            "--no-gpu-bundle-output",
-            "-nogpulib",
-            "-nogpuinc",
-            f"--offload-arch={arch}",
-            "-std=c++17",
-            "-O3",
-            "-ffp-contract=off",
-            *self._more,
+            *("-x", "hip", "--offload-device-only", "--no-gpu-bundle-output"),
+            *("-nogpulib", "-nogpuinc", f"--offload-arch={arch}"),
+            *("-std=c++17", "-O3", "-ffp-contract=off", *self._more),
         )
 
     def compile(self, source: str, arch: str) -> bytes:
@@ -138,39 +110,20 @@ class ClangCompiler(Compiler):
         AMD's device library is linked where the source calls it; CompileError where it is missing.
         """
         options = self.options(arch)
-        code, log = self._compiled(source, options)
-        if code is None and (wanted := _LIBRARY.search(log)):
-            folder = device_library()
-            if folder is None:
-                raise CompileError(
-                    f"the source needs {wanted[1]} of AMD's device library, which is not found; "
-                    f"{_LIBRARY_REMEDY}"
-                )
-            code, log = self._compiled(source, (*options, *_library_options(folder, arch)))
-        if code is None:
-            raise CompileError(log)
-        return code
-
-    def _compiled(self, source: str, options: Sequence[str]) -> tuple[bytes | None, str]:
-        """The code object, or nothing, and what clang said."""
-        command = [_find()[0], *options, "-include", str(_PRELUDE), "-"]
-        with paths.temporary_folder("tool") as folder:
-            output = folder / "code"
-            done = subprocess.run(
-                [*command, "-o", str(output)],
-                input=source.encode(),
-                capture_output=True,
-                check=False,
+        try:
+            return self._compiled(source, options)
+        except CompileError as error:
+            wanted = _LIBRARY.search(str(error))
+            if wanted is None:
+                raise
+        folder = device_library()
+        if folder is None:
+            raise CompileError(
+                f"the source needs {wanted[1]} of AMD's device library, which is not found; "
+                f"{_LIBRARY_REMEDY}"
             )
-            log = done.stderr.decode(errors="replace").strip()
-            if done.returncode or not output.exists():
-                return None, log or f"clang ended with status {done.returncode}"
-            return output.read_bytes(), log
+        return self._compiled(source, (*options, *_library_options(folder, arch)))
 
-    def disassemble(self, binary: bytes) -> dict[str, list[str]]:
-        """Instructions of each function, through llvm-objdump."""
-        return amd_code.disassemble(binary)
-
-    def report(self, binary: bytes, arch: str) -> list[KernelReport]:
-        """Resources of every kernel, from the metadata note."""
-        return amd_code.report(binary, arch)
+    def _compiled(self, source: str, options: Sequence[str]) -> bytes:
+        command = [_find()[0], *options, "-include", str(_PRELUDE), "-"]
+        return tools.made(command, source, "clang")

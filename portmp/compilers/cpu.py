@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import platform as machine
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from shutil import which
 
 from portmp import paths
 from portmp.compilers import opencl_builtins, tools
@@ -56,32 +54,6 @@ class Clang:
     linker: tuple[str, ...]
 
 
-def _asked(command: tuple[str, ...]) -> tuple[int, str]:
-    """Major number and first line of ``--version``; (0, reason) when it cannot run.
-
-    Kept on disk as long as the program is the same file: to ask takes longer than to launch.
-    """
-    try:
-        program = Path(which(command[0]) or command[0])
-        facts = program.stat()
-    except OSError as error:
-        return 0, str(error)
-    known = f"{command} {facts.st_size} {facts.st_mtime_ns} {program.resolve()}"
-    name = f"clang-{sha256(known.encode()).hexdigest()[:32]}.json"
-    line = paths.recalled(name)
-    if not isinstance(line, str):
-        try:
-            done = subprocess.run(
-                [*command, "--version"], capture_output=True, text=True, check=False
-            )
-        except OSError as error:
-            return 0, str(error)
-        line = (done.stdout.splitlines() or ["no output"])[0]
-        paths.remember(name, line)
-    version = re.search(r"version (\d+)\.", line)
-    return (int(version[1]) if version else 0), line
-
-
 def _candidates() -> Iterator[Clang]:
     """Clangs that may be there: the user's, pip's, the system's, which takes longer to start."""
     if named := os.environ.get("PORTMP_CLANG"):
@@ -106,7 +78,7 @@ def found() -> Iterator[Clang]:
     """Those that are new enough, the best first; BackendUnavailable says what installs one."""
     tried, none = [], True
     for one in _candidates():
-        major, line = _asked(one.command)
+        major, line = tools.version_of(one.command)
         if major >= OLDEST:
             none = False
             yield Clang(one.command, line, one.linker)
@@ -215,11 +187,7 @@ class CpuCompiler(Compiler):
 
     def _made(self, options: Sequence[str], source: str) -> bytes:
         """What clang makes of a text."""
-        with paths.temporary_folder("tool") as folder:
-            output = folder / "code"
-            command = [*self._clang.command, *options, "-", "-o", str(output)]
-            done = subprocess.run(command, input=source.encode(), capture_output=True, check=False)
-            return _content(done, output)
+        return tools.made([*self._clang.command, *options, "-"], source)
 
     def _linked(self, code: bytes) -> bytes:
         return self._joined("-shared", code)
@@ -230,10 +198,7 @@ class CpuCompiler(Compiler):
             given = [folder / f"{number}.o" for number in range(len(objects))]
             for file, content in zip(given, objects, strict=True):
                 file.write_bytes(content)
-            output = folder / "code"
-            command = [*self._clang.linker, how, *map(str, given), "-o", str(output)]
-            done = subprocess.run(command, capture_output=True, check=False)
-            return _content(done, output)
+            return tools.made([*self._clang.linker, how, *map(str, given)])
 
     def disassemble(self, binary: bytes) -> dict[str, list[str]]:
         raise BackendUnavailable(
@@ -284,14 +249,6 @@ _EXTENSIONS = (
     ",+__opencl_c_program_scope_global_variables,+cl_khr_byte_addressable_store"
     ",+cl_khr_int64_base_atomics,+__cl_clang_function_pointers",
 )
-
-
-def _content(done: subprocess.CompletedProcess[bytes], output: Path) -> bytes:
-    """What a tool made; CompileError with what it said, where that is nothing."""
-    if done.returncode or not output.exists():
-        log = done.stderr.decode(errors="replace").strip()
-        raise CompileError(log or f"{done.args[0]} ended with status {done.returncode}")
-    return output.read_bytes()
 
 
 def kernels(binary: bytes) -> list[str]:

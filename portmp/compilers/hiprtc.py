@@ -22,8 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from portmp import paths
-from portmp.compilers import amd_code
-from portmp.compilers.base import Compiler, KernelReport
+from portmp.compilers.amd_code import AmdCompiler
 from portmp.errors import BackendUnavailable, CompileError
 
 _REMEDY = (
@@ -198,14 +197,10 @@ def _worker() -> _Worker:
     return _started(os.getpid())
 
 
-class HiprtcCompiler(Compiler):
+class HiprtcCompiler(AmdCompiler):
     """hiprtc, of the ROCm that is installed."""
 
     name = "hiprtc"
-
-    def __init__(self, *more: str) -> None:
-        self._more = more
-        """Options beside its own."""
 
     def version(self) -> str:
         """Version of hiprtc and the file name of its library."""
@@ -223,11 +218,3 @@ class HiprtcCompiler(Compiler):
         """Compile to a code object."""
         with _lock:
             return _worker().compile(source, self.options(arch))
-
-    def disassemble(self, binary: bytes) -> dict[str, list[str]]:
-        """Instructions of each function, through llvm-objdump."""
-        return amd_code.disassemble(binary)
-
-    def report(self, binary: bytes, arch: str) -> list[KernelReport]:
-        """Resources of every kernel, from the metadata note."""
-        return amd_code.report(binary, arch)

@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from portmp.compilers import amd_code, nvrtc, tools
+from portmp.compilers import amd_code, nvrtc
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """An instruction without its predicate, and the place in the function that it may jump to."""
+    """An instruction, mnemonic first, and the place in the function that it may jump to."""
 
     text: str
     target: int | None = None
@@ -103,71 +103,29 @@ class _Family:
     call: re.Pattern[str]
 
 
-_PLACE = re.compile(r"//\s*([0-9A-Fa-f]+):")
-_JUMP = re.compile(r"<[^>]*?(?:\+0x([0-9a-fA-F]+))?>\s*$")
-_HEADER = re.compile(r"([0-9a-f]+) <(.+)>:")
-
-
 def _amd(binary: bytes) -> dict[str, Function]:
-    """Functions of a code object; jumps name their target's distance from the start."""
-    text = tools.run_on_binary([amd_code._objdump(), "-d"], amd_code.unbundle(binary))
+    """Functions of a code object."""
     found: dict[str, Function] = {}
-    pending: list[tuple[int, str, int | None]] = []
-    start, name = 0, ""
-
-    def finish() -> None:
-        if name:
-            numbers = {place: i for i, (place, _, _) in reversed(list(enumerate(pending)))}
-            found[name] = [
-                Instruction(text, None if to is None else numbers.get(to))
-                for _, text, to in pending
-            ]
-            pending.clear()
-
-    for line in text.splitlines():
-        header = _HEADER.fullmatch(line)
-        if header:
-            finish()
-            start, name = int(header[1], 16), header[2]
-        place = _PLACE.search(line)
-        if not name or place is None or not line.startswith("\t"):
-            continue
-        jump = _JUMP.search(line) if "branch" in line else None
-        target = start + int(jump[1] or "0", 16) if jump else None
+    for name, lines in amd_code.functions(binary).items():
         # A pair of operations in one instruction has one place.
-        for part in line.split("//")[0].split(" :: "):
-            pending.append((int(place[1], 16), " ".join(part.split()), target))
-    finish()
+        numbers = {line.place: i for i, line in reversed(list(enumerate(lines)))}
+        targets = [None if line.target is None else numbers.get(line.target) for line in lines]
+        found[name] = [Instruction(line.text, to) for line, to in zip(lines, targets, strict=True)]
     return found
 
 
-_LABEL = re.compile(r"(\.L_x?_?\w+):")
-_TO_LABEL = re.compile(r"`\((\.L_\w+)\)")
-_SECTION = re.compile(r"\s*\.section\s+\.text\.([^,]+),")
-_CODE = re.compile(r"\s+/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?(\S.*?)\s*;")
+_TO_LABEL = re.compile(r"BRA.*`\((\.L_\w+)\)")
 
 
 def _nvidia(binary: bytes) -> dict[str, Function]:
     """Functions of a cubin; jumps name labels."""
-    text = tools.run_on_binary([nvrtc.nvdisasm(), "-c"], binary)
-    lines: dict[str, list[str]] = {}
-    labels: dict[str, dict[str, int]] = {}
-    name = ""
-    for line in text.splitlines():
-        section, label, code = (p.match(line) for p in (_SECTION, _LABEL, _CODE))
-        if section:
-            name = section[1]
-            lines[name], labels[name] = [], {}
-        elif label and name:
-            labels[name][label[1]] = len(lines[name])
-        elif code and name and code[1].split()[0] != "NOP":
-            lines[name].append(code[1])
 
-    def target(name: str, line: str) -> int | None:
-        to = _TO_LABEL.search(line) if line.startswith("BRA") else None
-        return labels[name].get(to[1]) if to else None
+    def read(line: str, labels: Mapping[str, int]) -> Instruction:
+        to = _TO_LABEL.match(line)
+        return Instruction(line, labels.get(to[1]) if to else None)
 
-    return {n: [Instruction(t, target(n, t)) for t in texts] for n, texts in lines.items()}
+    codes = nvrtc.functions(binary).items()
+    return {name: [read(line, code.labels) for line in code.lines] for name, code in codes}
 
 
 _FAMILIES: Mapping[str, _Family] = {

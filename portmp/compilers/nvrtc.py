@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from portmp.compilers import elf, tools
 from portmp.compilers.base import Compiler, KernelReport
@@ -36,6 +36,7 @@ _BY_CLASS = {
 }
 _EXACT = {head: kind for kind, heads in _BY_CLASS.items() for head in heads.split()}
 _INSTRUCTION = re.compile(r"\s+/\*[0-9a-f]+\*/\s+(?:(@!?U?P\w+)\s+)?(\S.*?)\s*;")
+_LABEL = re.compile(r"(\.L_x?_?\w+):")
 _SECTION = re.compile(r"\s*\.section\s+\.text\.([^,]+),")
 
 
@@ -55,18 +56,17 @@ def _nvrtc() -> Any:
     return nvrtc
 
 
-def _checked(result: tuple[Any, ...], what: str) -> Any:
-    """The values behind a successful status: none, one, or a tuple of several."""
-    status, *values = result
+def _asked(function: str, *given: Any) -> Any:
+    """The values that a function of the library gives: none, one, or a tuple of several."""
+    status, *values = getattr(_nvrtc(), function)(*given)
     if int(status):
-        raise CompileError(f"{what}: {status.name}")
+        raise CompileError(f"{function}: {status.name}")
     return values[0] if len(values) == 1 else tuple(values)
 
 
-def _log(nvrtc: Any, program: Any) -> str:
-    size = _checked(nvrtc.nvrtcGetProgramLogSize(program), "nvrtcGetProgramLogSize")
-    log = bytearray(size)
-    _checked(nvrtc.nvrtcGetProgramLog(program, log), "nvrtcGetProgramLog")
+def _log(program: Any) -> str:
+    log = bytearray(_asked("nvrtcGetProgramLogSize", program))
+    _asked("nvrtcGetProgramLog", program, log)
     return log.rstrip(b"\0").decode(errors="replace").strip()
 
 
@@ -95,18 +95,24 @@ def nvdisasm() -> str:
     raise BackendUnavailable("nvdisasm is missing; pip install nvidia-cuda-nvdisasm")
 
 
-def _parse_listing(text: str) -> dict[str, list[str]]:
-    """Instructions by section; a predicate moves behind its instruction."""
-    found: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in text.splitlines():
-        section = _SECTION.match(line)
-        if section:
-            lines = found.setdefault(section[1], [])
-            continue
-        match = _INSTRUCTION.match(line)
-        if match and match[2].split()[0] != "NOP":
-            lines.append(f"{match[2]} {match[1]}" if match[1] else match[2])
+class Code(NamedTuple):
+    """A section's instructions, predicates behind them, and how many stand before each label."""
+
+    lines: list[str]
+    labels: dict[str, int]
+
+
+def functions(binary: bytes) -> dict[str, Code]:
+    """SASS of each kernel with the subroutines that were placed behind it."""
+    found: dict[str, Code] = {}
+    code = Code([], {})
+    for line in tools.run_on_binary([nvdisasm(), "-c"], binary).splitlines():
+        if section := _SECTION.match(line):
+            code = found.setdefault(section[1], Code([], {}))
+        elif label := _LABEL.match(line):
+            code.labels[label[1]] = len(code.lines)
+        elif (match := _INSTRUCTION.match(line)) and match[2].split()[0] != "NOP":
+            code.lines.append(f"{match[2]} {match[1]}" if match[1] else match[2])
     return found
 
 
@@ -152,15 +158,11 @@ class NvrtcCompiler(Compiler):
 
     def version(self) -> str:
         """Version of the NVRTC library."""
-        nvrtc = _nvrtc()
-        major, minor = _checked(nvrtc.nvrtcVersion(), "nvrtcVersion")
-        return f"nvrtc {major}.{minor}"
+        return "nvrtc {}.{}".format(*_asked("nvrtcVersion"))
 
     def architectures(self) -> tuple[str, ...]:
         """Real architectures that the installed NVRTC compiles for."""
-        nvrtc = _nvrtc()
-        found = _checked(nvrtc.nvrtcGetSupportedArchs(), "nvrtcGetSupportedArchs")
-        return tuple(f"sm_{number}" for number in found)
+        return tuple(f"sm_{number}" for number in _asked("nvrtcGetSupportedArchs"))
 
     def options(self, arch: str) -> tuple[str, ...]:
         """Options for one architecture."""
@@ -179,24 +181,21 @@ class NvrtcCompiler(Compiler):
         if arch not in self.architectures():
             allowed = ", ".join(self.architectures())
             raise CompileError(f"{self.version()} does not know {arch!r}; it knows {allowed}")
-        program = _checked(
-            nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], []), "nvrtcCreateProgram"
-        )
+        program = _asked("nvrtcCreateProgram", source.encode(), b"kernel.cu", 0, [], [])
         try:
             words = [option.encode() for option in self.options(arch)]
             (status,) = nvrtc.nvrtcCompileProgram(program, len(words), words)
             if int(status):
-                raise CompileError(_log(nvrtc, program) or status.name)
-            size = _checked(nvrtc.nvrtcGetCUBINSize(program), "nvrtcGetCUBINSize")
-            code = bytearray(size)
-            _checked(nvrtc.nvrtcGetCUBIN(program, code), "nvrtcGetCUBIN")
+                raise CompileError(_log(program) or status.name)
+            code = bytearray(_asked("nvrtcGetCUBINSize", program))
+            _asked("nvrtcGetCUBIN", program, code)
             return bytes(code)
         finally:
             nvrtc.nvrtcDestroyProgram(program)
 
     def disassemble(self, binary: bytes) -> dict[str, list[str]]:
         """SASS of each kernel with the subroutines that were placed behind it."""
-        return _parse_listing(tools.run_on_binary([nvdisasm(), "-c"], binary))
+        return {name: code.lines for name, code in functions(binary).items()}
 
     def report(self, binary: bytes, arch: str) -> list[KernelReport]:
         """Resources of every kernel; what takes the disassembler is left out without it.

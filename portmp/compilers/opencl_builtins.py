@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import product
 
 LANES = (1, 2, 3, 4, 8, 16)
@@ -49,55 +50,47 @@ _WHOLE = {
     "degrees": ("x", "x * (T)57.29577951308232"),
     "radians": ("x", "x * (T)0.017453292519943295"),
 }
-"""Functions of floats: arguments and value, for vectors as for numbers."""
+"""Functions of floats: arguments and value, for vectors as for numbers, T."""
 
-_INTEGER = {
+_ORDER = {
     "min": ("xy", "y < x ? y : x"),
     "max": ("xy", "x < y ? y : x"),
     "clamp": ("xyz", "x < y ? y : z < x ? z : x"),
+    "bitselect": (
+        "xyz",
+        "__builtin_astype((I)((__builtin_astype(x, I) & ~__builtin_astype(z, I)) | "
+        "(__builtin_astype(y, I) & __builtin_astype(z, I))), T)",
+    ),
+}
+"""Functions of integers and floats; I are integers of their size."""
+
+_COUNT = "(__builtin_astype(y, U) & (U)(BITS - 1))"
+
+_INTEGER = {
     "mad24": ("xyz", "x * y + z"),
     "mul24": ("xy", "x * y"),
     "hadd": ("xy", "(x & y) + ((x ^ y) >> 1)"),
     "rhadd": ("xy", "(x | y) - ((x ^ y) >> 1)"),
+    "add_sat": ("xy", "__builtin_elementwise_add_sat(x, y)"),
+    "sub_sat": ("xy", "__builtin_elementwise_sub_sat(x, y)"),
+    "rotate": (
+        "xy",
+        f"__builtin_astype((U)((__builtin_astype(x, U) << {_COUNT}) | (__builtin_astype(x, U) >> "
+        f"(((U)BITS - {_COUNT}) & (U)(BITS - 1)))), T)",
+    ),
 }
-"""Functions of integers; the first three are also of floats."""
+"""Functions of integers: U are those without a sign, BITS a number's."""
 
 _LANE = {
-    "exp": "x",
-    "exp2": "x",
-    "exp10": "x",
-    "expm1": "x",
-    "log": "x",
-    "log2": "x",
-    "log10": "x",
-    "log1p": "x",
-    "sin": "x",
-    "cos": "x",
-    "tan": "x",
-    "asin": "x",
-    "acos": "x",
-    "atan": "x",
-    "sinh": "x",
-    "cosh": "x",
-    "tanh": "x",
-    "asinh": "x",
-    "acosh": "x",
-    "atanh": "x",
-    "cbrt": "x",
-    "erf": "x",
-    "erfc": "x",
-    "lgamma": "x",
-    "tgamma": "x",
-    "pow": "xy",
-    "atan2": "xy",
-    "hypot": "xy",
-    "fmod": "xy",
-    "remainder": "xy",
-    "fdim": "xy",
-    "nextafter": "xy",
+    name: arguments
+    for arguments, names in {
+        "x": "exp exp2 exp10 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh "
+        "asinh acosh atanh cbrt erf erfc lgamma tgamma native_exp native_exp2 native_exp10 "
+        "native_log native_log2 native_log10 native_sin native_cos native_tan",
+        "xy": "pow atan2 hypot fmod remainder fdim nextafter",
+    }.items()
+    for name in names.split()
 }
-_LANE |= {f"native_{name}": _LANE[name] for name in ("exp", "exp2", "log", "log2")}
-_LANE |= {f"native_{name}": _LANE[name] for name in ("exp10", "log10", "sin", "cos", "tan")}
 """Functions of C's library, of which nothing is promised: lane by lane."""
 
 _HALF_TURNS = """{head} {{
@@ -124,20 +117,46 @@ _TESTS = {
 """Tests of floats T by integers I of their size: 1 for a number, -1 in lanes of vectors."""
 
 
-def _floats(name: str) -> Iterator[str]:
-    """A function of floats that is one expression."""
-    arguments, value = _WHOLE[name]
-    for kind, lanes in product(FLOATS, LANES):
-        t = _vector(kind, lanes)
-        text = re.sub(r"\bT\b", t, value)
-        yield _define(t, name, arguments, [t] * len(arguments), text)
+Definition = Callable[[str], Iterator[str]]
+"""What defines a function of this name, by its types."""
 
 
-def _integers(name: str) -> Iterator[str]:
-    arguments, value = _INTEGER[name]
-    for kind, lanes in product(TYPES if name in ("min", "max", "clamp") else INTEGERS, LANES):
-        t = _vector(kind, lanes)
-        yield _define(t, name, arguments, [t] * len(arguments), value)
+def _expression(
+    arguments: str, value: str, kinds: Iterable[str], result: str, name: str
+) -> Iterator[str]:
+    """A function that is one expression, in which words stand for its types, of each kind."""
+    for kind, lanes in product(kinds, LANES):
+        integer = _vector(FLOATS.get(kind, kind), lanes)
+        types = {
+            "T": _vector(kind, lanes),
+            "I": integer,
+            "U": _vector(_unsigned(kind), lanes),
+            "BITS": f"(8 * sizeof({kind}))",
+            "TEST": "int" if lanes == 1 else integer,
+        }
+        text = value
+        for word, meant in types.items():
+            text = re.sub(rf"\b{word}\b", meant, text)
+        yield _define(types[result], name, arguments, [types["T"]] * len(arguments), text)
+
+
+def _expressions(
+    table: Mapping[str, tuple[str, str]], kinds: Iterable[str], result: str = "T"
+) -> dict[str, Definition]:
+    """What defines each function of a table."""
+    return {name: partial(_expression, *row, kinds, result) for name, row in table.items()}
+
+
+def _unsigned(kind: str) -> str:
+    return kind if kind[0] == "u" else f"u{kind}"
+
+
+def _by_lanes(kind: str, lanes: int, text: str) -> str:
+    """What a text is of a number, or lane by lane of a vector: @ stands behind what has lanes."""
+    if lanes == 1:
+        return text.replace("@", "")
+    each = ", ".join(text.replace("@", f".s{lane:x}") for lane in range(lanes))
+    return f"({_vector(kind, lanes)})({each})"
 
 
 def _lanes(name: str) -> Iterator[str]:
@@ -145,13 +164,8 @@ def _lanes(name: str) -> Iterator[str]:
     arguments, own = _LANE[name], name.removeprefix("native_")
     for kind, lanes in product(FLOATS, LANES):
         t, end = _vector(kind, lanes), "f" if kind == "float" else ""
-
-        def one(at: str, end: str = end) -> str:
-            return f"__builtin_{own}{end}({', '.join(a + at for a in arguments)})"
-
-        each = [one("" if lanes == 1 else f".s{lane:x}") for lane in range(lanes)]
-        value = each[0] if lanes == 1 else f"({t})({', '.join(each)})"
-        yield _define(t, name, arguments, [t] * len(arguments), value)
+        call = f"__builtin_{own}{end}({', '.join(f'{a}@' for a in arguments)})"
+        yield _define(t, name, arguments, [t] * len(arguments), _by_lanes(kind, lanes, call))
 
 
 def _half_turns(name: str) -> Iterator[str]:
@@ -161,21 +175,6 @@ def _half_turns(name: str) -> Iterator[str]:
         shift = 1 if name == "cospi" else 0
         text = _HALF_TURNS.format(head=head, t=t, end=end, shift=shift)
         yield " ".join(line.strip() for line in text.splitlines())
-
-
-def _saturated(name: str) -> Iterator[str]:
-    for kind, lanes in product(INTEGERS, LANES):
-        t = _vector(kind, lanes)
-        yield _define(t, name, "xy", [t] * 2, f"__builtin_elementwise_{name}(x, y)")
-
-
-def _tests(name: str) -> Iterator[str]:
-    arguments, value = _TESTS[name]
-    for (kind, integer), lanes in product(FLOATS.items(), LANES):
-        t, i = _vector(kind, lanes), _vector(integer, lanes)
-        text = re.sub(r"\bT\b", t, re.sub(r"\bI\b", i, value))
-        result = "int" if lanes == 1 else i
-        yield _define(result, name, arguments, [t] * len(arguments), text)
 
 
 def _quantifier(name: str) -> Iterator[str]:
@@ -200,36 +199,22 @@ def _select(name: str) -> Iterator[str]:
             yield _define(t, "select", "xyz", [t, t, sign + m], f"{test} ? y : x")
 
 
-def _bitselect(name: str) -> Iterator[str]:
-    for kind, lanes in product(TYPES, LANES):
-        t = _vector(kind, lanes)
-        i = _vector(FLOATS.get(kind, kind), lanes)
-        x, y, z = (f"__builtin_astype({a}, {i})" for a in "xyz")
-        value = f"__builtin_astype(({i})(({x} & ~{z}) | ({y} & {z})), {t})"
-        yield _define(t, name, "xyz", [t] * 3, value)
-
-
 def _counts(name: str) -> Iterator[str]:
     """Ones, or zeros at an end: all bits for 0."""
     for kind, lanes in product(INTEGERS, LANES):
-        t, unsigned = _vector(kind, lanes), kind if kind.startswith("u") else f"u{kind}"
-        bits = f"(int)(8 * sizeof({kind}))"
-
-        def one(at: str, unsigned: str = unsigned, bits: str = bits) -> str:
-            word = f"(ulong)({unsigned})x{at}"
-            if name == "popcount":
-                return f"__builtin_popcountl({word})"
-            count = f"clzl({word}) - 64 + {bits}" if name == "clz" else f"ctzl({word})"
-            return f"x{at} ? __builtin_{count} : {bits}"
-
-        each = [one("" if lanes == 1 else f".s{lane:x}") for lane in range(lanes)]
-        value = each[0] if lanes == 1 else f"({t})({', '.join(each)})"
-        yield _define(t, name, "x", [t], value)
+        word, bits = f"(ulong)({_unsigned(kind)})x@", f"(int)(8 * sizeof({kind}))"
+        text = {
+            "popcount": f"__builtin_popcountl({word})",
+            "clz": f"x@ ? __builtin_clzl({word}) - 64 + {bits} : {bits}",
+            "ctz": f"x@ ? __builtin_ctzl({word}) : {bits}",
+        }[name]
+        t = _vector(kind, lanes)
+        yield _define(t, name, "x", [t], _by_lanes(kind, lanes, text))
 
 
 def _abs(name: str) -> Iterator[str]:
     for kind, lanes in product(INTEGERS, LANES):
-        t, u = _vector(kind, lanes), _vector(kind if kind[0] == "u" else f"u{kind}", lanes)
+        t, u = _vector(kind, lanes), _vector(_unsigned(kind), lanes)
         positive = f"__builtin_astype(({t})(x < ({t})0 ? ({t})0 - x : x), {u})"
         yield _define(u, name, "x", [t], "x" if kind == u else positive)
 
@@ -242,17 +227,6 @@ def _mul_hi(name: str) -> Iterator[str]:
         yield _define(
             kind, name, "xy", [kind] * 2, f"({kind})(({large})x * ({large})y >> 8 * sizeof({kind}))"
         )
-
-
-def _rotate(name: str) -> Iterator[str]:
-    for kind, lanes in product(INTEGERS, LANES):
-        t, u = _vector(kind, lanes), _vector(kind if kind[0] == "u" else f"u{kind}", lanes)
-        x, y = (f"__builtin_astype({a}, {u})" for a in "xy")
-        bits = f"(8 * sizeof({kind}))"
-        count = f"({y} & ({u})({bits} - 1))"
-        back = f"((({u}){bits} - {count}) & ({u})({bits} - 1))"
-        value = f"__builtin_astype(({u})(({x} << {count}) | ({x} >> {back})), {t})"
-        yield _define(t, name, "xy", [t] * 2, value)
 
 
 def _sums(name: str) -> Iterator[str]:
@@ -282,35 +256,25 @@ def _cross(name: str) -> Iterator[str]:
         yield _define(t, name, "xy", [t] * 2, f"({t})({', '.join(parts + ['0'] * (lanes - 3))})")
 
 
-_CALLS: dict[str, Callable[[str], Iterator[str]]] = {
-    **dict.fromkeys(_WHOLE, _floats),
-    **dict.fromkeys(_INTEGER, _integers),
+_CALLS: dict[str, Definition] = {
+    **_expressions(_WHOLE, FLOATS),
+    **_expressions(_ORDER, TYPES),
+    **_expressions(_INTEGER, INTEGERS),
+    **_expressions(_TESTS, FLOATS, "TEST"),
     **dict.fromkeys(_LANE, _lanes),
-    **dict.fromkeys(_TESTS, _tests),
     **dict.fromkeys(("sinpi", "cospi"), _half_turns),
-    **dict.fromkeys(("add_sat", "sub_sat"), _saturated),
     **dict.fromkeys(("any", "all"), _quantifier),
     "select": _select,
-    "bitselect": _bitselect,
     **dict.fromkeys(("clz", "ctz", "popcount"), _counts),
     "abs": _abs,
     "mul_hi": _mul_hi,
-    "rotate": _rotate,
     **dict.fromkeys(("dot", "length", "distance", "normalize"), _sums),
     "cross": _cross,
 }
 
-_ATOMIC = {
-    "add": "__atomic_fetch_add((p), (x), __ATOMIC_RELAXED)",
-    "sub": "__atomic_fetch_sub((p), (x), __ATOMIC_RELAXED)",
-    "and": "__atomic_fetch_and((p), (x), __ATOMIC_RELAXED)",
-    "or": "__atomic_fetch_or((p), (x), __ATOMIC_RELAXED)",
-    "xor": "__atomic_fetch_xor((p), (x), __ATOMIC_RELAXED)",
-    "min": "__atomic_fetch_min((p), (x), __ATOMIC_RELAXED)",
-    "max": "__atomic_fetch_max((p), (x), __ATOMIC_RELAXED)",
-    "inc": "__atomic_fetch_add((p), 1, __ATOMIC_RELAXED)",
-    "dec": "__atomic_fetch_sub((p), 1, __ATOMIC_RELAXED)",
-}
+_ATOMIC = {op: (op, "(x)") for op in ("add", "sub", "and", "or", "xor", "min", "max")}
+_ATOMIC |= {"inc": ("add", "1"), "dec": ("sub", "1")}
+"""Operations: what they do with memory, and by which number."""
 
 
 def _atomic(name: str) -> Iterator[str]:
@@ -334,10 +298,11 @@ def _atomic(name: str) -> Iterator[str]:
                 "__atomic_compare_exchange_n(p, &x, y, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED); "
                 "return x; }"
             )
-        elif op in ("inc", "dec"):
-            yield _define(kind, name, "p", [pointer], _ATOMIC[op])
         else:
-            yield _define(kind, name, "px", [pointer, kind], _ATOMIC[op])
+            done, number = _ATOMIC[op]
+            arguments, takes = ("p", [pointer]) if number == "1" else ("px", [pointer, kind])
+            value = f"__atomic_fetch_{done}((p), {number}, __ATOMIC_RELAXED)"
+            yield _define(kind, name, arguments, takes, value)
 
 
 def _memory(name: str, lanes: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Finding command-line tools, and running them on a binary."""
+"""Finding command-line tools, and running them on a text or a binary."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from pathlib import Path
+from shutil import which
 
 from portmp import paths
-from portmp.errors import BackendUnavailable, PortmpError
+from portmp.errors import BackendUnavailable, CompileError, PortmpError
 
 ROCM_FOLDERS = ("/opt/rocm/llvm/bin", "/opt/rocm/lib/llvm/bin")
 """Where ROCm keeps its own LLVM, which is seldom on PATH."""
@@ -36,6 +38,47 @@ def versioned_tools(name: str, extra: Sequence[str] = ()) -> list[Path]:
                 plain.append(path)
     numbered.sort(key=lambda item: -item[0])
     return [path for _, path in numbered] + plain
+
+
+def version_of(command: tuple[str, ...]) -> tuple[int, str]:
+    """Major number and first line of ``--version``; (0, reason) when it cannot run.
+
+    Kept on disk as long as the program is the same file: to ask takes longer than to launch.
+    """
+    try:
+        program = Path(which(command[0]) or command[0])
+        facts = program.stat()
+    except OSError as error:
+        return 0, str(error)
+    known = f"{command} {facts.st_size} {facts.st_mtime_ns} {program.resolve()}"
+    name = f"clang-{sha256(known.encode()).hexdigest()[:32]}.json"
+    line = paths.recalled(name)
+    if not isinstance(line, str):
+        try:
+            done = subprocess.run(
+                [*command, "--version"], capture_output=True, text=True, check=False
+            )
+        except OSError as error:
+            return 0, str(error)
+        line = (done.stdout.splitlines() or ["no output"])[0]
+        paths.remember(name, line)
+    version = re.search(r"version (\d+)\.", line)
+    return (int(version[1]) if version else 0), line
+
+
+def made(command: Sequence[str], source: str = "", name: str = "") -> bytes:
+    """What a tool makes of a text, into a file; CompileError with what it said, if that is nothing.
+
+    *name*: what the tool is called where it said nothing, in place of its path.
+    """
+    with paths.temporary_folder("tool") as folder:
+        output = folder / "code"
+        whole = [*command, "-o", str(output)]
+        done = subprocess.run(whole, input=source.encode(), capture_output=True, check=False)
+        if done.returncode or not output.exists():
+            log = done.stderr.decode(errors="replace").strip()
+            raise CompileError(log or f"{name or command[0]} ended with status {done.returncode}")
+        return output.read_bytes()
 
 
 def run_on_binary(command: Sequence[str], binary: bytes) -> str:

@@ -15,14 +15,13 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from dataclasses import replace
 from typing import IO, Any
 
 from portmp import paths
-from portmp.backends.base import Device
+from portmp.backends.base import Device, end_with_parent
 from portmp.codegen.platform import Traits
 from portmp.discovery.verdict import Verdict, narrower
 
@@ -87,17 +86,6 @@ def _alone(work: Callable[..., str], task: tuple[Any, ...]) -> str:
             return process.submit(work, *task).result()
         except BrokenExecutor:
             return "the process that was to do it ended, and again alone"
-
-
-def end_with_parent(parent: int) -> None:
-    """End this process soon after *parent*, which started it, has ended."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.2)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def examine(device: Device) -> Verdict:

@@ -43,13 +43,6 @@ MOST_REPAIRS = 8
 _verdicts: dict[str, Verdict] = {}
 
 
-def _isolated(device: Device) -> Verdict:
-    # What starts processes is much to import, and seldom needed.
-    from portmp.discovery import isolated
-
-    return isolated.examine(device)
-
-
 def approve(device: Device) -> Verdict:
     """Probe *device* (or recall its verdict) and set its traits; DeviceError if refused."""
     if device.by_reference:
@@ -79,9 +72,15 @@ def _found(device: Device) -> Verdict:
     """The verdict by the device's compiler, recalled or made."""
     key = _key(device)
     verdict = _recalled(key)
-    if verdict is None:
-        verdict = _isolated(device) if device.fragile else examine(device)
-        _remember(key, verdict)
+    if verdict is not None:
+        return verdict
+    if device.fragile:
+        from portmp.discovery import isolated  # which is much to import, and seldom needed
+
+        verdict = isolated.examine(device)
+    else:
+        verdict = examine(device)
+    _remember(key, verdict)
     return verdict
 
 

@@ -10,8 +10,8 @@ import os
 import sys
 from typing import Any
 
+from portmp.backends.base import end_with_parent
 from portmp.discovery import finding
-from portmp.discovery.isolated import end_with_parent
 from portmp.discovery.probe import examine
 from portmp.discovery.verdict import Verdict
 from portmp.errors import PortmpError

@@ -46,19 +46,7 @@ CONSTANTS = {constant.name: constant for constant in (pi, e, ln2)}
 
 @cache
 def _euler() -> Constant:
-    """Euler's constant, 0.577 ..., by the first algorithm of Brent and McMillan (1980).
-
-    With n = 320 its error is about e^(-4 n), 2^-1846.
-    """
-    n = 320
-    a, b = -constants.log(constants.real(n)), constants.ONE
-    above, below, k = a, b, 0
-    while a > 0 or b > 0 or k < n:
-        k += 1
-        b = b * n * n // (k * k)
-        a = (a * n * n // k + b) // k
-        above, below = above + a, below + b
-    return Constant("euler_gamma", above * constants.ONE // below)
+    return Constant("euler_gamma", constants.euler())
 
 
 def __getattr__(name: str) -> Constant:

@@ -25,6 +25,7 @@ from portmp.formats import encode, foreign, parse
 from portmp.formats.encodings import PRECISION, Encoding
 from portmp.formats.foreign import Exact
 from portmp.formats.registry import Format
+from portmp.networks.ieee import two_sum
 
 Array = NDArray[Any]
 _EXACT_INTEGER = 2**53
@@ -345,7 +346,7 @@ def _rounded_sum(words: list[Array]) -> Array:
         return naive  # one addition of exact operands rounds once
     finite = np.logical_and.reduce([np.isfinite(word) for word in words])
     float64 = formats.get("float64")
-    swept = _sweep_up(_sweep_up(words))
+    swept = _swept(words, 2)
     total = np.where(finite, swept[0], naive)
     for i in np.flatnonzero(finite & ~_is_rounded(swept)):
         limbs, _ = _round(to_fraction([word[i] for word in words]), float64)
@@ -368,24 +369,11 @@ def _is_rounded(words: list[Array]) -> Array:
     return np.asarray(np.isfinite(leading) & np.isfinite(words[1]) & ((below == 0) | clear))
 
 
-def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    s = a + b
-    t = s - a
-    return s, (a - (s - t)) + (b - t)
-
-
-def _sweep_up(words: list[Array]) -> list[Array]:
-    """Carry sums from the last word to the first; the exact total is unchanged."""
-    swept = list(words)
-    for i in reversed(range(len(swept) - 1)):
-        swept[i], swept[i + 1] = _two_sum(swept[i], swept[i + 1])
-    return swept
-
-
-def _sweep_down(words: list[Array]) -> list[Array]:
-    swept = list(words)
-    for i in range(len(swept) - 1):
-        swept[i], swept[i + 1] = _two_sum(swept[i], swept[i + 1])
+def _swept(words: Sequence[Array], up: int, down: int = 0) -> list[Array]:
+    """Carry sums from the last word to the first so often, then back; the exact total stays."""
+    swept, upwards = list(words), list(reversed(range(len(words) - 1)))
+    for i in upwards * up + upwards[::-1] * down:
+        swept[i], swept[i + 1] = two_sum(swept[i], swept[i + 1])
     return swept
 
 
@@ -455,9 +443,7 @@ def _mend(flat: list[Array], places: Array, fmt: Format) -> None:
     if not places.size:
         return
     words = [plane[places].astype(fmt.word) for plane in flat]
-    for _ in range(fmt.limbs - 1):
-        words = _sweep_up(words)
-    words = _sweep_down(words)
+    words = _swept(words, fmt.limbs - 1, 1)
     stored = [word.astype(fmt.dtype(i)) for i, word in enumerate(words)]
     exact = np.logical_and.reduce([s == w for s, w in zip(stored, words, strict=True)])
     exact &= np.logical_and.reduce([np.isfinite(s) for s in stored])
@@ -511,10 +497,8 @@ def change_format(planes: Sequence[Array], source: Format, target: Format) -> li
 def _leading(flat: list[Array]) -> tuple[Array, Array]:
     """Exact sums of limbs: rounded to float64, and numbers with the signs of what is left."""
     limbs = [plane.astype(np.float64) for plane in flat]
-    words = limbs
     with np.errstate(all="ignore"):
-        for _ in range(len(words)):
-            words = _sweep_up(words)
+        words = _swept(limbs, len(limbs))
     # The largest number and half a step or more: its limbs stay as they are.
     beyond = ~np.isfinite(words[0])
     words = [np.where(beyond, limb, word) for limb, word in zip(limbs, words, strict=True)]
@@ -534,9 +518,7 @@ def _widened(flat: list[Array], target: Format) -> tuple[list[Array], Array]:
         return words, np.zeros(flat[0].shape, bool)
     words[: len(flat)] = [plane.astype(np.float64) for plane in flat]
     with np.errstate(all="ignore"):
-        for _ in range(target.limbs - 1):
-            words = _sweep_up(words)
-        words = _sweep_down(words)
+        words = _swept(words, target.limbs - 1, 1)
         settled = np.isfinite(words[0]) & (words[0] != 0)
         for upper, lower in itertools.pairwise(words):
             size = np.abs(upper)

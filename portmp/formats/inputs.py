@@ -126,26 +126,9 @@ def hostile(form: Format, count: int, seed: str) -> Host:
     lead = planes[0].dtype
     info = np.finfo(lead)
     tiny = info.smallest_subnormal
-    specials = [
-        0.0,
-        -0.0,
-        np.inf,
-        -np.inf,
-        np.nan,
-        info.max,
-        -info.max,
-        tiny,
-        -tiny,
-        info.tiny,
-        -info.tiny,
-        1.0,
-        -1.0,
-        1.0 + info.eps,
-        1.0 - info.epsneg,
-        3 * tiny,
-        2.0,
-        0.5,
-    ]
+    signed = [x for size in (info.max, tiny, info.tiny, 1.0) for x in (size, -size)]
+    others = [1.0 + info.eps, 1.0 - info.epsneg, 3 * tiny, 2.0, 0.5]
+    specials = [0.0, -0.0, np.inf, -np.inf, np.nan, *signed, *others]
     which = stream.below(count, 3 * len(specials))
     for i, special in enumerate(specials):
         hit = which == i

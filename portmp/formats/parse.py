@@ -130,10 +130,4 @@ def dyadic(mantissa: int, exponent: int) -> Fraction | float:
     magnitude = exponent + mantissa.bit_length()
     if abs(magnitude) > _BINARY_RANGE:
         return math.copysign(math.inf if magnitude > 0 else 0.0, 1 if mantissa > 0 else -1)
-    return _power_scaled(mantissa, exponent)
-
-
-def _power_scaled(mantissa: int, exponent: int) -> Fraction:
-    if exponent >= 0:
-        return Fraction(mantissa << exponent)
-    return Fraction(mantissa, 1 << -exponent)
+    return Fraction(mantissa << max(exponent, 0), 1 << max(-exponent, 0))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
@@ -215,24 +215,15 @@ def _stored(
 ) -> list[Format]:
     """A storage format with either rounding; the paper's suffix marks truncation."""
     base = next(f for f in _TABLE if f.name == parent)
-    given: dict[str, Any] = {
-        "planes": base.planes,
-        "word": base.word,
-        "networks": base.networks,
-        "accumulators": base.accumulators,
-        "stored": stored,
-        "parent": parent,
-    }
-    return [
-        Format(name, about=about, aliases=aliases, **given),
-        Format(
-            f"{name}_rz",
-            about=f"{about}, truncated",
-            rounding="toward_zero",
-            **given,
-            aliases=tuple(f"{alias}_rz" for alias in aliases),
-        ),
-    ]
+    near = replace(base, name=name, about=about, aliases=aliases, stored=stored, parent=parent)
+    truncated = replace(
+        near,
+        name=f"{name}_rz",
+        about=f"{about}, truncated",
+        rounding="toward_zero",
+        aliases=tuple(f"{alias}_rz" for alias in aliases),
+    )
+    return [near, truncated]
 
 
 _F32, _F64 = "float32", "float64"
@@ -338,37 +329,25 @@ def _bounded(form: Format) -> list[Format]:
             f"{known.suffix}_bounded",
         )
 
-    given: dict[str, Any] = {
-        "planes": (*form.planes, form.word),
-        "word": form.word,
-        "networks": {op: f"bounded_{op}{n}_{form.word}" for op in ("add", "mul")},
-        "operators": {op: f"bounded_{op}{n}_{form.word}_guarded" for op in ("add", "mul")},
-        "accumulators": {key: accumulator(one) for key, one in form.accumulators.items()},
-        "rounding": form.rounding,
-        "bounded": True,
-    }
-    results = Format(f"{name} and its bound", about="values and bounds", **given)
-    stored = form.stored or form.planes
-    operands = Format(
-        f"{form.name} without a bound",
-        about="values",
-        stored=(*stored, "unstored"),
-        parent=results.name,
-        **given,
+    results = Format(
+        f"{name} and its bound",
+        (*form.planes, form.word),
+        form.word,
+        {op: f"bounded_{op}{n}_{form.word}" for op in ("add", "mul")},
+        {key: accumulator(one) for key, one in form.accumulators.items()},
+        "values and bounds",
+        operators={op: f"bounded_{op}{n}_{form.word}_guarded" for op in ("add", "mul")},
+        rounding=form.rounding,
+        bounded=True,
     )
-    found = [operands]
+    held, short = form.stored or form.planes, replace(results, parent=results.name)
+    operands = replace(
+        short, name=f"{form.name} without a bound", about="values", stored=(*held, "unstored")
+    )
     if not form.coded:
-        found.append(results)
-    elif n > 1:
-        short = Format(
-            f"{form.name} and its bound",
-            about="values and bounds",
-            stored=(*stored, form.word),
-            parent=results.name,
-            **given,
-        )
-        found.append(short)
-    return found
+        return [operands, results]
+    kept = replace(short, name=f"{form.name} and its bound", stored=(*held, form.word))
+    return [operands, kept] if n > 1 else [operands]
 
 
 def _read_wider(form: Format) -> list[Format]:
@@ -382,34 +361,32 @@ def _read_wider(form: Format) -> list[Format]:
         # What d+s holds lies in memory as this format's number does.
         stored = tuple("float64infp32" if one == _F32 else one for one in stored)
     return [
-        Format(
-            f"{form.name} read as {wide.name}",
-            planes=bounded.planes,
-            word=form.word,
-            networks=bounded.networks,
-            operators=bounded.operators,
-            accumulators=bounded.accumulators,
+        replace(
+            bounded,
+            name=f"{form.name} read as {wide.name}",
             about="values",
             stored=(*stored, "unstored", "unstored"),
             parent=bounded.name,
             rounding=form.rounding,
-            bounded=True,
         )
     ]
 
 
 def _norms(word: str) -> list[Format]:
     """Sums of squares in three words, and words that are read as such, or the first of such."""
-    given: dict[str, Any] = {
-        "planes": (word,) * 3,
-        "word": word,
-        "networks": {"add": f"square_{word}"},
-        "operators": {"add": f"squares_{word}", "sqrt": f"norm_{word}", "fma": f"normwise_{word}"},
-        "accumulators": _FMA,
-    }
-    sums = Format(f"squares of {word}", about="sums of squares", **given)
+    sums = Format(
+        f"squares of {word}",
+        (word,) * 3,
+        word,
+        {"add": f"square_{word}"},
+        _FMA,
+        "sums of squares",
+        operators={"add": f"squares_{word}", "sqrt": f"norm_{word}", "fma": f"normwise_{word}"},
+    )
     stored = (word, "unstored", "unstored")
-    leading = Format(f"{word} for norms", about="words", stored=stored, parent=sums.name, **given)
+    leading = replace(
+        sums, name=f"{word} for norms", about="words", stored=stored, parent=sums.name
+    )
     return [sums, leading]
 
 

@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from portmp.networks.constants import PRECISION
 from portmp.networks.language import NETWORKS, define
 from portmp.networks.operators import operator
 
-PRECISION = {"float32": 24, "float64": 53}
 SMALLEST = {"float32": -149, "float64": -1074}
 """Exponents of the smallest subnormal numbers."""
 

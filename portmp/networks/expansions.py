@@ -7,7 +7,6 @@ format and are normalised at the end. ``u`` is the unit roundoff of the word.
 
 from __future__ import annotations
 
-from portmp.networks import papers
 from portmp.networks.language import NETWORKS, define
 
 _GATES = {"TS": "two_sum", "QS": "fast_two_sum"}
@@ -722,51 +721,40 @@ return a, b, c, d
 # --- the words of a sum settled, and the value they stand for ------------------------
 
 _SWEEP = "one sweep of two_sum up and down"
+_UP = {2: "TS b c; TS a b; ", 3: "TS c d; TS b c; TS a b; ", 4: "TS d e; TS c d; TS b c; TS a b; "}
+"""Sweeps of two_sum upwards, by limbs."""
 for _name, _signature, _gates, _source, _bound in (
-    ("renormalise2", "s:+3 -> +3", "TS b c; TS a b; TS b c", _SWEEP, "exact"),
-    ("renormalise3", "s:+4 -> +4", "TS c d; TS b c; TS a b; TS b c; TS c d", _SWEEP, "exact"),
-    (
-        "renormalise4",
-        "s:+5 -> +5",
-        "TS d e; TS c d; TS b c; TS a b; TS b c; TS c d; TS d e",
-        _SWEEP,
-        "exact",
-    ),
+    ("renormalise2", "s:+3 -> +3", _UP[2] + "TS b c", _SWEEP, "exact"),
+    ("renormalise3", "s:+4 -> +4", _UP[3] + "TS b c; TS c d", _SWEEP, "exact"),
+    ("renormalise4", "s:+5 -> +5", _UP[4] + "TS b c; TS c d; TS d e", _SWEEP, "exact"),
     ("renormalise3_fast", "s:+3 -> +3", "TS a b; TS b c", "F3/K's settling", "exact"),
     ("renormalise4_fast", "s:+4 -> +4", "TS a b; TS b c; TS c d", "F4/K's settling", "exact"),
     (
         "finish2",
         "s:+3 -> 2",
-        2 * "TS b c; TS a b; " + "AD b c; QS a b",
+        2 * _UP[2] + "AD b c; QS a b",
         "two sweeps of two_sum",
         "u^2|result| (proved)",
     ),
     (
         "finish3",
         "s:+4 -> 3",
-        3 * "TS c d; TS b c; TS a b; " + "AD c d; QS b c; QS a b; QS b c",
+        3 * _UP[3] + "AD c d; QS b c; QS a b; QS b c",
         "three sweeps of two_sum",
         "u^3|result| (proved)",
     ),
     (
         "finish4",
         "s:+5 -> 4",
-        4 * "TS d e; TS c d; TS b c; TS a b; "
-        + "AD d e; QS c d; QS b c; QS c d; QS a b; QS b c; QS c d; QS b c; QS c d",
+        4 * _UP[4] + "AD d e; QS c d; QS b c; QS c d; QS a b; QS b c; QS c d; QS b c; QS c d",
         "four sweeps of two_sum",
         "2u^4|result| (proved)",
     ),
-    (
-        "finish3_fast",
-        "s:+3 -> 3",
-        "TS b c; TS a b; TS b c; TS a b; QS b c; QS a b; QS b c",
-        "F3/K's end",
-        "exact",
-    ),
+    ("finish3_fast", "s:+3 -> 3", 2 * _UP[2] + "QS b c; QS a b; QS b c", "F3/K's end", "exact"),
     (
         "finish4_fast",
         "s:+4 -> 4",
-        3 * "TS c d; TS b c; TS a b; " + "QS b c; QS c d; QS b c; QS a b; QS b c; QS c d",
+        3 * _UP[3] + "QS b c; QS c d; QS b c; QS a b; QS b c; QS c d",
         "F4/K's end: three sweeps",
         "exact",
     ),
@@ -775,6 +763,3 @@ for _name, _signature, _gates, _source, _bound in (
     _named = "".join(f"{word} = s[{i}]\n" for i, word in enumerate(_words))
     _ended = f"return {', '.join(_kept)}"
     define(_name, _signature, _named + wires(_gates) + _ended, source=_source, bound=_bound)
-
-for _network in papers.NETWORKS:
-    NETWORKS[_network.name] = _network

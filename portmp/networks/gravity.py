@@ -9,7 +9,7 @@ each device gives the same bits. The inexact roots of ROOTS are for one limb onl
 from __future__ import annotations
 
 from portmp.errors import FormatError, choice
-from portmp.networks import expansions  # noqa: F401  # whose networks are called
+from portmp.networks import papers  # noqa: F401  # after the expansions, whose networks are called
 from portmp.networks.language import Network, declare, define, get
 
 ROOTS = {

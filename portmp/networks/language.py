@@ -33,10 +33,11 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any
 
 from portmp.errors import FormatError, suggestion
@@ -52,14 +53,8 @@ GATE_COST = {
     "fabs": {},
     "scale": {"bits": 4},
     "select": {"select": 1},
-    "finite": {"compare": 1},
-    "nonzero": {"compare": 1},
-    "isnan": {"compare": 1},
-    "less": {"compare": 1},
-    "negative": {"bits": 1},
-    "both": {"bits": 1},
-    "either": {"bits": 1},
-    "opposite": {"bits": 1},
+    **{name: {"compare": 1} for name in ("finite", "nonzero", "isnan", "less")},
+    **{name: {"bits": 1} for name in ("negative", "both", "either", "opposite")},
     "exponent": {"bits": 3, "add": 1},
     "power_of_two": {"bits": 1, "add": 1},
     "copysign": {"bits": 3},
@@ -72,7 +67,7 @@ OPERATORS: dict[type[ast.AST], str] = {
     ast.Mult: "mul",
     ast.Div: "div",
 }
-COST_OF = {"add": "add", "sub": "add", "mul": "mul", "div": "div", "neg": None}
+COST_OF = {"add": "add", "sub": "add", "mul": "mul", "div": "div"}
 
 
 @dataclass(frozen=True)
@@ -83,12 +78,7 @@ class Kind:
     role: str = "value"
 
     def __str__(self) -> str:
-        return {
-            "word": "word",
-            "flag": "flag",
-            "value": f"value{self.words}",
-            "sum": f"sum{self.words}",
-        }[self.role]
+        return self.role if self.role in ("word", "flag") else f"{self.role}{self.words}"
 
 
 WORD = Kind(1, "word")
@@ -110,6 +100,12 @@ class Expr:
     name: str = ""
     index: int = -1
     value: float = 0.0
+
+    def parts(self, usual: bool = False) -> Iterator[Expr]:
+        """All expressions in it, itself last; *usual*: without what is seldom computed."""
+        for arg in self.args[2:] if usual and self.op == "seldom" else self.args:
+            yield from arg.parts(usual)
+        yield self
 
 
 @dataclass(frozen=True)
@@ -189,18 +185,14 @@ class Network:
     def _names(self, op: str) -> tuple[str, ...]:
         if self.foreign:
             return tuple(n for n in self.needs if (n in GATE_RESULTS) == (op == "gate"))
-        found: dict[str, None] = {}
+        seldom = "seldom" if op == "call" else op
+        found = (one.name for one in self.expressions() if one.op in (op, seldom))
+        return tuple(dict.fromkeys(filter(None, found)))
 
-        def visit(expr: Expr) -> None:
-            for arg in expr.args:
-                visit(arg)
-            if expr.op == op or (expr.op == "seldom" and op == "call" and expr.name):
-                found[expr.name] = None
-
-        for step in self.steps:
-            visit(step.expr)
-        visit(self.returned)
-        return tuple(found)
+    def expressions(self, usual: bool = False) -> Iterator[Expr]:
+        """All expressions, in order; *usual*: without what is seldom computed."""
+        for whole in (*(step.expr for step in self.steps), self.returned):
+            yield from whole.parts(usual)
 
     @cached_property
     def rare(self) -> tuple[str, ...]:
@@ -218,23 +210,13 @@ class Network:
         for stage in self.stages:
             for what, count in get(stage.step).cost.items():
                 total[what] += count * len(stage.rows)
-
-        def visit(expr: Expr) -> None:
-            if expr.op == "seldom":
-                visit(expr.args[2])
-                return
-            for arg in expr.args:
-                visit(arg)
+        for expr in self.expressions(usual=True):
             if expr.op == "call":
                 total.update(get(expr.name).cost)
             elif expr.op == "gate":
                 total.update(GATE_COST[expr.name])
-            elif COST_OF.get(expr.op):
-                total[str(COST_OF[expr.op])] += 1
-
-        for step in self.steps:
-            visit(step.expr)
-        visit(self.returned)
+            elif expr.op in COST_OF:
+                total[COST_OF[expr.op]] += 1
         return total
 
     def __str__(self) -> str:
@@ -257,16 +239,10 @@ def network(
     In the signature ``x:2`` is a value of two limbs, ``y:word`` a plain word and
     ``s:+3`` an unnormalised sum of three words.
     """
-    inputs, result = _signature(signature)
-    return Network(name, inputs, result, listing, source, bound, needs, template)
-
-
-def _signature(text: str) -> tuple[tuple[tuple[str, Kind], ...], Kind]:
-    left, right = text.split("->")
-    inputs = tuple(
-        (part.split(":")[0], _kind(part.split(":")[1])) for part in left.replace(",", " ").split()
-    )
-    return inputs, _kind(right.strip())
+    left, right = signature.split("->")
+    pairs = (part.split(":") for part in left.replace(",", " ").split())
+    inputs = tuple((name, _kind(text)) for name, text in pairs)
+    return Network(name, inputs, _kind(right.strip()), listing, source, bound, needs, template)
 
 
 class _Parser:
@@ -380,11 +356,6 @@ def _parse(net: Network) -> tuple[list[Step], Expr, dict[str, Kind]]:
     raise FormatError(f"network {net.name!r} returns nothing")
 
 
-def kinds_of(net: Network) -> dict[str, Kind]:
-    """Return the kind of every name of *net* (inputs and locals)."""
-    return net.kinds
-
-
 Gates = Mapping[str, Callable[..., Any]]
 
 
@@ -420,16 +391,12 @@ def evaluate(net: Network, gates: Gates, *arguments: Any) -> Any:
                 neg = gates["neg"]
                 return tuple(neg(w) for w in inner) if isinstance(inner, tuple) else neg(inner)
             case "call":
-                args: Sequence[Any] = [value(a) for a in expr.args]
-                return evaluate(get(expr.name), gates, *args)
+                return evaluate(get(expr.name), gates, *(value(a) for a in expr.args))
             case "gate":
                 return gates[expr.name](*(value(a) for a in expr.args))
             case "seldom":
                 flag, call, other = expr.args
-
-                def computed(*operands: Any) -> Any:
-                    return evaluate(get(call.name), gates, *operands)
-
+                computed = partial(evaluate, get(call.name), gates)
                 operands = [value(a) for a in call.args]
                 return gates["seldom"](value(flag), computed, operands, value(other))
             case _:
@@ -494,14 +461,31 @@ def get(name: str) -> Network:
         raise FormatError(f"unknown network {name!r}{near}") from None
 
 
+def staged(rows: Iterable[tuple[str, Row]]) -> list[Stage]:
+    """The stages of a fold from its rows, each with the step that takes it."""
+    return [
+        Stage(step, tuple(row for _, row in together))
+        for step, together in groupby(rows, key=itemgetter(0))
+    ]
+
+
 def define(name: str, signature: str, listing: str, *, source: str, bound: str) -> None:
     """Add a network to the library."""
     NETWORKS[name] = network(name, signature, listing, source=source, bound=bound)
 
 
-def declare(name: str, signature: str, template: str, *, source: str, bound: str) -> None:
+def declare(
+    name: str,
+    signature: str,
+    template: str,
+    *,
+    source: str,
+    bound: str,
+    needs: tuple[str, ...] = (),
+) -> None:
     """Add a foreign network: a device template, and a Python twin in portmp.networks.evaluator."""
-    NETWORKS[name] = network(name, signature, "", source=source, bound=bound, template=template)
+    net = network(name, signature, "", source=source, bound=bound, template=template)
+    NETWORKS[name] = replace(net, needs=needs)
 
 
 def lookup(name: str, signature: str, table: Sequence[Row], *, source: str) -> None:
@@ -509,11 +493,9 @@ def lookup(name: str, signature: str, table: Sequence[Row], *, source: str) -> N
 
     Entries have as many words as the result.
     """
-    inputs, result = _signature(signature)
-    assert all(len(row) == result.words for row in table)
-    NETWORKS[name] = Network(
-        name, inputs, result, "", source, "exact", template="lookup.mako", table=tuple(table)
-    )
+    net = network(name, signature, "", source=source, bound="exact", template="lookup.mako")
+    assert all(len(row) == net.result.words for row in table)
+    NETWORKS[name] = replace(net, table=tuple(table))
 
 
 def fold(
@@ -525,17 +507,6 @@ def fold(
     stage it becomes step(state, x, ..., row), with as many words of the operands as the step
     takes; between stages the state gets zeros below.
     """
-    inputs, result = _signature(signature)
+    net = network(name, signature, "", source=source, bound=bound, template="fold.mako")
     steps = tuple(dict.fromkeys(stage.step for stage in stages))
-    NETWORKS[name] = Network(
-        name,
-        inputs,
-        result,
-        "",
-        source,
-        bound,
-        needs=steps,
-        template="fold.mako",
-        start=start,
-        stages=tuple(stages),
-    )
+    NETWORKS[name] = replace(net, needs=steps, start=start, stages=tuple(stages))

@@ -142,11 +142,6 @@ def limbs(name: str, count: int) -> list[str]:
     return [f"{name}[{i}]" for i in range(count)]
 
 
-def negated(words: Sequence[str]) -> list[str]:
-    """Each with its sign changed."""
-    return [f"-{word}" for word in words]
-
-
 def value(words: Sequence[str]) -> str:
     """The value of these words."""
     return words[0] if len(words) == 1 else f"({', '.join(words)})"

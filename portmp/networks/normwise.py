@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from inspect import cleandoc
 
-from portmp.networks.bounded import PRECISION, SMALLEST
+from portmp.networks.bounded import SMALLEST
+from portmp.networks.constants import PRECISION
 from portmp.networks.language import define
 
 HELD = 12

@@ -12,23 +12,15 @@ import re
 from functools import cache
 
 from portmp.errors import FormatError
-from portmp.networks import levels  # noqa: F401  # whose networks are called
 from portmp.networks.language import NETWORKS, Network, get, network
+from portmp.networks.levels import kind
 
 ARITY = {
-    "add": 2,
-    "sub": 2,
-    "mul": 2,
-    "div": 2,
+    **dict.fromkeys(("add", "sub", "mul", "div"), 2),
     "sqrt": 1,
     "fma": 3,
-    "neg": 1,
-    "abs": 1,
-    "copy": 1,
-    "sign": 1,
-    "min": 2,
-    "max": 2,
-    "compare": 2,
+    **dict.fromkeys(("neg", "abs", "copy", "sign"), 1),
+    **dict.fromkeys(("min", "max", "compare"), 2),
 }
 """Elementwise operators and their number of operands (x, y, z)."""
 
@@ -48,10 +40,6 @@ def _register(name: str, signature: str, listing: str, source: str, bound: str) 
     if NETWORKS.setdefault(name, new).listing != listing:
         raise FormatError(f"network {name!r} is already defined, with another listing")
     return name
-
-
-def _value(words: int) -> str:
-    return "word" if words == 1 else str(words)
 
 
 def _limb(name: str, i: int, words: int) -> str:
@@ -88,7 +76,7 @@ def _guarded(name: str, op: str) -> str:
 
 
 def _sub(add: str, words: int) -> str:
-    v = _value(words)
+    v = kind(words)
     body = "return x - y" if words == 1 else f"return {add}(x, -y)"
     source = get(add).source
     return _register(
@@ -97,21 +85,16 @@ def _sub(add: str, words: int) -> str:
 
 
 def _fma(add: str, mul: str, words: int) -> str:
-    v = _value(words)
+    v = kind(words)
     body = "return fma(x, y, z)" if words == 1 else f"return {add}({mul}(x, y), z)"
     source = "IEEE 754 fusedMultiplyAdd" if words == 1 else f"{add} of {mul} and z"
-    return _register(
-        _both(add, mul, "fma"),
-        f"x:{v} y:{v} z:{v} -> {v}",
-        body,
-        source,
-        "that of the product and the sum",
-    )
+    name, signature = _both(add, mul, "fma"), f"x:{v} y:{v} z:{v} -> {v}"
+    return _register(name, signature, body, source, "that of the product and the sum")
 
 
 def _copy(op: str, words: int) -> str:
     """neg, abs and copy: exact, by limbs."""
-    v = _value(words)
+    v = kind(words)
     limbs = [_limb("x", i, words) for i in range(words)]
     if op == "abs":
         lower = [f"select(negative, -{limb}, {limb})" for limb in limbs[1:]]
@@ -123,7 +106,7 @@ def _copy(op: str, words: int) -> str:
 
 def _sign(words: int) -> str:
     """-1, 0 or 1 as a value; NaN stays."""
-    v, x0 = _value(words), _limb("x", 0, words)
+    v, x0 = kind(words), _limb("x", 0, words)
     body = (
         f"s = select(less(0, {x0}), 1, 0)\n"
         f"s = select(less({x0}, 0), -1, s)\n"
@@ -142,7 +125,7 @@ def _difference(add: str, words: int) -> str:
 
 def _extremum(add: str, op: str, words: int) -> str:
     """min or max by compare and select: NaN propagates, -0 < +0, ties take x."""
-    v = _value(words)
+    v = kind(words)
     x0, y0 = _limb("x", 0, words), _limb("y", 0, words)
     swap = "less(0, d)" if op == "min" else "less(d, 0)"
     zero = f"-(-{x0} - {y0})" if op == "min" else f"{x0} + {y0}"
@@ -156,14 +139,13 @@ def _extremum(add: str, op: str, words: int) -> str:
         lines.append(f"w{i} = select(isnan({y0}), {y}, w{i})")
         lines.append(f"w{i} = select(isnan({x0}), {x}, w{i})")
     lines.append("return " + ", ".join(f"w{i}" for i in range(words)))
-    return _register(
-        _derive(add, op), f"x:{v} y:{v} -> {v}", "\n".join(lines), "compare and select", "exact"
-    )
+    name, signature = _derive(add, op), f"x:{v} y:{v} -> {v}"
+    return _register(name, signature, "\n".join(lines), "compare and select", "exact")
 
 
 def _compare(add: str, words: int) -> str:
     """-1, 0, 1 as x < y, x = y, x > y; 2 when unordered."""
-    v = _value(words)
+    v = kind(words)
     x0, y0 = _limb("x", 0, words), _limb("y", 0, words)
     body = (
         _difference(add, words)
@@ -172,13 +154,9 @@ def _compare(add: str, words: int) -> str:
         + f"s = select(isnan({y0}), 2, s)\n"
         + f"return select(isnan({x0}), 2, s)"
     )
-    return _register(
-        _derive(add, "compare"),
-        f"x:{v} y:{v} -> word",
-        body,
-        "the sign of the difference, whose leading limb has the sign of the exact one",
-        "exact",
-    )
+    name, signature = _derive(add, "compare"), f"x:{v} y:{v} -> word"
+    source = "the sign of the difference, whose leading limb has the sign of the exact one"
+    return _register(name, signature, body, source, "exact")
 
 
 @cache

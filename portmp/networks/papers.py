@@ -10,13 +10,8 @@ QD's accurate addition branches on magnitudes and has its own device function
 
 from __future__ import annotations
 
-from portmp.networks.language import Network, network
-
-NETWORKS: list[Network] = []
-
-
-def define(name: str, signature: str, listing: str, source: str, bound: str) -> None:
-    NETWORKS.append(network(name, signature, listing, source=source, bound=bound))
+from portmp.networks import expansions  # noqa: F401  # whose networks are called
+from portmp.networks.language import NETWORKS, declare, define
 
 
 def _three_sum(a: str, b: str, c: str) -> str:
@@ -49,8 +44,8 @@ q2 = select(more, f2, 0)
 full = nonzero(s1)
 return select(full, s0, q0), select(full, p1, q1), select(full, p2, q2)
 """,
-    "renormalisation of the triple-single paper (its branches as selects)",
-    "none published",
+    source="renormalisation of the triple-single paper (its branches as selects)",
+    bound="none published",
 )
 
 _TS_ADD = """
@@ -63,15 +58,15 @@ define(
     "add3_2021",
     "x:3 y:3 -> 3",
     _TS_ADD + "t0 = t0 + (t1 + t2)\nreturn renorm3_2021((s0, s1, s2, t0))",
-    "triple-single paper, figure 15 (GPU)",
-    "unbounded on cancellation; 1u^3 for one sign (measured)",
+    source="triple-single paper, figure 15 (GPU)",
+    bound="unbounded on cancellation; 1u^3 for one sign (measured)",
 )
 define(
     "add3_2021_cpu",
     "x:3 y:3 -> 3",
     _TS_ADD + "t0 = t2 + t0\nt0 = t0 + t1\nreturn renorm3_2021((s0, s1, s2, t0))",
-    "triple-single paper, figure 8 (CPU)",
-    "unbounded on cancellation; 1u^3 for one sign (measured)",
+    source="triple-single paper, figure 8 (CPU)",
+    bound="unbounded on cancellation; 1u^3 for one sign (measured)",
 )
 _TS_MUL = (
     """
@@ -93,8 +88,8 @@ r = fma(x[2], y[0], r)
 r = fma(x[0], y[2], r)
 return renorm3_2021((p0, p1, p2, r))
 """,
-    "triple-single paper, figure 17 (GPU), first product corrected",
-    "5.25u^3 (measured)",
+    source="triple-single paper, figure 17 (GPU), first product corrected",
+    bound="5.25u^3 (measured)",
 )
 define(
     "mul3_2021_cpu",
@@ -108,8 +103,8 @@ m = x[1] * y[1]
 r = ((((r + m) + q0) + q1) + q2)
 return renorm3_2021((p0, p1, p2, r))
 """,
-    "triple-single paper, figure 10 (CPU)",
-    "6.8u^3 (measured)",
+    source="triple-single paper, figure 10 (CPU)",
+    bound="6.8u^3 (measured)",
 )
 
 # --- double-double and quad-double, seed 001 --------------------------------------------
@@ -137,23 +132,15 @@ q = al * bl
 e = e + q
 return p, e
 """.replace("split_constant", "134217729.0"),
-    "Veltkamp's splitting and Dekker's product, 1971 (binary64)",
-    "exact for |a|, |b| < 2^996",
+    source="Veltkamp's splitting and Dekker's product, 1971 (binary64)",
+    bound="exact for |a|, |b| < 2^996",
 )
 define(
     "mul2_2011_split",
     "x:2 y:2 -> 2",
-    """
-p, e = two_prod_split(x[0], y[0])
-c = x[0] * y[1]
-d = x[1] * y[0]
-c = c + d
-e = e + c
-p, e = fast_two_sum(p, e)
-return p, e
-""",
-    "double-double of seed 001 without FMA",
-    "7u^2 (proved)",
+    NETWORKS["mul2"].listing.replace("two_prod", "two_prod_split"),
+    source="double-double of seed 001 without FMA",
+    bound="7u^2 (proved)",
 )
 
 
@@ -225,8 +212,8 @@ for _terms in (4, 5):
         f"renorm{_terms}_2011",
         f"c:{_terms} -> 4",
         _renorm_qd(_terms),
-        "QD's renormalisation (its branches as selects)",
-        "none published",
+        source="QD's renormalisation (its branches as selects)",
+        bound="none published",
     )
 
 
@@ -267,20 +254,14 @@ return renorm5_2011((p0, p1, s0, t0, t1))
 """
 
 
-define(
-    "mul4_2011",
-    "x:4 y:4 -> 4",
-    _qd_mul("two_prod"),
-    "QD's accurate_mul with FMA",
-    "0.5u^4 (measured)",
-)
-define(
-    "mul4_2011_split",
-    "x:4 y:4 -> 4",
-    _qd_mul("two_prod_split"),
-    "QD's accurate_mul without FMA",
-    "0.5u^4 (measured)",
-)
+for _tail, _with in (("", "with"), ("_split", "without")):
+    define(
+        f"mul4_2011{_tail}",
+        "x:4 y:4 -> 4",
+        _qd_mul(f"two_prod{_tail}"),
+        source=f"QD's accurate_mul {_with} FMA",
+        bound="0.5u^4 (measured)",
+    )
 define(
     "add4_2011_sloppy",
     "x:4 y:4 -> 4",
@@ -299,22 +280,19 @@ t0 = u2 + u3
 t0 = (t0 + t1) + t3
 return renorm5_2011((s0, s1, s2, s3, t0))
 """,
-    "QD's sloppy_add",
-    "unbounded on cancellation",
+    source="QD's sloppy_add",
+    bound="unbounded on cancellation",
 )
 
 # --- textbook accumulation: acc = add(mul(a, b), acc) --------------------------------
 
-NETWORKS.append(
-    network(
-        "add4_2011",
-        "x:4 y:4 -> 4",
-        "",
-        source="QD's ieee_add: merges the limbs by magnitude",
-        bound="unbounded on cancellation (measured)",
-        needs=("two_sum", "fast_two_sum", "renorm4_2011"),
-        template="add4_2011.mako",
-    )
+declare(
+    "add4_2011",
+    "x:4 y:4 -> 4",
+    "add4_2011.mako",
+    source="QD's ieee_add: merges the limbs by magnitude",
+    bound="unbounded on cancellation (measured)",
+    needs=("two_sum", "fast_two_sum", "renorm4_2011"),
 )
 
 for _n, _suffix, _add, _mul in (
@@ -328,8 +306,8 @@ for _n, _suffix, _add, _mul in (
         f"accumulate{_n}{_suffix}",
         f"s:{_n} x:{_n} y:{_n} -> {_n}",
         f"return {_add}({_mul}(x, y), s)",
-        "one product and one addition a step",
-        "textbook",
+        source="one product and one addition a step",
+        bound="textbook",
     )
 for _n in (2, 3, 4, 5):
-    define(f"keep{_n}", f"s:{_n} -> {_n}", "return s", "-", "exact")
+    define(f"keep{_n}", f"s:{_n} -> {_n}", "return s", source="-", bound="exact")

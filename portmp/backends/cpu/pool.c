@@ -62,37 +62,30 @@ static int threads, lock_word, news, idle;
 #if defined(__x86_64__)
 #define PAUSE() __asm__ volatile("pause")
 typedef unsigned floats;
-static floats floats_of_thread(void)
-{
-    floats was;
-    __asm__ volatile("stmxcsr %0" : "=m"(was));
-    return was;
-}
-static void set_floats(floats to) { __asm__ volatile("ldmxcsr %0" : : "m"(to)); }
+#define TAKE_FLOATS(was) __asm__ volatile("stmxcsr %0" : "=m"(was))
+#define GIVE_FLOATS(to) __asm__ volatile("ldmxcsr %0" : : "m"(to))
 enum { NEAREST = 0x1f80 };
 #elif defined(__aarch64__)
 #define PAUSE() __asm__ volatile("yield")
 typedef u64 floats;
-static floats floats_of_thread(void)
-{
-    floats was;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(was));
-    return was;
-}
-static void set_floats(floats to) { __asm__ volatile("msr fpcr, %0" : : "r"(to)); }
+#define TAKE_FLOATS(was) __asm__ volatile("mrs %0, fpcr" : "=r"(was))
+#define GIVE_FLOATS(to) __asm__ volatile("msr fpcr, %0" : : "r"(to))
 enum { NEAREST = 0 };
 #elif defined(__riscv)
 #define PAUSE() __asm__ volatile("nop")
 typedef u64 floats;
+#define TAKE_FLOATS(was) __asm__ volatile("frcsr %0" : "=r"(was))
+#define GIVE_FLOATS(to) __asm__ volatile("fscsr %0" : : "r"(to))
+enum { NEAREST = 0 };
+#endif
+
 static floats floats_of_thread(void)
 {
     floats was;
-    __asm__ volatile("frcsr %0" : "=r"(was));
+    TAKE_FLOATS(was);
     return was;
 }
-static void set_floats(floats to) { __asm__ volatile("fscsr %0" : : "r"(to)); }
-enum { NEAREST = 0 };
-#endif
+static void set_floats(floats to) { GIVE_FLOATS(to); }
 
 /* --- words of the system ---------------------------------------------------------------------- */
 

@@ -18,7 +18,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +26,10 @@ import numpy as np
 from portmp import paths
 from portmp.backends import rapl
 from portmp.backends.base import (
-    Argument,
     Buffer,
     Dim3,
+    Given,
+    Host,
     Kernel,
     LaunchMemory,
     Properties,
@@ -79,12 +79,6 @@ def _functions_of_memory() -> tuple[Callable[[int], int | None], Callable[[int],
 _take, _give = _functions_of_memory()
 
 
-class CpuBuffer(Part):
-    """Memory of the host."""
-
-    __slots__ = ()
-
-
 class CpuKernel(Kernel):
     """A kernel at a *place* that the device's threads know."""
 
@@ -123,43 +117,27 @@ class CpuQueue(NearQueue, PooledQueue):
         self._place = self._threads.new_queue()
         self._prints = False
 
-    def _part(self, buffer: CpuBuffer, nbytes: int, offset: int) -> np.ndarray[Any, Any]:
+    def _part(self, buffer: Part, nbytes: int, offset: int) -> Host:
         memory = (ctypes.c_uint8 * nbytes).from_address(self.device.shift + buffer.place + offset)
-        span: np.ndarray[Any, Any] = np.ctypeslib.as_array(memory)
+        span: Host = np.ctypeslib.as_array(memory)
         return span
 
-    def _launcher(
-        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
-    ) -> Callable[[], None]:
-        return partial(self._relauncher(kernel, grid, block, args, {}), ())
-
     def _relauncher(
-        self,
-        kernel: Kernel,
-        grid: Dim3,
-        block: Dim3,
-        args: Sequence[Argument],
-        places: Mapping[int, int],
-    ) -> Callable[[Sequence[Argument]], None]:
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given, places: Mapping[int, int]
+    ) -> Callable[[Given], None]:
         assert isinstance(kernel, CpuKernel)
         values: list[Any] = []
         codes, block_memory = "=", 0
         for i, arg in enumerate(args):
             if isinstance(arg, Buffer):
                 codes += "Q"
-                if i not in places:  # else a stand-in, which has none
-                    assert isinstance(arg, Part)
-                    values.append(arg.place)
-                else:
-                    values.append(0)
+                assert isinstance(arg, Part) or i in places  # then a stand-in, which has none
+                values.append(arg.place if isinstance(arg, Part) else 0)
             elif isinstance(arg, LaunchMemory):
                 codes += "8x"
                 block_memory = arg.nbytes
-            elif isinstance(arg, int):
-                codes += "q"
-                values.append(arg)
             else:
-                codes += _CODES[arg.dtype.char]
+                codes += "q" if isinstance(arg, int) else _CODES[arg.dtype.char]
                 values.append(arg)
         memory = [(i, n) for i, n in places.items() if isinstance(args[i], Buffer)]
         numbers = [(i, n) for i, n in places.items() if not isinstance(args[i], Buffer)]
@@ -209,7 +187,7 @@ class CpuDevice(PooledDevice):
     """The processor, by one clang."""
 
     platform = "opencl"
-    kind = CpuBuffer
+    kind = Part
     most_blocks = (2**31 - 1,) * 3
     compiler: cpu.CpuCompiler
     clangs: Iterator[cpu.Clang] = iter(())
@@ -263,7 +241,6 @@ class CpuDevice(PooledDevice):
 
     @property
     def name(self) -> str:
-        """The name that selects this device."""
         return f"cpu:{self.label}"
 
     @property

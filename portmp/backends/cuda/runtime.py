@@ -15,6 +15,7 @@ from portmp.backends.cuda.energy import meters
 from portmp.backends.cuda.nvml import Board
 from portmp.backends.driver_api import Driver, GpuDevice, Names
 from portmp.backends.energy import Meter
+from portmp.codegen import platform
 from portmp.codegen.platform import Traits
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
@@ -38,40 +39,22 @@ def _describe(api: Any, status: Any) -> str:
 
 
 NAMES = Names(
-    make_current="cuCtxSetCurrent",
-    memory_info="cuMemGetInfo",
-    allocate="cuMemAlloc",
-    allocate_async="cuMemAllocAsync",
-    free="cuMemFree",
-    free_async="cuMemFreeAsync",
-    allocate_host="cuMemHostAlloc",
-    free_host="cuMemFreeHost",
-    upload="cuMemcpyHtoDAsync",
-    download="cuMemcpyDtoHAsync",
-    clear="cuMemsetD8Async",
-    copy="cuMemcpyDtoDAsync",
-    copy_peer="cuMemcpyPeerAsync",
-    can_access_peer="cuDeviceCanAccessPeer",
-    default_pool="cuDeviceGetDefaultMemPool",
-    trim_pool="cuMemPoolTrimTo",
-    grant_pool="cuMemPoolSetAccess",
+    prefix="cu",
+    make_current="CtxSetCurrent",
+    allocate="MemAlloc",
+    allocate_async="MemAllocAsync",
+    free="MemFree",
+    free_async="MemFreeAsync",
+    allocate_host="MemHostAlloc",
+    free_host="MemFreeHost",
     pool_access="CUmemAccessDesc",
     on_device="CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE",
     read_write="CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE",
     out_of_memory="CUresult.CUDA_ERROR_OUT_OF_MEMORY",
-    stream_create="cuStreamCreate",
-    stream_destroy="cuStreamDestroy",
-    stream_synchronize="cuStreamSynchronize",
-    stream_wait_event="cuStreamWaitEvent",
-    event_create="cuEventCreate",
-    event_record="cuEventRecord",
-    event_synchronize="cuEventSynchronize",
-    event_elapsed="cuEventElapsedTime",
-    event_destroy="cuEventDestroy",
-    module_load="cuModuleLoadData",
-    module_function="cuModuleGetFunction",
-    launch="cuLaunchKernel",
-    launch_together="cuLaunchCooperativeKernel",
+    stream_create="StreamCreate",
+    event_create="EventCreate",
+    launch="LaunchKernel",
+    launch_together="LaunchCooperativeKernel",
     extra=0,
     lists=True,
 )
@@ -84,12 +67,16 @@ class CudaDriver(Driver):
     names = NAMES
 
     def __init__(self, api: Any, device: Any) -> None:
-        wanted = api.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
-        super().__init__(api, device, pools=False)
-        self._pools = bool(self._check(api.cuDeviceGetAttribute(wanted, device)))
+        super().__init__(api, device)
+        self._pools = bool(self.attribute("MEMORY_POOLS_SUPPORTED"))
 
     def _describe(self, status: Any) -> str:
         return _describe(self._api, status)
+
+    def attribute(self, name: str) -> int:
+        """An attribute of the device."""
+        wanted = getattr(self._api.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        return int(self._check(self._api.cuDeviceGetAttribute(wanted, self._device)))
 
     @cached_property
     def _context(self) -> Any:
@@ -126,27 +113,17 @@ class CudaDriver(Driver):
         return free, total
 
     def allow_memory(self, function: Any, nbytes: int) -> None:
-        """Let launches of a kernel take so many bytes of block memory beside its own."""
         attributes = self._api.CUfunction_attribute
         which = attributes.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         self._check(self.current().cuFuncSetAttribute(function, which, nbytes), LaunchError)
 
     def resident_blocks(self, function: Any, threads: int) -> int:
-        """How many blocks of a kernel the device runs at once."""
         api = self.current()
-        about = api.CUdevice_attribute
-        units, may = (
-            int(self._check(api.cuDeviceGetAttribute(which, self._device)))
-            for which in (
-                about.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-                about.CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH,
-            )
-        )
+        units, may = map(self.attribute, ("MULTIPROCESSOR_COUNT", "COOPERATIVE_LAUNCH"))
         each = api.cuOccupancyMaxActiveBlocksPerMultiprocessor(function, threads, 0)
         return units * int(self._check(each)) if may else 0
 
     def pci_address(self) -> str:
-        """Where the device is on the bus, ``0000:19:00.0``."""
         address: bytes = self._check(self._api.cuDeviceGetPCIBusId(32, self._device))
         return address.split(b"\0")[0].decode()
 
@@ -232,12 +209,7 @@ def _driver_version(number: int) -> str:
 
 
 def _properties(api: Any, device: Any, driver: CudaDriver) -> Properties:
-    attributes = api.CUdevice_attribute
-
-    def attribute(name: str) -> int:
-        wanted = getattr(attributes, f"CU_DEVICE_ATTRIBUTE_{name}")
-        return int(driver._check(api.cuDeviceGetAttribute(wanted, device)))
-
+    attribute = driver.attribute
     name = driver._check(api.cuDeviceGetName(256, device))
     major = attribute("COMPUTE_CAPABILITY_MAJOR")
     minor = attribute("COMPUTE_CAPABILITY_MINOR")
@@ -259,18 +231,13 @@ def _properties(api: Any, device: Any, driver: CudaDriver) -> Properties:
     )
 
 
-def _dot4(arch: str) -> str:
-    """The trait: the instruction came with compute capability 6.1."""
-    return "assembly" if int(arch.removeprefix("sm_")) >= 61 else "plain"
-
-
 def _device(api: Any, index: int, compiler: NvrtcCompiler) -> CudaDevice:
     status, device = api.cuDeviceGet(index)
     if int(status):
         raise DeviceError(_describe(api, status))
     driver = CudaDriver(api, device)
     properties = _properties(api, device, driver)
-    traits = Traits(properties.warp_size, dot4=_dot4(properties.arch))
+    traits = Traits(properties.warp_size, dot4=platform.dot4(properties.arch))
     return CudaDevice(index, driver, properties, traits, compiler)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from portmp.backends.base import Argument, Buffer, Device, Dim3, Event, Kernel, Properties, Queue
+from portmp.backends.base import Buffer, Device, Dim3, Event, Given, Host, Kernel, Properties, Queue
 from portmp.codegen.platform import Traits
 from portmp.errors import DeviceError, OutOfMemory
 
@@ -27,7 +27,7 @@ UNKNOWN = 1 << 32
 class HostBuffer(Buffer):
     """Bytes of the host."""
 
-    def __init__(self, device: Device, memory: np.ndarray[Any, Any], nbytes: int) -> None:
+    def __init__(self, device: Device, memory: Host, nbytes: int) -> None:
         self.device = device
         self.memory = memory
         self.nbytes = nbytes
@@ -51,10 +51,10 @@ class NearQueue(Queue):
     """A queue whose device's memory this process may read and write: copies wait for all work."""
 
     @abstractmethod
-    def _part(self, buffer: Any, nbytes: int, offset: int) -> np.ndarray[Any, Any]:
+    def _part(self, buffer: Any, nbytes: int, offset: int) -> Host:
         """Bytes of a buffer, which has them."""
 
-    def _span(self, buffer: Buffer, nbytes: int, offset: int) -> np.ndarray[Any, Any]:
+    def _span(self, buffer: Buffer, nbytes: int, offset: int) -> Host:
         """A part of a buffer, once all work is done; DeviceError where it has no such part."""
         self.synchronize()
         if not 0 <= offset <= offset + nbytes <= buffer.nbytes:
@@ -64,14 +64,10 @@ class NearQueue(Queue):
             )
         return self._part(buffer, nbytes, offset)
 
-    def write(
-        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
+    def write(self, target: Buffer, source: Host, offset: int = 0, *, wait: bool = True) -> None:
         self._span(target, source.nbytes, offset)[...] = source.reshape(-1).view(np.uint8)
 
-    def read(
-        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
+    def read(self, source: Buffer, target: Host, offset: int = 0, *, wait: bool = True) -> None:
         target.reshape(-1).view(np.uint8)[...] = self._span(source, target.nbytes, offset)
 
     def copy(
@@ -90,12 +86,10 @@ class HostQueue(NearQueue):
     def __init__(self, device: HostDevice) -> None:
         self.device: HostDevice = device
 
-    def _part(self, buffer: HostBuffer, nbytes: int, offset: int) -> np.ndarray[Any, Any]:
+    def _part(self, buffer: HostBuffer, nbytes: int, offset: int) -> Host:
         return buffer.memory[offset : offset + nbytes]
 
-    def _launcher(
-        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
-    ) -> Callable[[], None]:
+    def _launcher(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given) -> Callable[[], None]:
         self.device.refuse()
 
     def synchronize(self) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from portmp import errors, paths
 from portmp.backends import findings
-from portmp.backends.base import Argument, Buffer, Device, Dim3, Kernel, Queue
+from portmp.backends.base import Buffer, Device, Dim3, Given, Host, Kernel, Queue
 from portmp.backends.host.runtime import HostEvent
 from portmp.backends.oclgrind import log
 from portmp.codegen.platform import Traits
@@ -33,15 +33,8 @@ MEMORY, SHARED = 1 << 30, 1 << 16
 """Bytes of memory, none of which is given back; bytes of block memory."""
 
 _OPTIONS = (
-    "--data-races",
-    "--uniform-writes",
-    "--uninitialized",
-    "--max-errors",
-    "100000",
-    "--global-mem-size",
-    str(MEMORY),
-    "--local-mem-size",
-    str(SHARED),
+    *("--data-races", "--uniform-writes", "--uninitialized", "--max-errors", "100000"),
+    *("--global-mem-size", str(MEMORY), "--local-mem-size", str(SHARED)),
     # Optimised code turns a read of an uninitialised variable into nothing at all.
     "--build-options",
     "-cl-opt-disable",
@@ -164,15 +157,11 @@ class CheckedQueue(Queue):
         self.device: CheckedDevice = device
         self._worker = worker
 
-    def write(
-        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
+    def write(self, target: Buffer, source: Host, offset: int = 0, *, wait: bool = True) -> None:
         assert isinstance(target, CheckedBuffer)
         self._worker.call("write", target.number, source.tobytes(), offset)
 
-    def read(
-        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
+    def read(self, source: Buffer, target: Host, offset: int = 0, *, wait: bool = True) -> None:
         assert isinstance(source, CheckedBuffer)
         content = self._worker.call("read", source.number, target.nbytes, offset)
         target.reshape(-1).view(np.uint8)[...] = np.frombuffer(content, np.uint8)
@@ -183,9 +172,7 @@ class CheckedQueue(Queue):
         assert isinstance(target, CheckedBuffer) and isinstance(source, CheckedBuffer)
         self._worker.call("copy", target.number, source.number, nbytes, start, offset)
 
-    def _launcher(
-        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
-    ) -> Callable[[], None]:
+    def _launcher(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given) -> Callable[[], None]:
         assert isinstance(kernel, CheckedKernel)
         given = [
             (True, arg.number) if isinstance(arg, CheckedBuffer) else (False, arg) for arg in args
@@ -227,7 +214,6 @@ class CheckedDevice(Device):
 
     @property
     def name(self) -> str:
-        """The name that selects this device."""
         return NAME
 
     @property

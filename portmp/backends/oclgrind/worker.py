@@ -10,15 +10,13 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-import threading
-import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from portmp.backends.base import Argument, Buffer, Device, Dim3, Kernel, Properties
+from portmp.backends.base import Argument, Buffer, Device, Dim3, Kernel, Properties, end_with_parent
 from portmp.backends.opencl import runtime as opencl
 from portmp.errors import BackendUnavailable, PortmpError
 
@@ -131,18 +129,6 @@ def _served() -> Served:
     return Served(found)
 
 
-def _end_with_parent() -> None:
-    """End soon after the process that started this one: a kernel may have no end."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def _answer(stream: BinaryIO, *content: Any) -> None:
     pickle.dump(content, stream)
     stream.flush()
@@ -150,7 +136,7 @@ def _answer(stream: BinaryIO, *content: Any) -> None:
 
 def main() -> None:
     """Answer the calls on standard input."""
-    _end_with_parent()
+    end_with_parent(os.getppid())  # a kernel may have no end
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # the standard output is for answers alone
     try:

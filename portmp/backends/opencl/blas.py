@@ -30,7 +30,6 @@ class Clblast(Library):
         self._library: Any = pyclblast
 
     def multiply(self, queue: Queue, asked: Multiplication) -> None:
-        """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
         word, m, n, k, a, b, c, batch = asked
         handle = _handle(queue)
         matrices = [_array(handle, v, word, 2) for v in (a, b, c)]
@@ -45,7 +44,6 @@ class Clblast(Library):
                 raise DeviceError(f"CLBlast: {error}") from error
 
     def axpy(self, queue: Queue, word: str, n: int, alpha: float, x: Rows, y: Rows) -> None:
-        """y = alpha x + y."""
         handle = _handle(queue)
         vectors = [_array(handle, v, word, 1) for v in (x, y)]
         try:

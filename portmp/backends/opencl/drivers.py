@@ -188,7 +188,7 @@ def settled() -> Iterator[None]:
     if CACHE in os.environ:
         yield
         return
-    os.environ[CACHE] = str(_private_folder() / "kernels")
+    os.environ[CACHE] = str(paths.process_folder("opencl") / "kernels")
     try:
         yield
     finally:
@@ -203,7 +203,7 @@ def _folder(libraries: list[str]) -> Path:
     if base is not None:
         with contextlib.suppress(OSError):
             return _filled(base / f"opencl-drivers-{key}", wanted)
-    return _filled(_private_folder(), wanted)
+    return _filled(paths.process_folder("opencl"), wanted)
 
 
 def _filled(folder: Path, wanted: dict[str, bytes]) -> Path:
@@ -218,8 +218,3 @@ def _filled(folder: Path, wanted: dict[str, bytes]) -> Path:
         if paths.read_private(folder / name) != content:
             paths.replace_file(folder / name, content, mode=0o600)
     return folder
-
-
-def _private_folder() -> Path:
-    """A folder of this process; no one else can have prepared it."""
-    return paths.process_folder("opencl")

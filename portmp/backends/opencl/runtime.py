@@ -7,7 +7,6 @@ import re
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,12 @@ import numpy as np
 
 from portmp.backends import rapl
 from portmp.backends.base import (
-    Argument,
     Buffer,
     Device,
     Dim3,
     Event,
+    Given,
+    Host,
     Kernel,
     LaunchMemory,
     Properties,
@@ -30,6 +30,7 @@ from portmp.backends.opencl import drivers
 from portmp.backends.opencl.blas import Clblast
 from portmp.backends.pool import Part, Places, Pool, PooledDevice, PooledQueue, Reserve
 from portmp.backends.rocm import energy as amdsmi
+from portmp.codegen import platform
 from portmp.codegen.platform import Traits
 from portmp.compilers.opencl import OpenclCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, OutOfMemory, PortmpError
@@ -107,17 +108,13 @@ class ClQueue(PooledQueue):
             f"{self.device.name}, {what}: memory is used up: {self.device.room()} ({error})"
         )
 
-    def write(
-        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
+    def write(self, target: Buffer, source: Host, offset: int = 0, *, wait: bool = True) -> None:
         assert isinstance(target, ClBuffer)
         if source.nbytes:
             what = f"copy of {source.nbytes} bytes to the device"
             self._copy(what, target.mem, source, dst_offset=offset, is_blocking=wait)
 
-    def read(
-        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
-    ) -> None:
+    def read(self, source: Buffer, target: Host, offset: int = 0, *, wait: bool = True) -> None:
         assert isinstance(source, ClBuffer)
         what = f"copy of {target.nbytes} bytes to the host"
         if target.nbytes:
@@ -140,19 +137,9 @@ class ClQueue(PooledQueue):
         except self._cl.Error as error:
             raise self._explanation(error, what, DeviceError) from None
 
-    def _launcher(
-        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
-    ) -> Callable[[], None]:
-        return partial(self._relauncher(kernel, grid, block, args, {}), ())
-
     def _relauncher(
-        self,
-        kernel: Kernel,
-        grid: Dim3,
-        block: Dim3,
-        args: Sequence[Argument],
-        places: Mapping[int, int],
-    ) -> Callable[[Sequence[Argument]], None]:
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given, places: Mapping[int, int]
+    ) -> Callable[[Given], None]:
         assert isinstance(kernel, ClKernel)
         values = [
             None if i in places else a.mem if type(a) is ClBuffer else a for i, a in enumerate(args)
@@ -229,7 +216,7 @@ class ClDevice(PooledDevice):
             warp_size=self.properties.warp_size,
             fma="builtin" if gpu else "contracted",
             root=_root(self.properties),
-            dot4=_dot4(self.properties),
+            dot4=platform.dot4(self.properties.arch),
             exchange=_exchange(self.properties),
             wide_atomics="cl_khr_int64_base_atomics" in handle.extensions,
             vector_bits=_vector_bits(handle),
@@ -282,7 +269,7 @@ class ClDevice(PooledDevice):
         weakref.finalize(queue, queue.pool.close).atexit = False
         return queue
 
-    def host_memory(self, nbytes: int) -> np.ndarray[Any, Any]:
+    def host_memory(self, nbytes: int) -> Host:
         cl, size = self._cl, max(nbytes, 1)
         assert isinstance(self.queue, ClQueue)
         queue = self.queue.queue
@@ -293,7 +280,7 @@ class ClDevice(PooledDevice):
             memory, _ = cl.enqueue_map_buffer(queue, held, use, 0, size, np.uint8)
         except cl.Error as error:
             raise self._exhausted(nbytes, error) from None
-        found: np.ndarray[Any, Any] = memory[:nbytes]
+        found: Host = memory[:nbytes]
         return found
 
     def compile(self, source: str) -> bytes:
@@ -398,12 +385,6 @@ def _root(facts: Properties) -> str:
     return "assembly" if facts.vendor.startswith("NVIDIA") else "estimate"
 
 
-def _dot4(facts: Properties) -> str:
-    """The trait: NVIDIA's instruction came with compute capability 6.1."""
-    number = facts.arch.removeprefix("sm_")
-    return "assembly" if number.isdigit() and int(number) >= 61 else "plain"
-
-
 def _exchange(facts: Properties) -> str:
     """The trait: NVIDIA's shuffle came with compute capability 3.0; no built-in function is it."""
     return "assembly" if facts.arch.startswith("sm_") else "memory"
@@ -475,9 +456,9 @@ def find_devices() -> list[Device]:
         with contextlib.suppress(cl.Error):
             platforms = cl.get_platforms()
         invited = [p for p in platforms if not drivers.uninvited(p.int_ptr)]
-        for platform in {(p.name, p.version): p for p in invited}.values():
+        for each in {(p.name, p.version): p for p in invited}.values():
             with contextlib.suppress(cl.Error):
-                handles += platform.get_devices()
+                handles += each.get_devices()
     if not handles:
         raise BackendUnavailable(f"no OpenCL device found; {drivers.remedy()}")
     handles.sort(key=_preference)

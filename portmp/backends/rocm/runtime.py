@@ -36,39 +36,21 @@ def _describe(api: Any, status: Any) -> str:
 
 
 NAMES = Names(
-    make_current="hipSetDevice",
-    memory_info="hipMemGetInfo",
-    allocate="hipMalloc",
-    allocate_async="hipMallocAsync",
-    free="hipFree",
-    free_async="hipFreeAsync",
-    allocate_host="hipHostMalloc",
-    free_host="hipHostFree",
-    upload="hipMemcpyHtoDAsync",
-    download="hipMemcpyDtoHAsync",
-    clear="hipMemsetD8Async",
-    copy="hipMemcpyDtoDAsync",
-    copy_peer="hipMemcpyPeerAsync",
-    can_access_peer="hipDeviceCanAccessPeer",
-    default_pool="hipDeviceGetDefaultMemPool",
-    trim_pool="hipMemPoolTrimTo",
-    grant_pool="hipMemPoolSetAccess",
+    prefix="hip",
+    make_current="SetDevice",
+    allocate="Malloc",
+    allocate_async="MallocAsync",
+    free="Free",
+    free_async="FreeAsync",
+    allocate_host="HostMalloc",
+    free_host="HostFree",
     pool_access="hipMemAccessDesc",
     on_device="hipMemLocationType.hipMemLocationTypeDevice",
     read_write="hipMemAccessFlags.hipMemAccessFlagsProtReadWrite",
     out_of_memory="hipError_t.hipErrorOutOfMemory",
-    stream_create="hipStreamCreateWithFlags",
-    stream_destroy="hipStreamDestroy",
-    stream_synchronize="hipStreamSynchronize",
-    stream_wait_event="hipStreamWaitEvent",
-    event_create="hipEventCreateWithFlags",
-    event_record="hipEventRecord",
-    event_synchronize="hipEventSynchronize",
-    event_elapsed="hipEventElapsedTime",
-    event_destroy="hipEventDestroy",
-    module_load="hipModuleLoadData",
-    module_function="hipModuleGetFunction",
-    launch="hipModuleLaunchKernel",
+    stream_create="StreamCreateWithFlags",
+    event_create="EventCreateWithFlags",
+    launch="ModuleLaunchKernel",
     launch_together="",  # untried: no AMD GPU was at hand
     extra=None,
     lists=False,
@@ -82,9 +64,8 @@ class RocmDriver(Driver):
     names = NAMES
 
     def __init__(self, api: Any, index: int) -> None:
-        wanted = api.hipDeviceAttribute_t.hipDeviceAttributeMemoryPoolsSupported
-        status, pools = api.hipDeviceGetAttribute(wanted, index)
-        super().__init__(api, index, pools=not int(status) and bool(pools))
+        super().__init__(api, index)
+        self._pools = bool(self._attribute("MemoryPoolsSupported"))
 
     def _describe(self, status: Any) -> str:
         return _describe(self._api, status)

@@ -22,7 +22,7 @@ from portmp.networks.functions.setting import (
     scaled,
     signed,
 )
-from portmp.networks.language import NETWORKS, Stage, fold
+from portmp.networks.language import NETWORKS, fold, staged
 from portmp.networks.levels import Listing, limbs, paired, value
 
 SOURCE = "power series; trapezoidal rule (Hunter and Regan 1972)"
@@ -59,18 +59,14 @@ def _sum(s: Setting) -> str:
             break
         c = constants.fraction(constants.exp(constants.real(*(-square).as_integer_ratio())))
         rows.append((min(n, max(1, math.ceil((s.bits + weight + 12) / s.p))), square, c))
-    stages: list[Stage] = []
-    for k, square, c in reversed(rows):
-        row = (*s.words(square, 1), *s.words(c, k))
-        if stages and len(stages[-1].rows[0]) == k + 1:
-            stages[-1] = Stage(stages[-1].step, (*stages[-1].rows, row))
-        else:
-            stages.append(Stage(_term(s.of(k)), (row,)))
+    terms = (
+        (_term(s.of(k)), (*s.words(square, 1), *s.words(c, k))) for k, square, c in reversed(rows)
+    )
     fold(
         name,
         f"z:{n} -> {n}",
         (0.0,),
-        stages,
+        staged(terms),
         source=f"the trapezoidal rule with steps of {h}",
         bound=f"a few u^{n}",
     )
@@ -93,8 +89,8 @@ def _far(s: Setting) -> str:
     x = limbs("x", s.limbs)
     z = out.products(n, (x, x))
     minus = [out.named(f"-{word}") for word in z]
-    table, small, e = exponential.parts(out, s, minus)
-    whole = value(out.settle(out.cascade(paired(table, small)), n, ordered=True))
+    words, e = exponential.scaled_down(out, s, minus, n)
+    whole = value(words)
     total = out.named(f"{_sum(s)}({value(z)})")
     factor = constants.over(constants.real(2 * h.numerator, h.denominator), constants.pi())
     scale = value(s.texts(factor, n))
@@ -105,8 +101,7 @@ def _far(s: Setting) -> str:
     power = out.products(n, (x, s.texts(angle, n)))
     out.write(f"near = less(x[0], {math.pi / float(h):.3f})")
     power = chosen(out, "near", power, ["-16"])
-    table, small, other = exponential.parts(out, s, power)
-    v = out.settle(out.cascade(paired(table, small)), s.limbs, ordered=True)
+    v, other = exponential.scaled_down(out, s, power, s.limbs)
     below = out.named(f"-{value(scaled(out, v, other, s))} + 1")
     quotient = out.named(f"{value(v)} / {below}")
     rest = scaled(out, limbs(quotient, s.limbs), out.named(f"{other} - {e} + 1"), s)

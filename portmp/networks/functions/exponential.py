@@ -39,20 +39,31 @@ def reduced(out: Listing, s: Setting, x: list[str], n: int) -> tuple[list[str], 
     return out.settle(out.cascade(levels), n, robust=True), k, e, j
 
 
-def parts(out: Listing, s: Setting, x: list[str]) -> tuple[list[str], list[str], str]:
-    """T (one limb more), T (exp(r) - 1) and e: exp(x) = 2^e times their sum."""
-    r, _, e, j = reduced(out, s, x, s.limbs)
-    # (exp(r) - 1 - r) / r^2
-    bits = s.bits + 6 - 2 * REACH
-    terms, k = s.series("exp_terms", lambda i: Fraction(1, factorial(i + 2)), REACH, bits)
+def _near_one(
+    out: Listing, s: Setting, r: list[str], j: str, terms: tuple[str, int], n: int
+) -> tuple[str, list[str]]:
+    """T_j, and exp(r) - 1 in *n* words, by the *terms* of (exp(r) - 1 - r) / r^2."""
+    polynomial, k = terms
     t = out.named(f"{_table(s)}({j})", "table")
     short = out.named(value(r[:k]), "r")
     square = out.named(f"{short} * {short}", "square")
-    rest = out.named(f"{square} * {terms}({short})", "rest")
-    p = out.settle(out.cascade(paired(r, limbs(rest, k))), s.limbs, ordered=True)
+    rest = out.named(f"{square} * {polynomial}({short})", "rest")
+    return t, out.settle(out.cascade(paired(r, limbs(rest, k))), n, ordered=True)
+
+
+def _terms(s: Setting, op: str, bits: float) -> tuple[str, int]:
+    return s.series(op, lambda i: Fraction(1, factorial(i + 2)), REACH, bits)
+
+
+def scaled_down(out: Listing, s: Setting, x: list[str], count: int) -> tuple[list[str], str]:
+    """So many words of 2^-e exp(x), the sum of T (one limb more) and T (exp(r) - 1); and e."""
+    r, _, e, j = reduced(out, s, x, s.limbs)
+    terms = _terms(s, "exp_terms", s.bits + 6 - 2 * REACH)
+    t, p = _near_one(out, s, r, j, terms, s.limbs)
     head = out.named(value(limbs(t, s.limbs)))
     small = out.named(f"{head} * {out.named(value(p))}")
-    return limbs(t, s.limbs + 1), limbs(small, s.limbs), e
+    levels = paired(limbs(t, s.limbs + 1), limbs(small, s.limbs))
+    return out.settle(out.cascade(levels), count, ordered=True), e
 
 
 @cache
@@ -60,8 +71,7 @@ def exp(s: Setting) -> str:
     """exp(x)."""
     out = Listing()
     out.write(f"inside = less(fabs(x[0]), {limit(s)})\nx0 = select(inside, x[0], 0)")
-    table, small, e = parts(out, s, ["x0", *limbs("x", s.limbs)[1:]])
-    words = out.settle(out.cascade(paired(table, small)), s.limbs, ordered=True)
+    words, e = scaled_down(out, s, ["x0", *limbs("x", s.limbs)[1:]], s.limbs)
     out.write("special = select(less(x[0], 0), 0, x[0] + 1e999)")
     guarded(out, scaled(out, words, e, s), "inside", "special")
     return s.function("exp", out, SOURCE)
@@ -89,14 +99,7 @@ def wide(out: Listing, s: Setting, x: list[str]) -> Wide:
     """The exponential of words with a bounded leading one."""
     n = s.limbs + 1
     r, k, e, j = reduced(out, s, x, n)
-    terms, m = s.series(
-        "expm1_terms", lambda i: Fraction(1, factorial(i + 2)), REACH, s.bits + 6 - REACH
-    )
-    t = out.named(f"{_table(s)}({j})", "table")
-    short = out.named(value(r[:m]), "r")
-    square = out.named(f"{short} * {short}", "square")
-    rest = out.named(f"{square} * {terms}({short})", "rest")
-    p = out.settle(out.cascade(paired(r, limbs(rest, m))), n, ordered=True)
+    t, p = _near_one(out, s, r, j, _terms(s, "expm1_terms", s.bits + 6 - REACH), n)
     levels = [[word] for word in limbs(t, n)]
     out.product(limbs(t, n), p, levels)
     y = out.settle(out.cascade(levels), n)

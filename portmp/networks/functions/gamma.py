@@ -192,8 +192,7 @@ def gamma(s: Setting) -> str:
     out = Listing()
     limit = 44.0 if s.word == "float32" else 190.0
     parts = _parts(out, s, limit)
-    table, small, e = exponential.parts(out, s, parts.log)
-    whole = out.settle(out.cascade(paired(table, small)), n, ordered=True)
+    whole, e = exponential.scaled_down(out, s, parts.log, n)
     a = signed(out, limbs("x", s.limbs), parts.sign)
     a[0] = out.named(f"select(finite({a[0]}), {a[0]}, 0)")
     sine = _sine(out, s, a)

@@ -58,12 +58,13 @@ def whole(out: Listing, s: Setting, words: list[str]) -> list[str]:
     return found
 
 
-def _of_head(out: Listing, s: Setting, head: str, rare: str, full: str, op: str) -> str:
+def _of_head(out: Listing, s: Setting, op: str, head: str, full: str, rare: str = "") -> str:
     """A network that is *head* alone, and where that decides nothing, what limbs give (*full*).
 
+    That is *rare*, as a rule where the leading limb is integral.
     What is usual stands without guards: infinities and NaN are their own heads, zeros are rare.
     """
-    words = [head]
+    words, rare = [head], rare or f"opposite(nonzero(x[0] - {head}))"
     if s.limbs > 1:
         plain = value([head, *["0"] * (s.limbs - 1)])
         words = limbs(out.named(f"seldom({rare}, {full}(x), {plain})", "found"), s.limbs)
@@ -119,8 +120,7 @@ def floor(s: Setting) -> str:
     """The largest integer that is not above x."""
     out = Listing()
     head = floor_word(out, s, "x[0]")
-    rare = f"opposite(nonzero(x[0] - {head}))"
-    return _of_head(out, s, head, rare, _floor_limbs(s, False), "floor")
+    return _of_head(out, s, "floor", head, _floor_limbs(s, False))
 
 
 @cache
@@ -128,8 +128,7 @@ def ceil(s: Setting) -> str:
     """The smallest integer that is not below x."""
     out = Listing()
     head = out.named(f"-{floor_word(out, s, out.named('-x[0]'))}")
-    rare = f"opposite(nonzero(x[0] - {head}))"
-    return _of_head(out, s, head, rare, _floor_limbs(s, True), "ceil")
+    return _of_head(out, s, "ceil", head, _floor_limbs(s, True))
 
 
 @cache
@@ -137,8 +136,7 @@ def trunc(s: Setting) -> str:
     """The integer part."""
     out = Listing()
     head = out.named(f"copysign({floor_word(out, s, out.named('fabs(x[0])'))}, x[0])")
-    rare = f"opposite(nonzero(x[0] - {head}))"
-    return _of_head(out, s, head, rare, _trunc_limbs(s), "trunc")
+    return _of_head(out, s, "trunc", head, _trunc_limbs(s))
 
 
 @cache
@@ -148,7 +146,7 @@ def round(s: Setting) -> str:
     head = integral(out, s, "x[0]")
     off = out.named(f"fabs(x[0] - {head})")
     rare = f"opposite(both(nonzero({off}), nonzero({off} - 0.5)))"
-    return _of_head(out, s, head, rare, _round_limbs(s), "round")
+    return _of_head(out, s, "round", head, _round_limbs(s), rare)
 
 
 # --- remainder ------------------------------------------------------------------------------

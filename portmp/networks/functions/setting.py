@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from portmp.networks import constants
 from portmp.networks.catalogue import NETWORKS
-from portmp.networks.language import Stage, define, fold, lookup
+from portmp.networks.language import define, fold, lookup, staged
 from portmp.networks.levels import Listing, kind, limbs, value
 
 MEASURED = "1u^N (measured)"
@@ -117,13 +117,7 @@ class Setting:
         for (_, low), (_, high) in pairwise(rows):
             assert _log2(high) - reach <= _log2(low) - 1, f"{op}: terms do not fall"
         start = self.words(rows[-1][1], rows[-1][0])
-        stages: list[Stage] = []
-        for k, c in reversed(rows[:-1]):
-            row = self.words(c, k)
-            if stages and len(stages[-1].rows[0]) == k:
-                stages[-1] = Stage(stages[-1].step, (*stages[-1].rows, row))
-            else:
-                stages.append(Stage(f"horner{k}", (row,)))
+        stages = staged((f"horner{k}", self.words(c, k)) for k, c in reversed(rows[:-1]))
         most = rows[0][0]
         name = self.of(most).named(op)
         if name not in NETWORKS:
@@ -162,11 +156,6 @@ def guarded(
     head = f"select({ok}, {words[0]}, {otherwise})" if ok else words[0]
     lower = [f"select({fine}, {word}, 0)" for word in words[1:]]
     out.write(f"return {', '.join([head, *lower])}")
-
-
-def cut(name: str, count: int, of: int) -> str:
-    """The leading limbs of a value."""
-    return name if count == of else value(limbs(name, count))
 
 
 def odd(out: Listing, word: str, x0: str) -> str:

@@ -10,39 +10,24 @@ from portmp.networks.functions.setting import Setting
 from portmp.networks.language import Network
 
 _FUNCTIONS = {
-    "exp": (1, "exponential"),
-    "expm1": (1, "exponential"),
-    "log": (1, "logarithm"),
-    "log1p": (1, "logarithm"),
-    "log2": (1, "logarithm"),
-    "log10": (1, "logarithm"),
-    "pow": (2, "powers"),
-    "sin": (1, "trigonometric"),
-    "cos": (1, "trigonometric"),
-    "tan": (1, "trigonometric"),
-    "asin": (1, "inverse"),
-    "acos": (1, "inverse"),
-    "atan": (1, "inverse"),
-    "atan2": (2, "inverse"),
-    "sinh": (1, "hyperbolic"),
-    "cosh": (1, "hyperbolic"),
-    "tanh": (1, "hyperbolic"),
-    "asinh": (1, "hyperbolic"),
-    "acosh": (1, "hyperbolic"),
-    "atanh": (1, "hyperbolic"),
-    "cbrt": (1, "powers"),
-    "hypot": (2, "powers"),
-    "erf": (1, "error"),
-    "erfc": (1, "error"),
-    "gamma": (1, "gamma"),
-    "lgamma": (1, "gamma"),
-    "floor": (1, "rounding"),
-    "ceil": (1, "rounding"),
-    "trunc": (1, "rounding"),
-    "round": (1, "rounding"),
-    "fmod": (2, "rounding"),
+    name: (arity, module)
+    for module, arity, names in (
+        ("exponential", 1, "exp expm1"),
+        ("logarithm", 1, "log log1p log2 log10"),
+        ("powers", 2, "pow"),
+        ("trigonometric", 1, "sin cos tan"),
+        ("inverse", 1, "asin acos atan"),
+        ("inverse", 2, "atan2"),
+        ("hyperbolic", 1, "sinh cosh tanh asinh acosh atanh"),
+        ("powers", 1, "cbrt"),
+        ("powers", 2, "hypot"),
+        ("error", 1, "erf erfc"),
+        ("gamma", 1, "gamma lgamma"),
+        ("rounding", 1, "floor ceil trunc round"),
+        ("rounding", 2, "fmod"),
+    )
+    for name in names.split()
 }
-
 """The number of operands, and the module that has the listing, loaded when it is needed."""
 
 _PARTS = {"uniform": "draws", "normal": "draws"}
