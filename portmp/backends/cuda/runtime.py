@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from portmp.backends import trial
+from portmp.backends import capabilities, trial
 from portmp.backends.base import Properties
 from portmp.backends.blas import BlasLibrary
 from portmp.backends.cuda import nvml
@@ -259,18 +259,18 @@ def _properties(api: Any, device: Any, driver: CudaDriver) -> Properties:
     )
 
 
-def _dot4(arch: str) -> str:
-    """The trait: the instruction came with compute capability 6.1."""
-    return "assembly" if int(arch.removeprefix("sm_")) >= 61 else "plain"
-
-
 def _device(api: Any, index: int, compiler: NvrtcCompiler) -> CudaDevice:
     status, device = api.cuDeviceGet(index)
     if int(status):
         raise DeviceError(_describe(api, status))
     driver = CudaDriver(api, device)
     properties = _properties(api, device, driver)
-    traits = Traits(properties.warp_size, dot4=_dot4(properties.arch))
+    arch = properties.arch
+    traits = Traits(
+        properties.warp_size,
+        dot4=capabilities.dot4(arch),
+        matrix_unit=capabilities.matrix_unit(arch),
+    )
     return CudaDevice(index, driver, properties, traits, compiler)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.backends import rapl
+from portmp.backends import capabilities, rapl
 from portmp.backends.base import (
     Argument,
     Buffer,
@@ -229,8 +229,9 @@ class ClDevice(PooledDevice):
             warp_size=self.properties.warp_size,
             fma="builtin" if gpu else "contracted",
             root=_root(self.properties),
-            dot4=_dot4(self.properties),
-            exchange=_exchange(self.properties),
+            dot4=capabilities.dot4(self.properties.arch),
+            exchange=capabilities.exchange(self.properties.arch),
+            matrix_unit=capabilities.matrix_unit(self.properties.arch),
             wide_atomics="cl_khr_int64_base_atomics" in handle.extensions,
             vector_bits=_vector_bits(handle),
         )
@@ -396,17 +397,6 @@ def _root(facts: Properties) -> str:
     if facts.kind == "cpu":
         return "ieee"
     return "assembly" if facts.vendor.startswith("NVIDIA") else "estimate"
-
-
-def _dot4(facts: Properties) -> str:
-    """The trait: NVIDIA's instruction came with compute capability 6.1."""
-    number = facts.arch.removeprefix("sm_")
-    return "assembly" if number.isdigit() and int(number) >= 61 else "plain"
-
-
-def _exchange(facts: Properties) -> str:
-    """The trait: NVIDIA's shuffle came with compute capability 3.0; no built-in function is it."""
-    return "assembly" if facts.arch.startswith("sm_") else "memory"
 
 
 def _properties(handle: Any) -> Properties:
