@@ -33,12 +33,7 @@ WIDE = UnitSchedule(warps_m=2, warps_n=2, warp_m=32, warp_n=32, stages=2)
 
 @dataclass(frozen=True)
 class ByHand(MatrixUnit):
-    """A unit made of fused multiply-adds, for which the threads of a warp share what they hold.
-
-    ``order``: of the steps of a sum.
-    """
-
-    order: tuple[int, ...] = (0, 1, 2, 3)
+    """A unit made of fused multiply-adds, for which the threads of a warp share what they hold."""
 
     def statement(self, sums: Sequence[str], left: Sequence[str], right: Sequence[str]) -> str:
         warp, lane = "get_local_id(0) / 32", "get_local_id(0) % 32"
@@ -47,7 +42,7 @@ class ByHand(MatrixUnit):
         lines = [f"{held}[({row} + {8 * i}) * 4 + {step}] = {x};" for i, x in enumerate(left)]
         lines.append(f"{held}[64 + {step} * 8 + {row}] = {right[0]};")
         lines.append("barrier(CLK_LOCAL_MEM_FENCE);")
-        for t in self.order:
+        for t in range(self.steps):
             lines += [
                 f"{one} = fma({held}[({row} + {i // 2 * 8}) * 4 + {t}], "
                 f"{held}[64 + {t * 8} + {lane} % 4 * 2 + {i % 2}], {one});"
@@ -192,6 +187,42 @@ def _in_groups(products: np.ndarray[Any, Any], c: np.ndarray[Any, Any], count: i
     for step in range(0, products.shape[2], count):
         c = c + products[:, :, step : step + count].sum(2)
     return c.ravel()
+
+
+@dataclass(frozen=True)
+class InProbe(MatrixUnit):
+    """A stand-in for the probe's kernel, which reads its operands where they lie."""
+
+    sums: str = "chain"
+
+    def statement(self, sums: Sequence[str], left: Sequence[str], right: Sequence[str]) -> str:
+        lines = []
+        for i, one in enumerate(sums):
+            row = f"(block * {self.rows} + lane / 4 + {i // 2 * 8}) * {probe.DEPTH} + step"
+            column = f"(block * {probe.DEPTH} + step) * 8 + lane % 4 * 2 + {i % 2}"
+            a = [f"a0[{row} + {t}]" for t in range(self.steps)]
+            b = [f"b0[{column} + {8 * t}]" for t in range(self.steps)]
+            steps = list(zip(a, b, strict=True))
+            if self.sums == "pairs":
+                pairs = [(steps[0], steps[1]), (steps[2], steps[3])]
+                lines += [f"{one} += fma({x}, {y}, {z} * {w});" for (x, y), (z, w) in pairs]
+            else:
+                steps = steps[::-1] if self.sums == "descending" else steps
+                lines += [f"{one} = fma({x}, {y}, {one});" for x, y in steps]
+        return " ".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("sums", "taken"), [("chain", True), ("pairs", False), ("descending", False)]
+)
+def test_unit_that_adds_up_otherwise(
+    sums: str, taken: bool, by_hand: Callable[[MatrixUnit], Device]
+) -> None:
+    """Only the definition's order is taken."""
+    unit = InProbe(16, 4, sums)
+    verdict = probe.examine(by_hand(unit))
+    assert not verdict.refusal
+    assert verdict.traits.matrix_unit == (repr(unit) if sums == "chain" else "")
 
 
 def test_unit_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
