@@ -141,7 +141,7 @@ ${pad}}
 ${pad}{
 ${pad}    const int there = to_copy < 0 ? 0 : to_copy < ${s.tile_k} ? (int)to_copy : ${s.tile_k};
 % for t in tiles:
-${pad}    ${memory}const ${t.operand}_to = ${t.operand}_tile + ${where} * ${t.size} + ${t.place};
+${pad}    ${memory}const ${t.operand}_to = ${t.operand}_tile + ${where} * ${t.size} + ${t.target};
 ${pad}    const int ${t.operand}_bytes = ${t.bytes};
 % endfor
 % for t in tiles:

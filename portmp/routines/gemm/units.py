@@ -42,7 +42,7 @@ class Staged(Tile):
         return f"({row}) * {self.pitch_in_tile} + {place}"
 
     @property
-    def place(self) -> str:
+    def target(self) -> str:
         """Where a thread's first copy goes."""
         return self.index(self.start_along, self.start_step)
 
