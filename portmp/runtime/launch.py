@@ -31,7 +31,7 @@ from portmp.backends.base import (
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import DeviceError
 from portmp.runtime import program
-from portmp.runtime.planes import Start, Unknown, View
+from portmp.runtime.planes import Blank, Start, Unknown, View
 from portmp.schedules import database
 
 MOST = 4096
@@ -44,6 +44,7 @@ ROOM = 3
 """A plan takes at most one part in so many of a device's memory."""
 
 T = TypeVar("T")
+V = TypeVar("V", bound=View[Any])
 Number = np.generic
 Given = View[Any] | Sequence[Number]
 """An operand of a call: a view of memory, or the limbs of a number."""
@@ -161,21 +162,35 @@ class Planner(Queue):
 class Plan:
     """What a call does whose operands lie in a certain way.
 
-    ``makes``: what its result is, where the call is given no memory for it.
+    ``makes``: what its result is, where the call is given no memory for it. ``function``: what does
+    it where nothing is noted: a reference, a part of another plan, what calls decide.
     """
 
-    __slots__ = ("makes", "queue", "scratch", "specs", "steps")
+    __slots__ = ("function", "makes", "queue", "scratch", "specs", "steps")
 
-    def __init__(self, queue: Queue, makes: Any = None) -> None:
+    def __init__(
+        self, queue: Queue, makes: Any = None, function: Callable[..., None] | None = None
+    ) -> None:
         self.queue = queue
         self.makes: Any = makes
+        self.function = function
         self.steps: tuple[Step, ...] = ()
         self.scratch: tuple[int, ...] = ()
         self.specs: tuple[KernelSpec, ...] = ()
 
-    def run(self, operands: Sequence[Given]) -> None:
-        """Launch it with these operands, in the order in which they were planned."""
+    def run(self, operands: Sequence[Given], out: V | None = None) -> V:
+        """Launch it with these operands, in the order in which they were planned.
+
+        Where it makes a view, that is the last of them, and is returned: *out*, or new memory.
+        """
         queue = self.queue
+        found: V = out  # type: ignore[assignment]
+        if isinstance(self.makes, Blank):
+            found = self.makes.made(queue) if out is None else out
+            operands = (*operands, found)
+        if self.function is not None:
+            self.function(*operands)
+            return found
         if drivers["lost"]:
             check_process(queue.device)
         held: list[Any] = []
@@ -189,29 +204,13 @@ class Plan:
             held += queue.allocate_parts(self.scratch)
         if program.watchers.lists:
             program.saw(self.specs)
-        if recorder.launches is None:
-            for step in self.steps:
+        recorded = recorder.launches is not None
+        for step in self.steps:
+            if recorded and step.kernel is not None:
+                queue.launch(step.kernel, step.grid, step.block, step.filled(held))
+            else:
                 step.run(held)
-        else:
-            for step in self.steps:
-                if step.kernel is None:
-                    step.run(held)
-                else:
-                    queue.launch(step.kernel, step.grid, step.block, step.filled(held))
-
-
-class Direct(Plan):
-    """The same where nothing is noted: a reference, a part of another plan, what calls decide."""
-
-    __slots__ = ("function",)
-
-    def __init__(self, queue: Queue, makes: Any, function: Callable[..., None]) -> None:
-        super().__init__(queue, makes)
-        self.function = function
-
-    def run(self, operands: Sequence[Given]) -> None:
-        """Do it."""
-        self.function(*operands)
+        return found
 
 
 class Plans(dict[Any, Plan]):
@@ -249,7 +248,7 @@ class Plans(dict[Any, Plan]):
             self.clear()
         known, starts, placed = key
         if not fixed or queue.notes or queue.device.by_reference:
-            made: Plan = Direct(queue, makes, reference if queue.device.by_reference else launches)
+            made = Plan(queue, makes, reference if queue.device.by_reference else launches)
         else:
             try:
                 if placed:
@@ -260,7 +259,7 @@ class Plans(dict[Any, Plan]):
                 known = known, starts
                 made = _planned(queue, operands, launches, makes, placed=True)
             if sum(made.scratch) > queue.device.properties.memory // ROOM:
-                made = Direct(queue, makes, launches)
+                made = Plan(queue, makes, launches)
         self[known] = made
         return made
 

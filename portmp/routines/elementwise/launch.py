@@ -100,10 +100,7 @@ def apply(
         base.refuse_shift(target, **arrays)
         call = _Call(op, first.format, schedule)
         plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
-    if out is None:
-        out = plan.makes.made(plan.queue)
-    plan.run((*operands, out))
-    return out
+    return plan.run(operands, out)
 
 
 def fill(out: Planes, number: base.ScalarLimbs) -> None:
@@ -129,9 +126,7 @@ def tested(
         target = base.output_numbers(out, "bool", shape, first.queue)
         call = _Call(TESTS[test].op, first.format, None, test=test)
         plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
-    out = plan.makes.made(plan.queue) if out is None else out
-    plan.run((*operands, out))
-    return out
+    return plan.run(operands, out)
 
 
 def _checked(
@@ -255,9 +250,7 @@ def converted(x: Planes, form: Format) -> Planes:
         call = _Call("copy", form, source=x.format.name)
         target = allocate(form, x.shape, x.queue)
         plan = kept.plan(key, (x, target), call.launch, call.compute, blank_like(target))
-    out: Planes = plan.makes.made(plan.queue)
-    plan.run((x, out))
-    return out
+    return plan.run((x,))
 
 
 def axpy(alpha: base.ScalarLimbs, x: Planes, y: Planes, out: Planes | None = None) -> Planes:

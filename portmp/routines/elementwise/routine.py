@@ -10,12 +10,11 @@ from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
 from portmp.routines import base
-from portmp.routines.case import Case
 from portmp.routines.elementwise import launch, space
 from portmp.routines.elementwise.cases import cases
 from portmp.routines.elementwise.schedule import FlatSchedule, flat
 from portmp.routines.elementwise.work import Elementwise as Work
-from portmp.routines.problem import Problem, Space
+from portmp.routines.problem import Space
 from portmp.routines.routine import Routine, Tuned
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.database import Task
@@ -37,6 +36,8 @@ class Elementwise(Routine):
         Work("div", "div", 2),
         Work("sqrt", "sqrt", 1),
     )
+    cases = staticmethod(cases)
+    problem = staticmethod(space.flat_problem)
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Each operator on dense operands; what asks for an order stands for all that compare."""
@@ -73,14 +74,6 @@ class Elementwise(Routine):
         fitted = launch.fitted(schedule, test or op, form.coded, access, (1,), (), threads)
         return (launch.kernel_spec(form.name, op, access, 1, fitted, test=test),)
 
-    def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
-        return cases(form)
-
     def space(self, task: Task, schedule: FlatSchedule) -> Space:
         """Neighbours come without vectors."""
         return space.FLAT[schedule.elements_per_access > 1 :]
-
-    def problem(self, task: Task, device: Device, checked: bool) -> Problem:
-        """AXPY stands for all elementwise operators."""
-        return space.flat_problem(task, device, checked)

@@ -9,11 +9,10 @@ from portmp import formats
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
-from portmp.routines.case import Case
 from portmp.routines.gemm import launch, schedule, space
 from portmp.routines.gemm.cases import cases
 from portmp.routines.gemm.work import Gemm as Work
-from portmp.routines.problem import Problem, Space
+from portmp.routines.problem import Space
 from portmp.routines.routine import ACCURATE, Routine, Tuned
 from portmp.routines.work import summed
 from portmp.runtime.program import CompilationUnit
@@ -27,6 +26,9 @@ class Gemm(Routine):
     name = "gemm"
     tuned: ClassVar[Tuned] = {"gemm": tuple(schedule.SHAPES)}
     work = (Work("gemm"), Work("gemm-narrow"), Work("gemm-batched"))
+    cases = staticmethod(cases)
+    accuracies = staticmethod(summed)
+    problem = staticmethod(space.gemm_problem)
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Products of large matrices; *split*: slabs of k to blocks of their own."""
@@ -58,18 +60,6 @@ class Gemm(Routine):
             unit = launch.compilation_unit(read.name, chosen, ACCURATE, threads, results.name)
             yield "gemm_tight", unit
 
-    def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
-        return cases(form)
-
-    def accuracies(self, form: Format) -> tuple[str, ...]:
-        """Formats of several limbs have fast sums."""
-        return summed(form)
-
     def space(self, task: Task, schedule: Schedule) -> Space:
         """Tiles of a block, or panels of a CPU's work-item."""
         return space.of(task, schedule.kind)
-
-    def problem(self, task: Task, device: Device, checked: bool) -> Problem:
-        """A large product, a narrow one, or many small ones."""
-        return space.gemm_problem(task, device, checked)

@@ -59,9 +59,7 @@ def selected(cond: Numbers, x: V, y: V) -> V:
         target = like(x, axes.common_shape("where", [cond, x, y]))
         by_kernel, by_host = (partial(f, ("x", "y", "cond"), "") for f in (_launch, _on_host))
         plan = kept.plan(key, (x, y, cond, target), by_kernel, by_host, blank_like(target))
-    out: V = plan.makes.made(plan.queue)
-    plan.run((x, y, cond, out))
-    return out
+    return plan.run((x, y, cond))
 
 
 def gathered(x: V, offsets: Numbers, shape: tuple[int, ...], strides: tuple[int, ...]) -> V:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from portmp.backends.base import Device
 from portmp.formats import Format
-from portmp.routines.case import Case
 from portmp.routines.ozaki import apart, judged, levels, residues, slices
 from portmp.routines.ozaki.cases import cases
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
@@ -24,6 +23,7 @@ class Ozaki(Routine):
         Integers("gemm-ozaki1-float64", Ozaki1(word="float64")),
         Integers("gemm-ozaki2", Ozaki2()),
     )
+    cases = staticmethod(cases)
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Each kernel by itself: what is cut, multiplied and rebuilt."""
@@ -37,7 +37,3 @@ class Ozaki(Routine):
     ) -> Iterator[tuple[str, CompilationUnit]]:
         """How far results are from products by integers."""
         yield from apart.units(form, device).items()
-
-    def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
-        return cases(form)

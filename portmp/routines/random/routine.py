@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
-from portmp.routines.case import Case
 from portmp.routines.random import launch
 from portmp.routines.random.cases import cases
 from portmp.routines.routine import Routine
@@ -18,6 +17,7 @@ class Random(Routine):
     """out[i] = f(place of i in a stream of words)."""
 
     name = "random"
+    cases = staticmethod(cases)
 
     def on_request(
         self, form: Format, device: Device | None
@@ -29,7 +29,3 @@ class Random(Routine):
         if form.name == "float32":
             threads = base.threads(device, launch.THREADS)
             yield "random_integers", (launch.integers_spec(8, False, threads),)
-
-    def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
-        return cases(form)

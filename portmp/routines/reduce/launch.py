@@ -289,10 +289,7 @@ def dot(
 
         by_reference = base.hosted(partial(reference.dot, x.format, accuracy=accuracy))
         plan = kept.plan(key, (x, y, target), by_kernels, by_reference, blank_like(target))
-    if out is None:
-        out = plan.makes.made(plan.queue)
-    plan.run((x, y, out))
-    return out
+    return plan.run((x, y), out)
 
 
 def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
@@ -309,9 +306,7 @@ def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
 
         on_host = _on_host(kind, x.format)
         plan = kept.plan(key, (x, target), by_kernels, on_host, blank_like(target))
-    out: Planes = plan.makes.made(plan.queue)
-    plan.run((x, out))
-    return out
+    return plan.run((x,))
 
 
 def default(x: Planes, accuracy: str) -> Schedule:

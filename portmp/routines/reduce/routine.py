@@ -8,8 +8,7 @@ from typing import ClassVar
 from portmp import formats
 from portmp.backends.base import Device
 from portmp.formats import Format
-from portmp.routines.case import Case
-from portmp.routines.problem import Problem, Space
+from portmp.routines.problem import Space
 from portmp.routines.reduce import launch, schedule, space
 from portmp.routines.reduce.cases import cases
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
@@ -26,6 +25,9 @@ class Reduce(Routine):
     name = "reduce"
     tuned: ClassVar[Tuned] = {"gemv": ("along", "across"), "dot": ("one", "short")}
     work = (Gemv("gemv"), Gemv("gemv-transposed"), Dot())
+    cases = staticmethod(cases)
+    accuracies = staticmethod(summed)
+    problem = staticmethod(space.reduce_problem)
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """DOT and what else goes over one long row, and GEMV of a matrix read along its rows."""
@@ -81,18 +83,6 @@ class Reduce(Routine):
         found = schedule.reduce(computed, device, accuracy, shape)
         return launch.compilation_unit(read.name, kind, found, accuracy, out=results.name)
 
-    def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
-        return cases(form)
-
-    def accuracies(self, form: Format) -> tuple[str, ...]:
-        """Formats of several limbs have fast sums."""
-        return summed(form)
-
     def space(self, task: Task, schedule: ReduceSchedule | SweepSchedule) -> Space:
         """Teams of a block, sweeps of a CPU, and what holds neighbours."""
         return space.SPACES[schedule.template]
-
-    def problem(self, task: Task, device: Device, checked: bool) -> Problem:
-        """A long row, a short one, or a matrix."""
-        return space.reduce_problem(task, device, checked)
