@@ -178,23 +178,23 @@ class Plan:
         self.scratch: tuple[int, ...] = ()
         self.specs: tuple[KernelSpec, ...] = ()
 
-    def run(self, operands: Sequence[Given], out: V | None = None) -> V:
+    def run(self, operands: Sequence[Given | None], out: V | None = None) -> V:
         """Launch it with these operands, in the order in which they were planned.
 
-        Where it makes a view, that is the last of them, and is returned: *out*, or new memory.
+        Where it makes a view, that is returned: *out*, or new memory. None stands for it.
         """
         queue = self.queue
         found: V = out  # type: ignore[assignment]
         if isinstance(self.makes, Blank):
             found = self.makes.made(queue) if out is None else out
-            operands = (*operands, found)
         if self.function is not None:
-            self.function(*operands)
+            self.function(*[found if one is None else one for one in operands])
             return found
         if drivers["lost"]:
             check_process(queue.device)
         held: list[Any] = []
-        for one in operands:
+        for given in operands:
+            one = found if given is None else given
             if isinstance(one, View):
                 held += one.buffers
                 held.append(one.start)

@@ -169,12 +169,13 @@ def _bounded(form: Format) -> Calls:
 def _of_values(form: Format) -> Calls:
     if form.coded:
         return
+    linalg, sparse = mp.linalg, mp.sparse.csr_array
     for name, power in (("ordinary-4", 0), ("squared-4", 3)):
         yield "expm", name, (scaled(form, (4, 4), f"expm {name}", power),), "linalg.expm"
     a, b = (inputs.ordinary(form, (7, n), f"symmetric {n}") for n in (7, 2))
-    yield "solve", "symmetric-7x2", (a, b), lambda a, b: mp.linalg.solve(a, b, assume_a="sym")
+    yield "solve", "symmetric-7x2", (a, b), lambda a, b: linalg.solve(a, b, assume_a="sym")
     a = inputs.ordinary(form, (4, 4), "eigenvalues")
-    yield "eigvals", "real-4", (a,), lambda a: mp.linalg.eigvals(a).real
+    yield "eigvals", "real-4", (a,), lambda a: linalg.eigvals(a).real
     yield "schur", "form-4", (a,), "linalg.schur"
     ones = [np.full((5, 5), 0.0 if i else 1.0, p.dtype) for i, p in enumerate(a)]
     yield "schur", "ones-5", (ones,), "linalg.schur"
@@ -185,23 +186,21 @@ def _of_values(form: Format) -> Calls:
     b = inputs.ordinary(form, (5,), "iterative b")
     a = inputs.ordinary(form, (5, 5), "iterative a")
     mirrored = [np.triu(plane) + np.triu(plane, 1).T for plane in a]
-    solver = mp.linalg
     # Two rounds of three steps; four steps, of a sparse symmetric matrix and of a definite one.
-    yield "gmres", "ordinary-5", (a, b), lambda a, b: solver.gmres(a, b, restart=3, maxiter=6).x
-    sparse = mp.sparse.csr_array
+    yield "gmres", "ordinary-5", (a, b), lambda a, b: linalg.gmres(a, b, restart=3, maxiter=6).x
     yield (
         "minres",
         "ordinary-5",
         (mirrored, b),
-        lambda a, b: solver.minres(sparse(a), b, maxiter=4).x,
+        lambda a, b: linalg.minres(sparse(a), b, maxiter=4).x,
     )
-    yield "cg", "ordinary-5", (a, b), lambda a, b: solver.cg(definite(a), b, maxiter=4).x
-    yield "solve", "refined-5", (a, b), lambda a, b: solver.solve(a, b, refine=True).x
+    yield "cg", "ordinary-5", (a, b), lambda a, b: linalg.cg(definite(a), b, maxiter=4).x
+    yield "solve", "refined-5", (a, b), lambda a, b: linalg.solve(a, b, refine=True).x
     yield "lstsq", "deficient-5x7", (a, b), least_squares
     if formats.has_bounds(form):
         yield "solve", "certified-5", (a, b), certified
-    yield "eigh", "generalised-5", (a,), lambda a: solver.eigh(a + a.T, definite(a)).eigenvalues
-    yield "qr", "pivoted-5", (a,), lambda a: solver.qr(a, "reduced", pivoting=True)[1]
+    yield "eigh", "generalised-5", (a,), lambda a: linalg.eigh(a + a.T, definite(a)).eigenvalues
+    yield "qr", "pivoted-5", (a,), lambda a: linalg.qr(a, "reduced", pivoting=True)[1]
     for name in ("pinv", "inv", "det"):
         yield name, "ordinary-5", (a,), f"linalg.{name}"
 

@@ -100,7 +100,7 @@ def apply(
         base.refuse_shift(target, **arrays)
         call = _Call(op, first.format, schedule)
         plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
-    return plan.run(operands, out)
+    return plan.run((*operands, None), out)
 
 
 def fill(out: Planes, number: base.ScalarLimbs) -> None:
@@ -126,7 +126,7 @@ def tested(
         target = base.output_numbers(out, "bool", shape, first.queue)
         call = _Call(TESTS[test].op, first.format, None, test=test)
         plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
-    return plan.run(operands, out)
+    return plan.run((*operands, None), out)
 
 
 def _checked(
@@ -250,7 +250,7 @@ def converted(x: Planes, form: Format) -> Planes:
         call = _Call("copy", form, source=x.format.name)
         target = allocate(form, x.shape, x.queue)
         plan = kept.plan(key, (x, target), call.launch, call.compute, blank_like(target))
-    return plan.run((x,))
+    return plan.run((x, None))
 
 
 def axpy(alpha: base.ScalarLimbs, x: Planes, y: Planes, out: Planes | None = None) -> Planes:

@@ -133,10 +133,7 @@ def gemm(
         by_kernels = partial(_by_kernels, accuracy, schedule)
         by_reference = computed_by(partial(reference.gemm, a.format, accuracy=accuracy))
         plan = kept.plan(key, given, by_kernels, by_reference, blank_like(given.out))
-    if out is None:
-        out = plan.makes.made(plan.queue)
-    plan.run((a, b, alpha, beta, out if c is None else c, out))
-    return out
+    return plan.run((a, b, alpha, beta, c, None), out)
 
 
 def _by_kernels(accuracy: str, schedule: Schedule | None, *operands: Any) -> None:
@@ -355,7 +352,5 @@ def _total(given: Product[Planes], k: int) -> Planes:
     if form.compute is form and (alone or not (given.adds and out.overlaps(given.c))):
         return out
     if alone:  # nothing adds up: any memory does for the argument
-        return Planes(
-            form.compute, out.shape, out.strides, out.start, out.buffers[:1] * form.limbs, out.queue
-        )
+        return out.seen_as(form.compute, out.buffers[:1] * form.limbs)
     return allocate(form.compute, out.shape, out.queue)

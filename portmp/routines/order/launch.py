@@ -76,7 +76,7 @@ def _found(
     if plan is None:
         out = allocate_numbers("int64", shape, given[0].queue)
         plan = kept.plan(key, (*given, out), launches, base.hosted(by), blank_like(out))
-    return plan.run(given)
+    return plan.run((*given, None))
 
 
 def argsort(x: View[Any], descending: bool = False) -> Numbers:

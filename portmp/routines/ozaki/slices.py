@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from portmp import definition, formats
 from portmp.backends.base import Device, Library, Multiplication, Queue, Rows
-from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import ArgumentError, choice
 from portmp.formats import Format
 from portmp.routines import base, engines
@@ -174,6 +173,9 @@ def _fewest(
     return None
 
 
+LAYOUT = "depth", "length", "stride"
+
+
 class Digits(ozaki.Scheme):
     """Digits side by side: of A the first one first, of B the last one first.
 
@@ -189,12 +191,21 @@ class Digits(ozaki.Scheme):
         self.length = longest(word, cut.width)
 
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
-        """The kernel that cuts rows into digits."""
-        return digit_spec(form.name, self.slices, self.word, second, tiled, threads)
+        kind = "uint32" if self.word == "int8" else self.word
+        return ozaki.cut_spec(
+            f"ozaki_digits_{self.word}_{'b' if second else 'a'}",
+            *("digits", form, kind, threads),
+            integers=self.slices,
+            word=self.word,
+            reverse=second,
+            tiled=tiled,
+        )
 
     def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
-        """The kernel that adds up antidiagonals and rounds."""
-        return gather_spec(form.name, self.slices, self.word, threads)
+        kind = engines.SUMS[self.word].planes[0]
+        how = "gather", form, LAYOUT, kind, threads
+        name = f"ozaki_gather_{self.word}"
+        return ozaki.rebuild_spec(name, *how, slices=self.slices, word=self.word)
 
     def parts(self, k: int) -> list[tuple[int, int]]:
         """The depth in one part: it is the sums that are cut."""
@@ -226,58 +237,15 @@ class Digits(ozaki.Scheme):
                 plane += 1
 
 
-@cache
-def digit_spec(
-    form: str, cut: Slices, word: str, second: bool, tiled: bool, threads: int
-) -> KernelSpec:
-    """The kernel that cuts rows into digits."""
-    return spec(
-        f"ozaki_digits_{word}_{'b' if second else 'a'}",
-        "ozaki/digits.mako",
-        formats.get(form),
-        {},
-        takes=ozaki.cut_takes("uint32" if word == "int8" else word),
-        threads=threads,
-        integers=cut,
-        word=word,
-        reverse=second,
-        tiled=tiled,
-        tile=ozaki.TILE,
-        special=ozaki.SPECIAL,
-    )
-
-
-@cache
-def gather_spec(form: str, cut: Slices, word: str, threads: int) -> KernelSpec:
-    """The kernel that adds up antidiagonals and rounds."""
-    f = formats.get(form)
-    return spec(
-        f"ozaki_gather_{word}",
-        "ozaki/gather.mako",
-        f,
-        f.roles("add", "mul"),
-        takes=ozaki.rebuild_takes(("depth", "length", "stride"), engines.SUMS[word].planes[0]),
-        threads=threads,
-        slices=cut,
-        word=word,
-        doubles=integers.doubles(f),
-        slab=definition.SLAB,
-        special=ozaki.SPECIAL,
-    )
-
-
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
     """The compilation units of all words' products, by name."""
     threads = base.threads(device, ozaki.THREADS)
     tiled = ozaki.turns(form, device)
     found = [ozaki.exponent_spec(form.word, False, threads=base.threads_of(device, ozaki.THREADS))]
     for word in SUMS:
-        cut = slices(form, word)
-        found += [
-            digit_spec(form.name, cut, word, False, False, threads),
-            digit_spec(form.name, cut, word, True, tiled, threads),
-            gather_spec(form.name, cut, word, threads),
-        ]
+        by = Digits(slices(form, word), word)
+        found += [by.cut_spec(form, False, False, threads), by.cut_spec(form, True, tiled, threads)]
+        found.append(by.rebuild_spec(form, 1, threads))
     return {one.name: (one,) for one in found}
 
 
@@ -288,8 +256,6 @@ def chosen(form: Format, method: Ozaki1) -> Slices:
 
 def way(form: Format, device: Device, k: int, method: Ozaki1) -> Way:
     """How products over *k* steps are made, once what has none is refused: formats, options."""
-    if not isinstance(method, Ozaki1):
-        raise ArgumentError(f"method: {method!r} given, an Ozaki1 is needed")
     ozaki.check(form, device, "ozaki1", method.engine, method.workspace)
     cut = chosen(form, method)
     engine = engines.get(device, method.engine, method.word)
