@@ -34,7 +34,6 @@ class FlatSchedule(Schedule):
     halved = "width", "threads"
 
     def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the device."""
         check_positive(self, "threads", "items")
         check_elements_per_access(self.elements_per_access)
         check_width(self.width, form, device)

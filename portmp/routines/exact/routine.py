@@ -42,7 +42,6 @@ class Exact(Routine):
             yield name, unit
 
     def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
         if form.paper:
             return
         for n in (1, 33, 1000):

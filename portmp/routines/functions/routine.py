@@ -35,5 +35,4 @@ class Functions(Routine):
             yield name, (launch.kernel_spec(form.name, name, access, 1, one),)
 
     def cases(self, form: Format) -> Iterable[Case]:
-        """What ``portmp verify`` compares by digests."""
         return () if form.coded or form.paper else cases(form)

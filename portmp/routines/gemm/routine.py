@@ -46,19 +46,18 @@ class Gemm(Routine):
         if not formats.has_bounds(form):
             return
         threads = base.threads(device, launch.COMBINE_THREADS)
-        read, results = formats.with_bound(form)
-        for accuracy, accumulator in results.accumulators.items():
-            found = schedule.of_class(form.arithmetic, device, accuracy, "large")
-            chosen = found.for_bounds(form, accumulator)
-            unit = launch.compilation_unit(read.name, chosen, accuracy, threads, results.name)
-            yield f"gemm{accumulator.suffix}", unit
-        wide = formats.wider(form)
-        if wide is not None:
-            read, results = formats.with_bound(form, one_limb_more=True)
-            found = schedule.of_class(wide, device, ACCURATE, "large")
-            chosen = found.for_bounds(wide, results.accumulator(ACCURATE))
-            unit = launch.compilation_unit(read.name, chosen, ACCURATE, threads, results.name)
-            yield "gemm_tight", unit
+
+        def unit(accuracy: str, tight: bool = False) -> CompilationUnit:
+            read, results = formats.with_bound(form, tight)
+            computed = (formats.wider(form) if tight else None) or form
+            found = schedule.of_class(computed.arithmetic, device, accuracy, "large")
+            chosen = found.for_bounds(computed, results.accumulator(accuracy))
+            return launch.compilation_unit(read.name, chosen, accuracy, threads, results.name)
+
+        for accuracy, accumulator in formats.with_bound(form)[1].accumulators.items():
+            yield f"gemm{accumulator.suffix}", unit(accuracy)
+        if formats.wider(form) is not None:
+            yield "gemm_tight", unit(ACCURATE, tight=True)
 
     def space(self, task: Task, schedule: Schedule) -> Space:
         """Tiles of a block, or panels of a CPU's work-item."""

@@ -168,7 +168,6 @@ class GemmSchedule(Schedule):
         return s
 
     def smaller(self) -> GemmSchedule | None:
-        """The next smaller one, for a device that this one does not fit."""
         if self.stages > 1 or self.blocks > 1:
             return replace(self, stages=1, blocks=1)
         if self.tile_k > 8:
@@ -180,7 +179,6 @@ class GemmSchedule(Schedule):
         return None
 
     def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the definition or the device."""
         check_positive(self, "threads_m", "threads_n", "thread_m", "thread_n", "tile_k", "unroll")
         check_positive(self, "vector", "stages", "blocks")
         for name, most in (("pad", 32), ("stages", 2)):
@@ -289,7 +287,6 @@ class PanelSchedule(Schedule):
         return self
 
     def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the device."""
         check_positive(self, "rows", "results_m", "results_n")
         check_width(self.width, form, device)
         check_block(self.threads, self.shared_bytes(form), device)

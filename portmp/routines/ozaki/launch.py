@@ -66,11 +66,6 @@ class Words:
     rows: int
     first: int = 0
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all buffers."""
-        return sum(buffer.nbytes for buffer in self.buffers)
-
 
 class Block(NamedTuple):
     """What is multiplied at once: *m* rows and *n* columns, whole tiles, over *k* steps."""

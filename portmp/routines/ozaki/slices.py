@@ -68,7 +68,6 @@ class Slices(Integers):
 
     @property
     def base(self) -> int:
-        """Bits of a digit of sums."""
         return self.gathered * self.width
 
     @property
@@ -80,7 +79,6 @@ class Slices(Integers):
 
     @property
     def shift(self) -> int:
-        """The weight of sums is 2^shift times that of products of operands."""
         return self.width * (self.count - 1)
 
     @property
@@ -143,12 +141,11 @@ def slices(
     widths = range(NARROWEST, most + 1) if width is None else range(width, width + 1)
     if count is None:
         wanted = bits or integers.needed(form)
-        cut = _fewest(wanted, form.limbs, tuple(range(1, MOST + 1)), tuple(widths))
-        if cut is None:
+        found = _fewest(wanted, form.limbs, widths)
+        if found is None:
             raise ArgumentError(
                 f"bits: {bits} given, {MOST} digits of {max(widths)} bits hold fewer"
             )
-        found = cut
     else:
         fitting = [Slices(count, w) for w in widths if w == widths[0] or count * w <= MOST_BITS + 2]
         found = fitting[-1]
@@ -161,10 +158,8 @@ def slices(
 
 
 @cache
-def _fewest(
-    bits: int, limbs: int, counts: tuple[int, ...], widths: tuple[int, ...]
-) -> Slices | None:
-    for count in counts:
+def _fewest(bits: int, limbs: int, widths: range) -> Slices | None:
+    for count in range(1, MOST + 1):
         for width in widths:
             found = Slices(count, width)
             # Limbs' rounding is bounded by limbs 2^-K, what is left out by (count - 1) 2^-K.

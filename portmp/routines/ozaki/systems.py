@@ -129,7 +129,6 @@ class Moduli(Integers):
 
     @property
     def base(self) -> int:
-        """Bits of a digit of sums."""
         return DIGIT
 
     @property

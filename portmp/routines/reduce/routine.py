@@ -53,35 +53,21 @@ class Reduce(Routine):
             for name, shape in (("squares", "along"), ("squares_across", "across")):
                 found = schedule.reduce(form, device, ACCURATE, shape)
                 yield name, launch.compilation_unit(sums.name, "sum", found, matrix=read.name)
-        for name, kind, shape in (("dot", "dot", "one"), ("gemv", "dot", "along")):
-            for accuracy, accumulator in form.accumulators.items():
-                unit = self._bounded(form, device, kind, accuracy, shape)
-                yield f"{name}{accumulator.suffix}_bounded", unit
-        yield "sum_bounded", self._bounded(form, device, "sum", ACCURATE, "one")
-        if formats.wider(form) is not None:
-            for name, kind, shape in (
-                ("dot", "dot", "one"),
-                ("gemv", "dot", "along"),
-                ("sum", "sum", "one"),
-            ):
-                yield (
-                    f"{name}_tight",
-                    self._bounded(form, device, kind, ACCURATE, shape, tight=True),
-                )
 
-    @staticmethod
-    def _bounded(
-        form: Format,
-        device: Device | None,
-        kind: str,
-        accuracy: str,
-        shape: str,
-        tight: bool = False,
-    ) -> CompilationUnit:
-        read, results = formats.with_bound(form, tight)
-        computed = (formats.wider(form) if tight else None) or form
-        found = schedule.reduce(computed, device, accuracy, shape)
-        return launch.compilation_unit(read.name, kind, found, accuracy, out=results.name)
+        def bounded(kind: str, shape: str, accuracy: str, tight: bool = False) -> CompilationUnit:
+            read, results = formats.with_bound(form, tight)
+            computed = (formats.wider(form) if tight else None) or form
+            found = schedule.reduce(computed, device, accuracy, shape)
+            return launch.compilation_unit(read.name, kind, found, accuracy, out=results.name)
+
+        kinds = {"dot": ("dot", "one"), "gemv": ("dot", "along"), "sum": ("sum", "one")}
+        for name, how in kinds.items():
+            for accuracy, accumulator in form.accumulators.items():
+                if accuracy == ACCURATE or name != "sum":
+                    yield f"{name}{accumulator.suffix}_bounded", bounded(*how, accuracy)
+        if formats.wider(form) is not None:
+            for name, how in kinds.items():
+                yield f"{name}_tight", bounded(*how, ACCURATE, tight=True)
 
     def space(self, task: Task, schedule: ReduceSchedule | SweepSchedule) -> Space:
         """Teams of a block, sweeps of a CPU, and what holds neighbours."""

@@ -90,7 +90,6 @@ class ReduceSchedule(Schedule):
         return replace(self, rows=self.rows // 2) if self.rows > 1 else None
 
     def smaller(self) -> ReduceSchedule | None:
-        """The next smaller one, for a device that this one does not fit."""
         if self.combine_threads > definition.LANES:
             return replace(self, combine_threads=max(self.combine_threads // 2, definition.LANES))
         if self.elements_per_access > 1 and self.staged:
@@ -98,7 +97,6 @@ class ReduceSchedule(Schedule):
         return super().smaller()
 
     def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the definition or the device."""
         check_positive(self, "teams", "rows", "unroll", "combine_threads")
         if self.staged:
             check_positive(self, "staged")
@@ -160,7 +158,6 @@ class SweepSchedule(Schedule):
         return -(-rows // (self.rows * (self.width if self.call.across else 1))) * chunks
 
     def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the definition or the device."""
         check_positive(self, "rows", "unroll")
         check_width(self.width, form, device)
         if definition.LANES % self.unroll:

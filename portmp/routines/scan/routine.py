@@ -29,7 +29,6 @@ class Scan(Routine):
         yield "cumulative_sum", (launch.kernel_spec("add", form.name, threads),)
 
     def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
         long = inputs.ordinary(form, (2, 2 * SCAN + 9), "scan")
         plain = inputs.ordinary(form, (4, 40), "scan")
         special = inputs.with_specials(plain, "scan", (np.inf, np.nan, -0.0))
