@@ -81,9 +81,8 @@ def instruction_rate(device: Device, word: str, op: str = "fma") -> float:
     On CPUs the best of the vector widths: wider vectors than the hardware's run out of
     registers, narrower ones leave a part of it idle.
     """
-    if device.properties.kind == "gpu":
-        return _rate(device, word, op, 1)
-    known = [w for w in widths(formats.get(word), device) if w in _CPU_WIDTHS]
+    gpu = device.properties.kind == "gpu"
+    known = [] if gpu else [w for w in widths(formats.get(word), device) if w in _CPU_WIDTHS]
     return max(_rate(device, word, op, width) for width in known or [1])
 
 

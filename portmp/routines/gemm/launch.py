@@ -239,7 +239,8 @@ def _addend(given: Asked, shape: Sequence[int]) -> Planes:
 def default(target: Planes, k: int, accuracy: str) -> Schedule:
     """The schedule of a product over k steps with this output."""
     m, n = target.shape[-2:]
-    s = schedules.gemm(target.format, target.device, accuracy, m, n)
+    shape = schedules.gemm_shape(m, n)
+    s = schedules.of_class(target.format, target.device, accuracy, shape)
     copies = base.blocks(k, definition.SLAB) * (target.size // (m * n))
     return shared_out(
         _spread(target.format, s, m, n, copies, target.device.properties.compute_units), target

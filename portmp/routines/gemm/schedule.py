@@ -330,10 +330,3 @@ def of_class(
     """The schedule of products of a class of shapes."""
     found: GemmSchedule | PanelSchedule = find(Task("gemm", form, accuracy, shape), device)
     return found
-
-
-def gemm(
-    form: Format, device: Device, accuracy: str, m: int, n: int
-) -> GemmSchedule | PanelSchedule:
-    """The schedule of a product (..., m, n)."""
-    return of_class(form, device, accuracy, gemm_shape(m, n))

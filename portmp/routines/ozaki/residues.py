@@ -17,21 +17,11 @@ from portmp.formats import Format
 from portmp.networks.bounded import SMALLEST
 from portmp.routines import base, engines
 from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.ozaki import reference
+from portmp.routines.ozaki import reference, systems
 from portmp.routines.ozaki.launch import Block, Way
 from portmp.routines.ozaki.options import Ozaki2
 from portmp.routines.ozaki.reference import Host
-from portmp.routines.ozaki.systems import (
-    GROUP,
-    HALF,
-    Moduli,
-    ResidueSystem,
-    WideSystem,
-    places,
-    squared,
-    system,
-    wide,
-)
+from portmp.routines.ozaki.systems import Moduli, ResidueSystem, WideSystem
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.base import widths
 
@@ -145,7 +135,7 @@ class Residues(Scheme):
     def __init__(self, numbers: ResidueSystem) -> None:
         super().__init__(numbers)
         self.system = numbers
-        self.rebuilt = 1 if len(places(numbers.product)) <= FEW else 2
+        self.rebuilt = 1 if len(systems.places(numbers.product)) <= FEW else 2
         # Of a square both digits lie side by side, with the upper one again at the end.
         self.count = len(numbers.single) + THRICE * numbers.squares
         if numbers.squares:
@@ -162,12 +152,12 @@ class Residues(Scheme):
         squares, single = self.system.squares, len(self.system.single)
         if not squares:
             return [Batch(single)]
-        of_squares = partial(Batch, squares, THRICE, single, apart=GROUP)
+        of_squares = partial(Batch, squares, THRICE, single, apart=systems.GROUP)
         return [
             of_squares(at=(1, 1)),
             of_squares(at=(0, 1), depth=2, first=1),
-            Batch(squares, first=2, apart=GROUP),
-            Batch(single - squares, skips=squares, first=GROUP * squares),
+            Batch(squares, first=2, apart=systems.GROUP),
+            Batch(single - squares, skips=squares, first=systems.GROUP * squares),
         ]
 
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
@@ -209,7 +199,7 @@ class WideResidues(Scheme):
             integers=self.system,
             inverted=not second,
             tiled=tiled,
-            half=HALF,
+            half=systems.HALF,
             lanes=min(self.rebuilt, 4),
         )
 
@@ -229,14 +219,14 @@ def _lanes(device: Device | None) -> int:
 
 def numbers(form: Format, kind: str, k: int, method: Ozaki2) -> ResidueSystem | WideSystem:
     """The moduli by which a ``cpu`` or a ``gpu`` multiplies over *k* steps."""
-    return of_kind(system(form, k, method.moduli, method.bits), kind, k)
+    return of_kind(systems.system(form, k, method.moduli, method.bits), kind, k)
 
 
 def of_kind(found: ResidueSystem | WideSystem, kind: str, k: int) -> ResidueSystem | WideSystem:
     """The system, or what a kind of device has in its place."""
     if kind == "cpu":
-        return wide(found, k)
-    return squared(found, k) if isinstance(found, WideSystem) else found
+        return systems.wide(found, k)
+    return systems.squared(found, k) if isinstance(found, WideSystem) else found
 
 
 def word_of(found: ResidueSystem | WideSystem) -> str:
@@ -249,7 +239,7 @@ def scheme(form: Format, device: Device | None, k: int, method: Ozaki2) -> Schem
 
     Wide residues take more memory: a CPU that has not enough for them takes eight bits.
     """
-    few = system(form, k, method.moduli, method.bits)
+    few = systems.system(form, k, method.moduli, method.bits)
     return of_system(device, k, few, method.workspace)
 
 
@@ -294,4 +284,4 @@ def way(form: Format, device: Device, k: int, method: Ozaki2) -> Way:
 
 def on_host(form: Format, a: Host, b: Host, *rest: Any, moduli: int | None = None) -> Host:
     """alpha a b + beta c for a (m, k), b (k, n) by residues; *rest*: see reference.product."""
-    return reference.product(form, system(form, a[0].shape[1], moduli), a, b, *rest)
+    return reference.product(form, systems.system(form, a[0].shape[1], moduli), a, b, *rest)
