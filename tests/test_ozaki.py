@@ -463,7 +463,7 @@ def test_cpus_with_little_memory_take_bytes(device: Device) -> None:
     a, b = pair("dd", 3, 2, 3000, device)
     want = bits(mp.gemm(a, b, method="ozaki2"))
     method = Ozaki2(workspace=7 * 10**6)
-    by = residues.scheme(a.format, device, 3000, method)
+    by = residues.way(a.format, device, 3000, method).scheme
     assert isinstance(by, residues.Residues)
     assert bits(mp.gemm(a, b, method=method)) == want
 
@@ -837,7 +837,7 @@ def test_a_library_that_fails_is_not_taken(device: Device, monkeypatch: pytest.M
             tried.append(1)
             raise DeviceError("failing: not for this architecture")
 
-    monkeypatch.setattr(engines, "_found", {})
+    monkeypatch.setattr(engines._first, "_kept", {})
     monkeypatch.setattr(type(device), "library", lambda _: Failing())
     monkeypatch.setattr(type(device), "library_words", Device.library_words)
     for _ in range(3):
@@ -864,12 +864,12 @@ def test_a_library_that_rounds_is_not_taken(
             host[0][tuple(wrong)] -= bool(wrong)
             c.write(host)
 
-    monkeypatch.setattr(engines, "_found", {})
+    monkeypatch.setattr(engines._first, "_kept", {})
     monkeypatch.setattr(type(device), "library", lambda _: Rounding())
     monkeypatch.setattr(type(device), "library_words", Device.library_words)
     assert engines.get(device, "auto", word).name == "rounding"
     wrong += [3, 5]
-    engines._found.clear()
+    engines._first.cache_clear()
     assert engines.get(device, "auto", word).name == "portmp"
 
 

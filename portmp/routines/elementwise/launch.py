@@ -116,13 +116,11 @@ def _fill_on_host(number: base.ScalarLimbs, out: Planes) -> None:
     base.on_host(out, lambda words: [np.broadcast_to(w, out.shape) for w in words], number)
 
 
-def tested(
-    test: str, operands: Sequence[Operand], out: Numbers | None = None, names: Sequence[str] = NAMES
-) -> Numbers:
+def tested(test: str, operands: Sequence[Operand], out: Numbers | None = None) -> Numbers:
     """The answers to one of TESTS for each element, with broadcasting: truth values."""
     kept, key, plan = launch.find((tested, test), (*operands, out))
     if plan is None:
-        first, shape = _checked(test, operands, names)
+        first, shape = _checked(test, operands, NAMES)
         target = base.output_numbers(out, "bool", shape, first.queue)
         call = _Call(TESTS[test].op, first.format, None, test=test)
         plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))

@@ -234,19 +234,14 @@ def word_of(found: ResidueSystem | WideSystem) -> str:
     return (WideResidues if isinstance(found, WideSystem) else Residues).word
 
 
-def scheme(form: Format, device: Device | None, k: int, method: Ozaki2) -> Scheme:
-    """How products over *k* steps are made; without a device on a GPU.
-
-    Wide residues take more memory: a CPU that has not enough for them takes eight bits.
-    """
-    few = systems.system(form, k, method.moduli, method.bits)
-    return of_system(device, k, few, method.workspace)
-
-
 def of_system(
-    device: Device | None, k: int, few: ResidueSystem | WideSystem, workspace: int | None
+    device: Device | None, k: int, few: ResidueSystem | WideSystem, workspace: int | None = None
 ) -> Residues | WideResidues:
-    """The same by the moduli of a system, or by wide ones that are like it."""
+    """How products over *k* steps are made by the moduli of a system, or by what is like it.
+
+    Without a device on a GPU. Wide residues take more memory: a CPU that has not enough for them
+    takes eight bits.
+    """
     found = of_kind(few, device.properties.kind if device else "gpu", k)
     if isinstance(found, ResidueSystem):
         return Residues(found)
@@ -261,7 +256,7 @@ def of_system(
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
     """The compilation units of products over few steps, by name."""
     threads = base.threads(device, ozaki.THREADS)
-    by = scheme(form, device, 1, Ozaki2())
+    by = of_system(device, 1, systems.system(form, 1))
     found = [
         ozaki.exponent_spec(form.word, False, threads=base.threads_of(device, ozaki.THREADS)),
         by.cut_spec(form, False, False, threads),
@@ -278,7 +273,8 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
 def way(form: Format, device: Device, k: int, method: Ozaki2) -> Way:
     """How products over *k* steps are made, once what has none is refused: formats, options."""
     ozaki.check(form, device, "ozaki2", method.engine, method.workspace)
-    by = scheme(form, device, k, method)
+    few = systems.system(form, k, method.moduli, method.bits)
+    by = of_system(device, k, few, method.workspace)
     return Way(by, engines.get(device, method.engine, by.word), method.workspace, method)
 
 
