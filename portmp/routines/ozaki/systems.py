@@ -173,11 +173,12 @@ class ResidueSystem(Moduli):
 
     The first *squares* of them are squared: a residue modulo m^2 is m q + t with digits of eight
     bits, and products of residues are t t' + m (q t' + t q'), of which the sum in brackets counts
-    modulo m.
+    modulo m. ``told``: digits of sums, where others than the moduli ask for.
     """
 
     number: int
     squares: int = field(default=0, kw_only=True)
+    told: int = field(default=0, kw_only=True)
 
     @property
     def roots(self) -> tuple[int, ...]:
@@ -204,8 +205,8 @@ class ResidueSystem(Moduli):
 
     @property
     def digits(self) -> int:
-        """Digits of the product of all moduli, and of sums with a sign."""
-        return -(-self.product.bit_length() // DIGIT)
+        """Digits of sums with a sign, by default those of the product of all moduli."""
+        return self.told or -(-self.product.bit_length() // DIGIT)
 
     def weights(self, m: int, part: int = 0) -> list[int]:
         """What an operand's bytes weigh modulo *m*, four in each 32-bit word.
@@ -227,17 +228,6 @@ class ResidueSystem(Moduli):
             *(rest[at : at + GROUP] for at in range(0, len(rest), GROUP)),
         ]
         return [Group(one, self.product // math.prod(one), self.roots) for one in found]
-
-
-@dataclass(frozen=True)
-class Exact(ResidueSystem):
-    """The same for sums of so many digits, *told*."""
-
-    told: int
-
-    @property
-    def digits(self) -> int:
-        return self.told
 
 
 @dataclass(frozen=True)
@@ -373,7 +363,7 @@ def wide(given: ResidueSystem | WideSystem, depth: int) -> WideSystem:
     return WideSystem(given.bits, counted(depth), given.digits)
 
 
-def squared(given: WideSystem, depth: int) -> Exact | WideSystem:
+def squared(given: WideSystem, depth: int) -> ResidueSystem | WideSystem:
     """The system of all moduli, as few squared as do, for the same results over *depth* steps.
 
     The wide one where it has too many bits.
@@ -381,7 +371,7 @@ def squared(given: WideSystem, depth: int) -> Exact | WideSystem:
     depth = counted(depth)
     for count in range(1, MOST_SQUARES + 1):
         if _capacity(MOST, depth, count) >= given.bits:
-            return Exact(given.bits, MOST, given.digits, squares=count)
+            return ResidueSystem(given.bits, MOST, squares=count, told=given.digits)
     return given
 
 
@@ -393,4 +383,6 @@ def exactly(bits: int, depth: int) -> ResidueSystem | WideSystem:
     depth = counted(depth)
     digits = -(-(2 * bits + depth.bit_length() + 9) // DIGIT)
     found = holding(bits, depth)
-    return Exact(bits, found.number, digits) if found else WideSystem(bits, depth, digits)
+    if found is None:
+        return WideSystem(bits, depth, digits)
+    return ResidueSystem(bits, found.number, told=digits)
