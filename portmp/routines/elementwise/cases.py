@@ -47,7 +47,7 @@ def cases(form: Format) -> Iterator[Case]:
         for make in (inputs.ordinary, inputs.wide, hostile):
             x, y = make(form, (COUNT,), "x"), make(form, (COUNT,), "y")
             yield Case("axpy", make.__name__, form, (ALPHA, x, y), "axpy", _axpy)
-            yield _operator(form, "mul", make.__name__, [x, y])
+            yield applied(form, "mul", make.__name__, [x, y], CALLS["mul"])
         if converts(form, form.arithmetic):
             yield from _conversions(form)
         return
@@ -64,27 +64,33 @@ def cases(form: Format) -> Iterator[Case]:
         yield Case("scal", name, form, (alpha, x), "scal", _scal)
 
 
-def _operators(form: Format, op: str, arity: int) -> Iterator[Case]:
-    makers: dict[str, Callable[[str], Host]] = {
+def makers(form: Format, hostile: int) -> dict[str, Callable[[str], Host]]:
+    """What makes an operand from a seed: of COUNT elements, or so many *hostile* ones."""
+    return {
         "ordinary": partial(inputs.ordinary, form, (COUNT,)),
         "wide": partial(inputs.wide, form, (COUNT,)),
-        "hostile": partial(inputs.hostile, form, 5 * COUNT),
+        "hostile": partial(inputs.hostile, form, hostile),
     }
-    for name, make in makers.items():
-        yield _operator(form, op, name, [make(f"{op}{i}") for i in range(arity)])
+
+
+def _operators(form: Format, op: str, arity: int) -> Iterator[Case]:
+    for name, make in makers(form, 5 * COUNT).items():
+        yield applied(form, op, name, [make(f"{op}{i}") for i in range(arity)], CALLS[op])
     if arity > 1:
         first = inputs.ordinary(form, (COUNT,), op)
         second = inputs.cancelling(form, (COUNT,), op)
         near = [[-p for p in first[:-1]] + [second[-1]]]
         more = [inputs.ordinary(form, (COUNT,), "z")] * (arity - 2)
-        yield _operator(form, op, "cancelling", [first, *near, *more])
+        yield applied(form, op, "cancelling", [first, *near, *more], CALLS[op])
 
 
-def _operator(form: Format, op: str, name: str, operands: list[Host]) -> Case:
+def applied(form: Format, op: str, name: str, operands: list[Host], call: Any) -> Case:
+    """An operator or a function, by what users call."""
+
     def on_host(f: Format, *values: Host) -> Host:
         return reference.elementwise(f, op, *values)
 
-    return Case(op, name, form, tuple(operands), CALLS[op], on_host)
+    return Case(op, name, form, tuple(operands), call, on_host)
 
 
 def _axpy(form: Format, alpha: str, x: Host, y: Host) -> Host:

@@ -1,4 +1,8 @@
-"""Elementary functions, as one object."""
+"""Elementary functions, as one object: out[i] = f(x[i], y[i]).
+
+Definition: the function's network for the format's word and number of limbs
+(``portmp.networks.functions``). Launches and the reference are those of elementwise operators.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,8 @@ from portmp.formats import Format
 from portmp.networks.functions import ARITY
 from portmp.routines import base
 from portmp.routines.case import Case
-from portmp.routines.elementwise.launch import THREADS, fitted
+from portmp.routines.elementwise import launch
 from portmp.routines.elementwise.schedule import flat
-from portmp.routines.functions import launch
 from portmp.routines.functions.cases import cases
 from portmp.routines.routine import Routine
 from portmp.runtime.program import CompilationUnit
@@ -28,10 +31,10 @@ class Functions(Routine):
         """Each function on dense operands."""
         if form.paper:
             return
-        schedule, threads = flat(form, device), base.threads(device, THREADS)
+        schedule, threads = flat(form, device), base.threads(device, launch.THREADS)
         for name, arity in ARITY.items():
             access = ("contiguous",) * arity
-            one = fitted(schedule, name, form.coded, access, (1,), (), threads)
+            one = launch.fitted(schedule, name, form.coded, access, (1,), (), threads)
             yield name, (launch.kernel_spec(form.name, name, access, 1, one),)
 
     def cases(self, form: Format) -> Iterable[Case]:
