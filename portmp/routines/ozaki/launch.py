@@ -194,18 +194,14 @@ FOUND = {"sums": "int64"}
 
 @cache
 def cut_spec(
-    name: str,
-    template: str,
-    form: Format,
-    kind: str,
-    threads: int,
-    *,
-    across: bool = False,
-    **values: Any,
+    name: str, template: str, form: Format, kind: str, threads: int, **values: Any
 ) -> KernelSpec:
-    """A kernel that cuts rows into words of a *kind*; *across*: of a product, columns count too."""
+    """A kernel that cuts rows into words of a *kind*.
+
+    With ``across`` among its values those of a product, whose columns count too.
+    """
     sizes = [Index(one) for one in ("rows", "depth", "rows_padded", "depth_padded")]
-    exponents = ("exponents", "others") if across else ("exponents",)
+    exponents = ("exponents", "others") if values.get("across") else ("exponents",)
     found = [Array(one, plain=("int32",), numbered=False) for one in exponents]
     return spec(
         name,
