@@ -17,7 +17,7 @@ from portmp.arrays.array import Array, Number, operand
 from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import Bound, ProductBound, dot
 from portmp.errors import ShapeError
-from portmp.routines import base, certified, methods, normwise
+from portmp.routines import base, certified, methods, normwise, tight
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
@@ -227,7 +227,7 @@ def _with_bound(
     """The result, with the bound that is wanted beside it."""
     if not how:
         return Array(value)
-    bound_of = certified.tight if how == certified.TIGHT else normwise.product
+    bound_of = tight.product if how == certified.TIGHT else normwise.product
     return _pair(value, bound_of(value, given, computed))
 
 

@@ -6,9 +6,7 @@ for those roundings, and for what underflows and what is stored short.
 
 What ends in ``_apart`` bounds the errors of results that are there already, tightly, however they
 were computed: by their distance from the same with one limb more and its bound or, where no format
-has one limb more, from the exact sum. Large products are compared with exact ones, by integers
-(``tight``). Which is which depends on formats, shapes and methods alone, so that bounds have the
-same bits on every device.
+has one limb more, from the exact sum.
 """
 
 from __future__ import annotations
@@ -29,7 +27,6 @@ from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.exact import launch as exact
 from portmp.routines.exact.accumulator import SMALLEST
 from portmp.routines.gemm import launch as products
-from portmp.routines.methods import Computed
 from portmp.routines.product import Asked, of_vectors
 from portmp.routines.reduce import launch as reductions
 from portmp.runtime.planes import Planes
@@ -129,29 +126,6 @@ def apart(result: Planes, given: Asked) -> Planes:
     z, raised = _with_bound(given, given.b.ndim == 1, one_limb_more=True)
     bound = _whole(z, wide, lost(wide, given.steps, given.alpha), raised)
     return distance(result, _ended(z, wide, bound))
-
-
-def tight(result: Planes, given: Asked, computed: Computed) -> Planes:
-    """A tight bound of the error of *result*, a product with a matrix or a vector.
-
-    By integers it takes little time where int8 matrices are multiplied fast, and needs float64; it
-    is at most 2^-29 u^N alpha_i beta_j above the error, with the powers of two above the largest
-    entries of a row and a column. All else takes two to twenty-five times as long as the product,
-    and is at most a few percent above the error, unless that is nearly zero; of four limbs, where
-    it takes as long as a correctly rounded product, it is the error itself, rounded up.
-    """
-    form, a, b = result.format, given.a, given.b
-    plain = base.is_number(given.alpha, 1) and not given.adds and form.compute is form
-    if plain and b.ndim > 1:
-        (m, k), n = a.shape[-2:], b.shape[-1]
-        if definition.by_integers(m, n, k, form.limbs):
-            # Seldom wanted, and much to import.
-            from portmp.routines.ozaki import apart as by_integers
-
-            found = by_integers.product(result, a, b, computed)
-            if found is not None:
-                return found
-    return apart(result, given)
 
 
 def dot_apart(result: Planes, x: Planes, y: Planes) -> Planes:
