@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.conversions import launch
 from portmp.routines.conversions.cases import cases
-from portmp.routines.routine import Routine
-from portmp.runtime.program import CompilationUnit
+from portmp.routines.routine import Routine, Units
 
 
 class Conversions(Routine):
@@ -19,7 +16,7 @@ class Conversions(Routine):
     name = "conversions"
     cases = staticmethod(cases)
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """To the format whose numbers have most kinds of limbs; from and to int64."""
         threads = base.threads(device, launch.THREADS)
         target = "d+s" if form.word == "float64" else "tsin80b"

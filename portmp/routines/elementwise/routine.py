@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from portmp import formats
@@ -15,7 +14,7 @@ from portmp.routines.elementwise.cases import cases
 from portmp.routines.elementwise.schedule import FlatSchedule, flat
 from portmp.routines.elementwise.work import Elementwise as Work
 from portmp.routines.problem import Space
-from portmp.routines.routine import Routine, Tuned
+from portmp.routines.routine import Routine, Tuned, Units
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.database import Task
 
@@ -39,7 +38,7 @@ class Elementwise(Routine):
     cases = staticmethod(cases)
     problem = staticmethod(space.flat_problem)
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """Each operator on dense operands; what asks for an order stands for all that compare."""
         schedule, threads = flat(form, device), base.threads(device, launch.THREADS)
         for op, arity in ARITY.items():
@@ -49,9 +48,7 @@ class Elementwise(Routine):
             access = ("value",) + ("contiguous",) * (arity - 1)
             yield name, self._unit(form, op, access, schedule, threads)
 
-    def on_request(
-        self, form: Format, device: Device | None
-    ) -> Iterator[tuple[str, CompilationUnit]]:
+    def on_request(self, form: Format, device: Device | None) -> Units:
         """Norms, and the bounds that they give: of words alone."""
         if form.name != form.word:
             return

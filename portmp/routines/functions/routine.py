@@ -6,7 +6,7 @@ Definition: the function's network for the format's word and number of limbs
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from portmp.backends.base import Device
 from portmp.formats import Format
@@ -16,8 +16,7 @@ from portmp.routines.case import Case
 from portmp.routines.elementwise import launch
 from portmp.routines.elementwise.schedule import flat
 from portmp.routines.functions.cases import cases
-from portmp.routines.routine import Routine
-from portmp.runtime.program import CompilationUnit
+from portmp.routines.routine import Routine, Units
 
 
 class Functions(Routine):
@@ -25,9 +24,7 @@ class Functions(Routine):
 
     name = "functions"
 
-    def on_request(
-        self, form: Format, device: Device | None
-    ) -> Iterator[tuple[str, CompilationUnit]]:
+    def on_request(self, form: Format, device: Device | None) -> Units:
         """Each function on dense operands."""
         if form.paper:
             return

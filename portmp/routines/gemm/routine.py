@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from portmp import formats
@@ -13,7 +12,7 @@ from portmp.routines.gemm import launch, schedule, space
 from portmp.routines.gemm.cases import cases
 from portmp.routines.gemm.work import Gemm as Work
 from portmp.routines.problem import Space
-from portmp.routines.routine import ACCURATE, Routine, Tuned
+from portmp.routines.routine import ACCURATE, Routine, Tuned, Units
 from portmp.routines.work import summed
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.base import Schedule
@@ -30,7 +29,7 @@ class Gemm(Routine):
     accuracies = staticmethod(summed)
     problem = staticmethod(space.gemm_problem)
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """Products of large matrices; *split*: slabs of k to blocks of their own."""
         threads = base.threads(device, launch.COMBINE_THREADS)
         for accuracy, accumulator in form.accumulators.items():
@@ -39,9 +38,7 @@ class Gemm(Routine):
                 unit = launch.compilation_unit(form.name, chosen, accuracy, threads)
                 yield name + accumulator.suffix, unit
 
-    def on_request(
-        self, form: Format, device: Device | None
-    ) -> Iterator[tuple[str, CompilationUnit]]:
+    def on_request(self, form: Format, device: Device | None) -> Units:
         """Products that have a bound beside them, and those for tight ones."""
         if not formats.has_bounds(form):
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from portmp.backends.base import Device
@@ -12,8 +11,7 @@ from portmp.routines.gravity import launch, space
 from portmp.routines.gravity.cases import cases
 from portmp.routines.gravity.schedule import NbodySchedule, nbody
 from portmp.routines.problem import Space
-from portmp.routines.routine import ACCURATE, FAST, Routine, Tuned
-from portmp.runtime.program import CompilationUnit
+from portmp.routines.routine import ACCURATE, FAST, Routine, Tuned, Units
 from portmp.schedules.database import Task
 
 INEXACT = ("fast", "rsqrt", "division")
@@ -28,7 +26,7 @@ class Gravity(Routine):
     cases = staticmethod(cases)
     problem = staticmethod(space.gravity_problem)
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """Accelerations; with potentials; with a block for each slab of sources; other roots."""
         if form.paper or form.coded:
             return

@@ -14,8 +14,7 @@ from portmp.routines import base
 from portmp.routines.case import Case, hostile
 from portmp.routines.order import launch, reference
 from portmp.routines.reference import Host
-from portmp.routines.routine import Routine
-from portmp.runtime.program import CompilationUnit
+from portmp.routines.routine import Routine, Units
 
 
 class Order(Routine):
@@ -24,7 +23,7 @@ class Order(Routine):
     name = "order"
     stored = False
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """Sorting, searching, where the largest element is."""
         threads = base.threads(device, launch.THREADS)
         sorting = launch.kernel_spec("order", form.name, threads, descending=False, run=launch.RUN)

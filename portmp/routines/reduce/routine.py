@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from portmp import formats
@@ -13,7 +12,7 @@ from portmp.routines.reduce import launch, schedule, space
 from portmp.routines.reduce.cases import cases
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.routines.reduce.work import Dot, Gemv
-from portmp.routines.routine import ACCURATE, Routine, Tuned
+from portmp.routines.routine import ACCURATE, Routine, Tuned, Units
 from portmp.routines.work import summed
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.database import Task
@@ -29,7 +28,7 @@ class Reduce(Routine):
     accuracies = staticmethod(summed)
     problem = staticmethod(space.reduce_problem)
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """DOT and what else goes over one long row, and GEMV of a matrix read along its rows."""
 
         def unit(kind: str, shape: str, accuracy: str = ACCURATE) -> CompilationUnit:
@@ -42,9 +41,7 @@ class Reduce(Routine):
         for name, kind in (("sum", "sum"), ("reduce_max", "max"), ("reduce_min", "min")):
             yield name, unit(kind, "one")
 
-    def on_request(
-        self, form: Format, device: Device | None
-    ) -> Iterator[tuple[str, CompilationUnit]]:
+    def on_request(self, form: Format, device: Device | None) -> Units:
         """DOT, GEMV and sums with bounds beside them, those for tight ones, and sums of squares."""
         if not formats.has_bounds(form):
             return
