@@ -25,7 +25,6 @@ from portmp.routines.gemm import reference as gemm_reference
 from portmp.routines.ozaki import reference, systems
 from portmp.routines.ozaki.integers import FINE, LIFTS, Plane
 from portmp.routines.ozaki.reference import Host
-from portmp.routines.ozaki.systems import ResidueSystem, WideSystem
 
 SIZES = 7
 """Bits of sizes."""
@@ -43,7 +42,7 @@ def margin(form: Format, more: int) -> int:
 
 
 @cache
-def system(form: Format, more: int, k: int) -> ResidueSystem | WideSystem:
+def system(form: Format, more: int, k: int) -> systems.System:
     """The integers of so many bits more than the format has."""
     return systems.exactly(form.compute.bits + more, k)
 

@@ -217,25 +217,25 @@ def _lanes(device: Device | None) -> int:
     return min(4, max(widths(formats.get("float64"), device)))
 
 
-def numbers(form: Format, kind: str, k: int, method: Ozaki2) -> ResidueSystem | WideSystem:
+def numbers(form: Format, kind: str, k: int, method: Ozaki2) -> systems.System:
     """The moduli by which a ``cpu`` or a ``gpu`` multiplies over *k* steps."""
     return of_kind(systems.system(form, k, method.moduli, method.bits), kind, k)
 
 
-def of_kind(found: ResidueSystem | WideSystem, kind: str, k: int) -> ResidueSystem | WideSystem:
+def of_kind(found: systems.System, kind: str, k: int) -> systems.System:
     """The system, or what a kind of device has in its place."""
     if kind == "cpu":
         return systems.wide(found, k)
     return systems.squared(found, k) if isinstance(found, WideSystem) else found
 
 
-def word_of(found: ResidueSystem | WideSystem) -> str:
+def word_of(found: systems.System) -> str:
     """What residues are multiplied as."""
     return (WideResidues if isinstance(found, WideSystem) else Residues).word
 
 
 def of_system(
-    device: Device | None, k: int, few: ResidueSystem | WideSystem, workspace: int | None = None
+    device: Device | None, k: int, few: systems.System, workspace: int | None = None
 ) -> Residues | WideResidues:
     """How products over *k* steps are made by the moduli of a system, or by what is like it.
 

@@ -268,6 +268,9 @@ class WideSystem(Moduli):
         return [_nearest(w, m) for w in self.powers(m, HALF, factor)]
 
 
+System = ResidueSystem | WideSystem
+
+
 @cache
 def _wide(least: int) -> tuple[int, ...]:
     """The fewest coprime numbers of WIDTH bits whose product is *least* or more.
@@ -321,9 +324,7 @@ def holding(bits: int, depth: int) -> ResidueSystem | None:
     return None
 
 
-def system(
-    form: Format, depth: int, count: int | None = None, bits: int | None = None
-) -> ResidueSystem | WideSystem:
+def system(form: Format, depth: int, count: int | None = None, bits: int | None = None) -> System:
     """The residue system of a format's products over *depth* steps.
 
     Of *count* moduli of eight bits, or the fewest for operands of *bits* bits, by default as many
@@ -344,7 +345,7 @@ def counted(depth: int) -> int:
 
 
 @cache
-def _system(bits: int, depth: int, count: int | None) -> ResidueSystem | WideSystem:
+def _system(bits: int, depth: int, count: int | None) -> System:
     if count is None:
         return holding(bits, depth) or WideSystem(bits, depth)
     capacity = _capacity(count, depth)
@@ -356,14 +357,14 @@ def _system(bits: int, depth: int, count: int | None) -> ResidueSystem | WideSys
     return ResidueSystem(capacity, count)
 
 
-def wide(given: ResidueSystem | WideSystem, depth: int) -> WideSystem:
+def wide(given: System, depth: int) -> WideSystem:
     """The wide system of the same results over *depth* steps."""
     if isinstance(given, WideSystem):
         return given
     return WideSystem(given.bits, counted(depth), given.digits)
 
 
-def squared(given: WideSystem, depth: int) -> ResidueSystem | WideSystem:
+def squared(given: WideSystem, depth: int) -> System:
     """The system of all moduli, as few squared as do, for the same results over *depth* steps.
 
     The wide one where it has too many bits.
@@ -375,7 +376,7 @@ def squared(given: WideSystem, depth: int) -> ResidueSystem | WideSystem:
     return given
 
 
-def exactly(bits: int, depth: int) -> ResidueSystem | WideSystem:
+def exactly(bits: int, depth: int) -> System:
     """The system of the fewest moduli for operands of *bits* bits, and no more.
 
     Digits of sums depend on bits and depth alone: they are enough whatever the moduli.

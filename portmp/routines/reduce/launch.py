@@ -33,12 +33,10 @@ from portmp.routines.product import (
 from portmp.routines.reduce import reference
 from portmp.routines.reduce import schedule as schedules
 from portmp.routines.reduce.roles import IDENTITY, steps
-from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.routines.reduce.schedule import ReduceSchedule, Schedule, SweepSchedule
 from portmp.runtime import launch
 from portmp.runtime.planes import Place, Planes, allocate, blank_like
 from portmp.schedules.base import check_class
-
-Schedule = ReduceSchedule | SweepSchedule
 
 
 @cache

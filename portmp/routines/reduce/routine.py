@@ -10,7 +10,7 @@ from portmp.formats import Format
 from portmp.routines.problem import Space
 from portmp.routines.reduce import launch, schedule, space
 from portmp.routines.reduce.cases import cases
-from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.routines.reduce.schedule import Schedule
 from portmp.routines.reduce.work import Dot, Gemv
 from portmp.routines.routine import ACCURATE, Routine, Tuned, Units
 from portmp.routines.work import summed
@@ -66,6 +66,6 @@ class Reduce(Routine):
             for name, how in kinds.items():
                 yield f"{name}_tight", bounded(*how, ACCURATE, tight=True)
 
-    def space(self, task: Task, schedule: ReduceSchedule | SweepSchedule) -> Space:
+    def space(self, task: Task, schedule: Schedule) -> Space:
         """Teams of a block, sweeps of a CPU, and what holds neighbours."""
         return space.SPACES[schedule.template]

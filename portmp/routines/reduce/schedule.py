@@ -166,6 +166,9 @@ class SweepSchedule(base.Schedule):
         """None: a work-item's rows share what it reads."""
 
 
+Schedule = ReduceSchedule | SweepSchedule
+
+
 def _names(form: Format) -> list[tuple[str, ...]]:
     """What entries call a format: of one limb, storage formats have schedules of their own."""
     if form.coded and form.limbs == 1:
@@ -179,9 +182,7 @@ SHAPES = register(
 """One row; one whose few chunks leave a GPU mostly idle; many rows, read along or across."""
 
 
-def reduce(
-    form: Format, device: Device | None, accuracy: str, shape: str
-) -> ReduceSchedule | SweepSchedule:
+def reduce(form: Format, device: Device | None, accuracy: str, shape: str) -> Schedule:
     """The schedule of DOT, GEMV and sums of a class of shapes."""
-    found: ReduceSchedule | SweepSchedule = find(Task("reduce", form, accuracy, shape), device)
+    found: Schedule = find(Task("reduce", form, accuracy, shape), device)
     return found
