@@ -185,16 +185,19 @@ class Plan:
         """
         queue = self.queue
         found: V = out  # type: ignore[assignment]
+        views: Any = operands
         if isinstance(self.makes, Blank):
             found = self.makes.made(queue) if out is None else out
+            views = []
+            for operand in operands:
+                views.append(found if operand is None else operand)
         if self.function is not None:
-            self.function(*[found if one is None else one for one in operands])
+            self.function(*views)
             return found
         if drivers["lost"]:
             check_process(queue.device)
         held: list[Any] = []
-        for given in operands:
-            one = found if given is None else given
+        for one in views:
             if isinstance(one, View):
                 held += one.buffers
                 held.append(one.start)
