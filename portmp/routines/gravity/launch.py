@@ -187,7 +187,7 @@ def gravity_sum(
         return
     check_class(schedule, NbodySchedule)
     call = tuple(results), first, root
-    operands = targets, bodies, eps2, *results.values()
+    operands: list[launch.Given] = [targets, bodies, eps2, *results.values()]
     launch.do(operands, partial(_launch, *call, schedule), partial(_on_host, *call))
 
 
