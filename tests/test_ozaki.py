@@ -30,8 +30,8 @@ from portmp.compilers import tools
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, FormatError, OutOfMemory
 from portmp.formats import Format, convert, inputs
 from portmp.routines import base, engines
+from portmp.routines.ozaki import choose, reference, residues, slices, systems
 from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.ozaki import reference, residues, slices, systems
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.ozaki.systems import ResidueSystem, WideSystem
 from portmp.routines.product import Product
@@ -463,7 +463,7 @@ def test_cpus_with_little_memory_take_bytes(device: Device) -> None:
     a, b = pair("dd", 3, 2, 3000, device)
     want = bits(mp.gemm(a, b, method="ozaki2"))
     method = Ozaki2(workspace=7 * 10**6)
-    by = residues.way(a.format, device, 3000, method).scheme
+    by = choose.way(a.format, device, 3000, method).scheme
     assert isinstance(by, residues.Residues)
     assert bits(mp.gemm(a, b, method=method)) == want
 

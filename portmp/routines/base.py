@@ -198,12 +198,13 @@ def exact_limbs(form: Format, value: ScalarLimbs) -> ScalarLimbs:
 
 def values_of(z: Planes, form: Format) -> Planes:
     """The values, as *form*, of results that have a bound each, without a copy."""
-    return z.seen_as(form, z.buffers[:-1])
+    return Planes(form, z.shape, z.strides, z.start, z.buffers[:-1], z.queue)
 
 
 def bounds_of(z: Planes) -> Planes:
     """The bounds of such results, in units of u^N."""
-    return z.seen_as(formats.get(z.format.word), z.buffers[-1:])
+    word = formats.get(z.format.word)
+    return Planes(word, z.shape, z.strides, z.start, z.buffers[-1:], z.queue)
 
 
 def on_host(out: View[Any], reference: Callable[..., Host], *operands: Operand) -> None:

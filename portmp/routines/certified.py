@@ -240,7 +240,8 @@ def leading(value: Planes) -> Planes:
     form = value.format
     if form.limbs == 1 and form.coded:
         return elementwise.converted(value, form.arithmetic)
-    return value.seen_as(formats.get(form.word), value.buffers[:1])
+    word, first = formats.get(form.word), value.buffers[:1]
+    return Planes(word, value.shape, value.strides, value.start, first, value.queue)
 
 
 def stored_short(bound: Planes, result: Planes) -> Planes:

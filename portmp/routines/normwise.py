@@ -169,7 +169,7 @@ def _norms(x: Planes, floor: float) -> Planes:
     squares = reductions.squares(flat if flat.ndim == 2 else flat.view_as((count, length)))
     found = elementwise.apply("sqrt", [squares])
     _, read = formats.norms(words.format.name)
-    norms = found.seen_as(read, found.buffers[:1])
+    norms = Planes(read, found.shape, found.strides, found.start, found.buffers[:1], found.queue)
     if floor:
         held = norms.seen_as(words.format)
         raised = of("min", of("mul", held, RAISING), math.ldexp(floor, -HELD))

@@ -351,10 +351,9 @@ class Planes(View[Format]):
     def parts(self) -> tuple[str, ...]:
         return self.elements.parts
 
-    def seen_as(self, form: Format, buffers: tuple[Buffer, ...] | None = None) -> Planes:
-        """The same memory, or some planes of it, as values of another format."""
-        held = self.buffers if buffers is None else buffers
-        return Planes(form, self.shape, self.strides, self.start, held, self.queue)
+    def seen_as(self, form: Format) -> Planes:
+        """The same memory as values of another format."""
+        return Planes(form, self.shape, self.strides, self.start, self.buffers, self.queue)
 
     # --- host -----------------------------------------------------------------------------
 

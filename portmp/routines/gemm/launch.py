@@ -353,5 +353,6 @@ def _total(given: Product[Planes], k: int) -> Planes:
     if form.compute is form and (alone or not (given.adds and out.overlaps(given.c))):
         return out
     if alone:  # nothing adds up: any memory does for the argument
-        return out.seen_as(form.compute, out.buffers[:1] * form.limbs)
+        held = out.buffers[:1] * form.limbs
+        return Planes(form.compute, out.shape, out.strides, out.start, held, out.queue)
     return allocate(form.compute, out.shape, out.queue)

@@ -270,14 +270,6 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
     return {one.name: (one,) for one in found}
 
 
-def way(form: Format, device: Device, k: int, method: Ozaki2) -> Way:
-    """How products over *k* steps are made, once what has none is refused: formats, options."""
-    ozaki.check(form, device, "ozaki2", method.engine, method.workspace)
-    few = systems.system(form, k, method.moduli, method.bits)
-    by = of_system(device, k, few, method.workspace)
-    return Way(by, engines.get(device, method.engine, by.word), method.workspace, method)
-
-
 def on_host(form: Format, a: Host, b: Host, *rest: Any, moduli: int | None = None) -> Host:
     """alpha a b + beta c for a (m, k), b (k, n) by residues; *rest*: see reference.product."""
     return reference.product(form, systems.system(form, a[0].shape[1], moduli), a, b, *rest)

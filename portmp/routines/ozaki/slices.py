@@ -23,7 +23,7 @@ from portmp.routines import base, engines
 from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.integers import LEAST_BITS, Integers, Plane
-from portmp.routines.ozaki.launch import Block, Way
+from portmp.routines.ozaki.launch import Block
 from portmp.routines.ozaki.options import Ozaki1
 from portmp.routines.ozaki.reference import Host
 from portmp.runtime.program import CompilationUnit
@@ -247,14 +247,6 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
 def chosen(form: Format, method: Ozaki1) -> Slices:
     """What *method* asks for."""
     return slices(form, method.word, count=method.slices, width=method.width, bits=method.bits)
-
-
-def way(form: Format, device: Device, k: int, method: Ozaki1) -> Way:
-    """How products over *k* steps are made, once what has none is refused: formats, options."""
-    ozaki.check(form, device, "ozaki1", method.engine, method.workspace)
-    cut = chosen(form, method)
-    engine = engines.get(device, method.engine, method.word)
-    return Way(Digits(cut, method.word), engine, method.workspace, method)
 
 
 def on_host(form: Format, a: Host, b: Host, *rest: Any, cut: Slices | None = None) -> Host:

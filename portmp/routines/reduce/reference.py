@@ -106,9 +106,12 @@ def _by_lane(value: Value, fill: float) -> Value:
     # One chunk takes as many steps as it has elements for.
     length = min(definition.CHUNK, -(-n // definition.LANES) * definition.LANES)
     shape = (rows, chunks, length // definition.LANES, definition.LANES)
-    rest, ends = ((0, 0), (0, chunks * length - n)), (fill, *[0.0] * (len(value) - 1))
-    padded = [np.pad(w, rest, constant_values=end) for w, end in zip(value, ends, strict=True)]
-    return tuple(word.reshape(shape) for word in padded)
+    result = []
+    for i, word in enumerate(value):
+        padded = np.full((rows, chunks * length), 0.0 if i else fill, word.dtype)
+        padded[:, :n] = word
+        result.append(padded.reshape(shape))
+    return tuple(result)
 
 
 def _chunk_lengths(n: int, chunks: int) -> Plane:
