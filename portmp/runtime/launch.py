@@ -50,19 +50,17 @@ Given = View[Any] | Sequence[Number]
 """An operand of a call: a view of memory, or the limbs of a number."""
 
 
+@dataclass(eq=False)
 class Memory(Buffer):
     """What stands in a plan for memory: that number ``index`` of those that a call gives.
 
     What is noted keeps its number only: once nothing else holds it, its memory is *idle*.
     """
 
-    def __init__(
-        self, device: Device, nbytes: int, index: int, idle: list[Slot] | None = None
-    ) -> None:
-        self.device = device
-        self.nbytes = nbytes
-        self.index = index
-        self.idle = idle
+    device: Device
+    nbytes: int
+    index: int
+    idle: list[Slot] | None = None
 
     def __del__(self) -> None:
         if self.idle is not None:
@@ -76,14 +74,12 @@ class Slot:
     index: int
 
 
+@dataclass(eq=False, slots=True)
 class Limb:
     """What stands in a plan for a word of a number, of a type of NumPy's; it equals none."""
 
-    __slots__ = ("index", "kind")
-
-    def __init__(self, kind: type[Number], index: int) -> None:
-        self.kind = kind
-        self.index = index
+    kind: type[Number]
+    index: int
 
 
 _STAND_INS = (Memory, Slot, Limb, Start)
@@ -159,6 +155,7 @@ class Planner(Queue):
     write = read = copy = receive = record = wait = synchronize = _launcher = _refuse
 
 
+@dataclass(eq=False, slots=True)
 class Plan:
     """What a call does whose operands lie in a certain way.
 
@@ -166,17 +163,12 @@ class Plan:
     it where nothing is noted: a reference, a part of another plan, what calls decide.
     """
 
-    __slots__ = ("function", "makes", "queue", "scratch", "specs", "steps")
-
-    def __init__(
-        self, queue: Queue, makes: Any = None, function: Callable[..., None] | None = None
-    ) -> None:
-        self.queue = queue
-        self.makes: Any = makes
-        self.function = function
-        self.steps: tuple[Step, ...] = ()
-        self.scratch: tuple[int, ...] = ()
-        self.specs: tuple[KernelSpec, ...] = ()
+    queue: Queue
+    makes: Any = None
+    function: Callable[..., None] | None = None
+    steps: tuple[Step, ...] = ()
+    scratch: tuple[int, ...] = ()
+    specs: tuple[KernelSpec, ...] = ()
 
     def run(self, operands: Sequence[Given | None], out: V | None = None) -> V:
         """Launch it with these operands, in the order in which they were planned.
@@ -412,7 +404,5 @@ def _planned(
     planner.held = index
     with program.watching(alone=True) as specs:  # a run tells them
         launches(*stand_ins)
-    made = Plan(queue, makes)
-    made.steps, made.scratch = tuple(planner.steps), tuple(planner.scratch)
-    made.specs = tuple(specs)
-    return made
+    noted = tuple(planner.steps), tuple(planner.scratch), tuple(specs)
+    return Plan(queue, makes, None, *noted)

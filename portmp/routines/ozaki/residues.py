@@ -229,11 +229,6 @@ def of_kind(found: systems.System, kind: str, k: int) -> systems.System:
     return systems.squared(found, k) if isinstance(found, WideSystem) else found
 
 
-def word_of(found: systems.System) -> str:
-    """What residues are multiplied as."""
-    return (WideResidues if isinstance(found, WideSystem) else Residues).word
-
-
 def of_system(
     device: Device | None, k: int, few: systems.System, workspace: int | None = None
 ) -> Residues | WideResidues:

@@ -13,6 +13,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from typing import ClassVar
 
 from portmp.errors import ArgumentError
 from portmp.formats import Format
@@ -119,8 +120,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Moduli(Integers):
-    """Coprime numbers for operands of ``bits`` bits: what their kinds share."""
+    """Coprime numbers for operands of ``bits`` bits: what their kinds share.
 
+    ``word``: what residues are multiplied as.
+    """
+
+    word: ClassVar[str]
     bits: int
     bias: int = field(init=False)
 
@@ -176,6 +181,7 @@ class ResidueSystem(Moduli):
     modulo m. ``told``: digits of sums, where others than the moduli ask for.
     """
 
+    word: ClassVar[str] = "int8"
     number: int
     squares: int = field(default=0, kw_only=True)
     told: int = field(default=0, kw_only=True)
@@ -237,6 +243,7 @@ class WideSystem(Moduli):
     ``told``: digits of sums, of another system whose results it gives.
     """
 
+    word: ClassVar[str] = "float64"
     depth: int
     told: int = 0
 

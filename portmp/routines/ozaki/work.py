@@ -31,7 +31,7 @@ class Integers(Gemm):
     def word(self, form: Format, kind: str) -> str:
         if isinstance(self.method, Ozaki1):
             return PRODUCTS[self.method.word]
-        return PRODUCTS[residues.word_of(residues.numbers(form, kind, 1, self.method))]
+        return PRODUCTS[residues.numbers(form, kind, 1, self.method).word]
 
     def accuracies(self, form: Format) -> tuple[str, ...]:
         return ("accurate",) if has(form) else ()
