@@ -24,7 +24,7 @@ from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.gemm import reference
 from portmp.routines.gemm import schedule as schedules
-from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule, Schedule
 from portmp.routines.gemm.tiles import Layout
 from portmp.routines.moves import launch as moves
 from portmp.routines.product import SCALARS, Asked, Product, completed, computed_by, entries
@@ -37,8 +37,6 @@ COMBINE_THREADS = 64
 
 COPIED = 64
 """Columns of C from which on a CPU copies an A whose neighbours in rows lie apart."""
-
-Schedule = GemmSchedule | PanelSchedule
 
 FACTORS = (*(Index(name) for name in ("m", "n", "k")), matrix("a"), matrix("b"))
 """What kernels take of sizes and factors ..."""

@@ -13,7 +13,7 @@ from portmp import definition
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Accumulator, Format, with_bound
-from portmp.schedules.base import Schedule, check_block, check_positive, check_width, kind
+from portmp.schedules import base
 from portmp.schedules.database import Task, find, register
 
 MOST_RESULTS = 64
@@ -47,9 +47,9 @@ class GemmCall:
     wide: bool = True
 
 
-@kind("tiles")
+@base.kind("tiles")
 @dataclass(frozen=True)
-class GemmSchedule(Schedule):
+class GemmSchedule(base.Schedule):
     """Tile shape of GEMM: threads of a block, results of a thread, depth of a tile.
 
     ``vector`` results of a thread are neighbours (so that it reads them from shared
@@ -179,8 +179,8 @@ class GemmSchedule(Schedule):
         return None
 
     def check(self, form: Format, device: Device) -> None:
-        check_positive(self, "threads_m", "threads_n", "thread_m", "thread_n", "tile_k", "unroll")
-        check_positive(self, "vector", "stages", "blocks")
+        base.check_positive(self, "threads_m", "threads_n", "thread_m", "thread_n", "tile_k")
+        base.check_positive(self, "unroll", "vector", "stages", "blocks")
         for name, most in (("pad", 32), ("stages", 2)):
             if not 0 <= getattr(self, name) <= most:
                 raise ArgumentError(
@@ -213,7 +213,7 @@ class GemmSchedule(Schedule):
                     f"schedule: {name} {length} and {self.threads} threads a block do not divide "
                     "each other"
                 )
-        check_block(self.threads, self.shared_bytes(form), device)
+        base.check_block(self.threads, self.shared_bytes(form), device)
 
 
 @lru_cache(maxsize=1024)
@@ -239,9 +239,9 @@ def _for_call(s: GemmSchedule, call: GemmCall) -> GemmSchedule:
     return replace(s, call=call)
 
 
-@kind("panels")
+@base.kind("panels")
 @dataclass(frozen=True)
-class PanelSchedule(Schedule):
+class PanelSchedule(base.Schedule):
     """GEMM on a CPU: a work-item computes ``rows`` rows of a packed panel of B.
 
     It holds ``results_m`` rows x ``results_n`` vectors of ``width`` columns at a time.
@@ -287,10 +287,12 @@ class PanelSchedule(Schedule):
         return self
 
     def check(self, form: Format, device: Device) -> None:
-        check_positive(self, "rows", "results_m", "results_n")
-        check_width(self.width, form, device)
-        check_block(self.threads, self.shared_bytes(form), device)
+        base.check_positive(self, "rows", "results_m", "results_n")
+        base.check_width(self.width, form, device)
+        base.check_block(self.threads, self.shared_bytes(form), device)
 
+
+Schedule = GemmSchedule | PanelSchedule
 
 WIDTHS = (1, 8, 32)
 """Products with so few columns or rows have schedules of their own."""
@@ -324,9 +326,7 @@ def gemm_shape(m: int, n: int) -> str:
     return "small" if max(m, n) <= SMALL else "large"
 
 
-def of_class(
-    form: Format, device: Device | None, accuracy: str, shape: str
-) -> GemmSchedule | PanelSchedule:
+def of_class(form: Format, device: Device | None, accuracy: str, shape: str) -> Schedule:
     """The schedule of products of a class of shapes."""
-    found: GemmSchedule | PanelSchedule = find(Task("gemm", form, accuracy, shape), device)
+    found: Schedule = find(Task("gemm", form, accuracy, shape), device)
     return found
