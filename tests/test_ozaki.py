@@ -369,7 +369,7 @@ def test_moduli_change_no_bits(device: Device, monkeypatch: pytest.MonkeyPatch) 
     want = bits(mp.gemm(a, b, method="ozaki2"))
     for more in (1, 3, 10):
         found = ResidueSystem(given.bits, given.count + more)
-        monkeypatch.setattr(residues, "system", lambda *_, s=found: s)
+        monkeypatch.setattr(systems, "system", lambda *_, s=found: s)
         assert bits(mp.gemm(a, b, method="ozaki2")) == want
 
 
