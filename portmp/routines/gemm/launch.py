@@ -25,7 +25,7 @@ from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.gemm import reference
 from portmp.routines.gemm import schedule as schedules
-from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule, UnitSchedule
+from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule, Schedule, UnitSchedule
 from portmp.routines.gemm.tiles import Layout
 from portmp.routines.gemm.units import UnitLayout
 from portmp.routines.moves import launch as moves
@@ -39,8 +39,6 @@ COMBINE_THREADS = 64
 
 COPIED = 64
 """Columns of C from which on a CPU copies an A whose neighbours in rows lie apart."""
-
-Schedule = GemmSchedule | PanelSchedule | UnitSchedule
 
 FACTORS = (*(Index(name) for name in ("m", "n", "k")), matrix("a"), matrix("b"))
 """What kernels take of sizes and factors ..."""
@@ -143,10 +141,7 @@ def gemm(
         by_kernels = partial(_by_kernels, accuracy, schedule)
         by_reference = computed_by(partial(reference.gemm, a.format, accuracy=accuracy))
         plan = kept.plan(key, given, by_kernels, by_reference, blank_like(given.out))
-    if out is None:
-        out = plan.makes.made(plan.queue)
-    plan.run((a, b, alpha, beta, out if c is None else c, out))
-    return out
+    return plan.run((a, b, alpha, beta, c, None), out)
 
 
 def _by_kernels(accuracy: str, schedule: Schedule | None, *operands: Any) -> None:
@@ -252,7 +247,8 @@ def _addend(given: Asked, shape: Sequence[int]) -> Planes:
 def default(target: Planes, k: int, accuracy: str) -> Schedule:
     """The schedule of a product over k steps with this output."""
     m, n = target.shape[-2:]
-    s = schedules.gemm(target.format, target.device, accuracy, m, n)
+    shape = schedules.gemm_shape(m, n)
+    s = schedules.of_class(target.format, target.device, accuracy, shape)
     copies = base.blocks(k, definition.SLAB) * (target.size // (m * n))
     return shared_out(
         _spread(target.format, s, m, n, copies, target.device.properties.compute_units), target
@@ -371,7 +367,6 @@ def _total(given: Product[Planes], adds_up: bool) -> Planes:
     if form.compute is form and not (adds_up and given.adds and out.overlaps(given.c)):
         return out
     if not adds_up:  # nothing adds up: any memory does for the argument
-        return Planes(
-            form.compute, out.shape, out.strides, out.start, out.buffers[:1] * form.limbs, out.queue
-        )
+        held = out.buffers[:1] * form.limbs
+        return Planes(form.compute, out.shape, out.strides, out.start, held, out.queue)
     return allocate(form.compute, out.shape, out.queue)

@@ -13,7 +13,7 @@ from portmp import definition
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Accumulator, Format, with_bound
-from portmp.schedules.base import Schedule, check_block, check_positive, check_width, kind
+from portmp.schedules import base
 from portmp.schedules.database import Task, find, register
 
 MOST_RESULTS = 64
@@ -50,9 +50,9 @@ class GemmCall:
     wide: bool = True
 
 
-@kind("tiles")
+@base.kind("tiles")
 @dataclass(frozen=True)
-class GemmSchedule(Schedule):
+class GemmSchedule(base.Schedule):
     """Tile shape of GEMM: threads of a block, results of a thread, depth of a tile.
 
     ``vector`` results of a thread are neighbours (so that it reads them from shared
@@ -172,7 +172,6 @@ class GemmSchedule(Schedule):
         return s
 
     def smaller(self) -> GemmSchedule | None:
-        """The next smaller one, for a device that this one does not fit."""
         if self.stages > 1 or self.blocks > 1:
             return replace(self, stages=1, blocks=1)
         if self.tile_k > 8:
@@ -184,9 +183,8 @@ class GemmSchedule(Schedule):
         return None
 
     def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the definition or the device."""
-        check_positive(self, "threads_m", "threads_n", "thread_m", "thread_n", "tile_k", "unroll")
-        check_positive(self, "vector", "stages", "blocks")
+        base.check_positive(self, "threads_m", "threads_n", "thread_m", "thread_n", "tile_k")
+        base.check_positive(self, "unroll", "vector", "stages", "blocks")
         for name, most in (("pad", 32), ("stages", 2)):
             if not 0 <= getattr(self, name) <= most:
                 raise ArgumentError(
@@ -219,16 +217,16 @@ class GemmSchedule(Schedule):
                     f"schedule: {name} {length} and {self.threads} threads a block do not divide "
                     "each other"
                 )
-        check_block(self.threads, self.shared_bytes(form), device)
+        base.check_block(self.threads, self.shared_bytes(form), device)
 
 
 _LANES = 32
 """Threads of a warp that has matrix units."""
 
 
-@kind("units")
+@base.kind("units")
 @dataclass(frozen=True)
-class UnitSchedule(Schedule):
+class UnitSchedule(base.Schedule):
     """GEMM of float64 by matrix units: a warp multiplies ``warp_m`` x ``warp_n`` results.
 
     ``warps_m`` x ``warps_n`` warps share tiles of A and B, ``tile_k`` steps deep, of which
@@ -325,12 +323,10 @@ class UnitSchedule(Schedule):
         return s
 
     def smaller(self) -> UnitSchedule | None:
-        """With fewer tiles under way; None at two."""
         return replace(self, stages=self.stages - 1, blocks=1) if self.stages > 2 else None
 
     def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule fits no format, device or unit."""
-        check_positive(self, *_LEAST, "tile_k", "stages", "blocks", "group")
+        base.check_positive(self, *_LEAST, "tile_k", "stages", "blocks", "group")
         if form.name != "float64" or not device.traits.matrix_unit:
             raise ArgumentError(
                 f"schedule: units given for {form.name} on {device.name}; they are for float64, "
@@ -353,7 +349,7 @@ class UnitSchedule(Schedule):
                 f"schedule: {self.thread_m} x {self.thread_n} results of a thread and "
                 f"{self.stages} stages given, at most {MOST_RESULTS} and at least 2 are allowed"
             )
-        check_block(self.threads, 0, device)
+        base.check_block(self.threads, 0, device)
         needed = max(self.for_call(a_order=a, b_order=b).block_memory() for a in "km" for b in "kn")
         if needed > device.properties.shared_memory:
             raise ArgumentError(
@@ -389,9 +385,9 @@ def _for_call(s: GemmSchedule, call: GemmCall) -> GemmSchedule:
     return replace(s, call=call)
 
 
-@kind("panels")
+@base.kind("panels")
 @dataclass(frozen=True)
-class PanelSchedule(Schedule):
+class PanelSchedule(base.Schedule):
     """GEMM on a CPU: a work-item computes ``rows`` rows of a packed panel of B.
 
     It holds ``results_m`` rows x ``results_n`` vectors of ``width`` columns at a time.
@@ -438,11 +434,12 @@ class PanelSchedule(Schedule):
         return self
 
     def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the device."""
-        check_positive(self, "rows", "results_m", "results_n")
-        check_width(self.width, form, device)
-        check_block(self.threads, self.shared_bytes(form), device)
+        base.check_positive(self, "rows", "results_m", "results_n")
+        base.check_width(self.width, form, device)
+        base.check_block(self.threads, self.shared_bytes(form), device)
 
+
+Schedule = GemmSchedule | PanelSchedule | UnitSchedule
 
 WIDTHS = (1, 8, 32)
 """Products with so few columns or rows have schedules of their own."""
@@ -476,16 +473,7 @@ def gemm_shape(m: int, n: int) -> str:
     return "small" if max(m, n) <= SMALL else "large"
 
 
-def of_class(
-    form: Format, device: Device | None, accuracy: str, shape: str
-) -> GemmSchedule | PanelSchedule:
+def of_class(form: Format, device: Device | None, accuracy: str, shape: str) -> Schedule:
     """The schedule of products of a class of shapes."""
-    found: GemmSchedule | PanelSchedule = find(Task("gemm", form, accuracy, shape), device)
+    found: Schedule = find(Task("gemm", form, accuracy, shape), device)
     return found
-
-
-def gemm(
-    form: Format, device: Device, accuracy: str, m: int, n: int
-) -> GemmSchedule | PanelSchedule:
-    """The schedule of a product (..., m, n)."""
-    return of_class(form, device, accuracy, gemm_shape(m, n))

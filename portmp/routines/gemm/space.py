@@ -6,7 +6,7 @@ from portmp import definition
 from portmp.backends.base import Device
 from portmp.routines import base
 from portmp.routines.gemm import launch as gemm
-from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule, UnitSchedule
+from portmp.routines.gemm.schedule import PanelSchedule, Schedule, UnitSchedule
 from portmp.routines.problem import Problem, Space, one_field, values
 from portmp.runtime.planes import Planes, allocate
 from portmp.schedules.database import Task
@@ -96,10 +96,10 @@ def gemm_problem(task: Task, device: Device, checked: bool) -> Problem:
     out = allocate(form, (batch, m, n), device.queue)
     one, zero = base.scalar_limbs(form, 1, "alpha"), base.scalar_limbs(form, 0, "beta")
 
-    def fitted(schedule: GemmSchedule | PanelSchedule) -> GemmSchedule | PanelSchedule:
+    def fitted(schedule: Schedule) -> Schedule:
         return gemm.fitted(gemm.shared_out(schedule, out), a, b)
 
-    def run(schedule: GemmSchedule | PanelSchedule) -> Planes:
+    def run(schedule: Schedule) -> Planes:
         chosen = fitted(schedule)
         return gemm.gemm(
             a, b, alpha=one, beta=zero, out=out, accuracy=task.accuracy, schedule=chosen
