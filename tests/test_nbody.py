@@ -322,7 +322,8 @@ def test_parts_without_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(gravity, "allocate", full)
     targets = bodies.view((1200, 3), (4, 1), bodies.start)
     eps2 = nbody.squared(EPS, bodies.format)
-    gravity.gravity_sum(targets, bodies, eps2, out.planes, None, 0, schedule=schedule)
+    found = {"acceleration": out.planes}
+    gravity.gravity_sum(targets, bodies, eps2, found, 0, schedule=schedule)
     assert bits(out) == wanted
 
 

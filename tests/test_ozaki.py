@@ -30,8 +30,8 @@ from portmp.compilers import tools
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, FormatError, OutOfMemory
 from portmp.formats import Format, convert, inputs
 from portmp.routines import base, engines
+from portmp.routines.ozaki import choose, reference, residues, slices, systems
 from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.ozaki import reference, residues, slices, systems
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.ozaki.systems import ResidueSystem, WideSystem
 from portmp.routines.product import Product
@@ -369,7 +369,7 @@ def test_moduli_change_no_bits(device: Device, monkeypatch: pytest.MonkeyPatch) 
     want = bits(mp.gemm(a, b, method="ozaki2"))
     for more in (1, 3, 10):
         found = ResidueSystem(given.bits, given.count + more)
-        monkeypatch.setattr(residues, "system", lambda *_, s=found: s)
+        monkeypatch.setattr(systems, "system", lambda *_, s=found: s)
         assert bits(mp.gemm(a, b, method="ozaki2")) == want
 
 
@@ -463,7 +463,7 @@ def test_cpus_with_little_memory_take_bytes(device: Device) -> None:
     a, b = pair("dd", 3, 2, 3000, device)
     want = bits(mp.gemm(a, b, method="ozaki2"))
     method = Ozaki2(workspace=7 * 10**6)
-    by = residues.scheme(a.format, device, 3000, method)
+    by = choose.way(a.format, device, 3000, method).scheme
     assert isinstance(by, residues.Residues)
     assert bits(mp.gemm(a, b, method=method)) == want
 
@@ -837,7 +837,7 @@ def test_a_library_that_fails_is_not_taken(device: Device, monkeypatch: pytest.M
             tried.append(1)
             raise DeviceError("failing: not for this architecture")
 
-    monkeypatch.setattr(engines, "_found", {})
+    monkeypatch.setattr(engines._first, "_kept", {})
     monkeypatch.setattr(type(device), "library", lambda _: Failing())
     monkeypatch.setattr(type(device), "library_words", Device.library_words)
     for _ in range(3):
@@ -864,12 +864,12 @@ def test_a_library_that_rounds_is_not_taken(
             host[0][tuple(wrong)] -= bool(wrong)
             c.write(host)
 
-    monkeypatch.setattr(engines, "_found", {})
+    monkeypatch.setattr(engines._first, "_kept", {})
     monkeypatch.setattr(type(device), "library", lambda _: Rounding())
     monkeypatch.setattr(type(device), "library_words", Device.library_words)
     assert engines.get(device, "auto", word).name == "rounding"
     wrong += [3, 5]
-    engines._found.clear()
+    engines._first.cache_clear()
     assert engines.get(device, "auto", word).name == "portmp"
 
 

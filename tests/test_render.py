@@ -128,11 +128,11 @@ def of_some_devices(on: str, form: str) -> Iterator[KernelSpec]:
         yield lu.swap_spec(form, 1)
         yield engines.lines_spec()
         yield engines.panels_spec("float64", 8, 256)
-        numbers = systems.wide(systems.system(formats.get(form), 1), 1)
-        yield from (
-            residues.wide_residue_spec(form, numbers, one, one, 256, 4) for one in (False, True)
-        )
-        yield residues.wide_rebuild_spec(form, numbers, 4, 256)
+        words = formats.get(form)
+        by = residues.WideResidues(systems.wide(systems.system(words, 1), 1), None)
+        by.rebuilt = 4
+        yield from (by.cut_spec(words, one, not one, 256) for one in (False, True))
+        yield by.rebuild_spec(words, 1, 256)
     if platform.get(on).grid_barrier:
         yield lu.panel_spec(form, together=True)
         yield from (qr.panel_spec(form, shape, together=True) for shape in shapes(THREADS))

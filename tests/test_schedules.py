@@ -353,7 +353,8 @@ def test_defaults_fit_small_devices(
     for name in formats.STANDARD:
         form = formats.get(name)
         for shape in ((1000, 1000), (100, 100), (1000, 1), (20, 1000)):
-            gemm_schedule.gemm(form, device, "fast", *shape).check(form, device)
+            size = gemm_schedule.gemm_shape(*shape)
+            gemm_schedule.of_class(form, device, "fast", size).check(form, device)
         for rows in database.SHAPES["reduce"]:
             reduce_schedule.reduce(form, device, "accurate", rows).check(form, device)
         assert elementwise_schedule.flat(form, device).threads <= 64
@@ -362,7 +363,8 @@ def test_defaults_fit_small_devices(
     for name in formats.STANDARD:
         form = formats.get(name)
         for shape in ((1000, 1000), (100, 100), (1000, 1), (20, 1000)):
-            gemm_schedule.gemm(form, device, "fast", *shape).check(form, device)
+            size = gemm_schedule.gemm_shape(*shape)
+            gemm_schedule.of_class(form, device, "fast", size).check(form, device)
 
 
 def test_short_rows(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

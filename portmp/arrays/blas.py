@@ -19,7 +19,7 @@ from portmp.arrays.products import Bound, ProductBound, dot
 from portmp.errors import ShapeError
 from portmp.routines import base, certified, methods, normwise, tight
 from portmp.routines.elementwise import launch as elementwise
-from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.gemm.schedule import Schedule
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 from portmp.routines.product import Asked, Product
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
@@ -51,7 +51,7 @@ class GemmOptions(TypedDict, total=False):
     trans_b: bool
     out: Array | None
     accuracy: str
-    schedule: GemmSchedule | PanelSchedule | None
+    schedule: Schedule | None
     method: str | Auto | Ozaki1 | Ozaki2
     rounding: str | None
 
@@ -92,7 +92,7 @@ def gemm(
     trans_b: bool = False,
     out: Array | None = None,
     accuracy: str = "accurate",
-    schedule: GemmSchedule | PanelSchedule | None = None,
+    schedule: Schedule | None = None,
     method: str | Auto | Ozaki1 | Ozaki2 = methods.AUTO,
     rounding: str | None = None,
     bound: ProductBound = False,

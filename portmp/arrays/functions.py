@@ -21,7 +21,7 @@ from portmp.arrays.viewed import AnyArray, made
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.routines import base
-from portmp.routines.functions import launch
+from portmp.routines.elementwise import launch
 
 
 def _applied(name: str, names: str, *operands: Any, out: AnyArray | None = None) -> Any:

@@ -6,7 +6,7 @@ is a trap when porting is explained in docs/porting.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from portmp.errors import ArgumentError, suggestion
@@ -27,7 +27,9 @@ class Traits:
     numbers, an ``instruction``, or ``memory`` where there is none. ``wide_atomics``: whether there
     are atomic operations on 64 bits. ``vector_bits``: the longest explicit vectors that the
     device's compiler is given. ``barriers``: with them programs are ``optimised``, or, where that
-    mixes up what work-items keep over a barrier, ``unoptimised``.
+    mixes up what work-items keep over a barrier, ``unoptimised``. ``matrix_unit``: by which of the
+    platform's units warps multiply small matrices of float64, if one adds up as products are
+    defined.
     """
 
     warp_size: int = 32
@@ -40,12 +42,50 @@ class Traits:
     wide_atomics: bool = True
     vector_bits: int = 512
     barriers: str = "optimised"
+    matrix_unit: str = ""
 
 
-def dot4(arch: str) -> str:
-    """The trait of an architecture: NVIDIA's instruction came with compute capability 6.1."""
-    number = arch.removeprefix("sm_")
-    return "assembly" if number.isdigit() and int(number) >= 61 else "plain"
+@dataclass(frozen=True)
+class MatrixUnit:
+    """A unit by which a warp of 32 threads adds a product of small matrices of float64 to sums.
+
+    One of ``rows`` x ``steps`` and one of ``steps`` x 8 numbers. Thread l holds sums of the rows
+    l / 4, l / 4 + 8 and so on, in the columns 2 (l % 4) and the next; of the left factor numbers in
+    these rows and the columns l % 4, l % 4 + 4 and so on; of the right one in these rows and the
+    column l / 4.
+    """
+
+    rows: int
+    steps: int
+
+    @property
+    def heights(self) -> int:
+        """In how many rows a thread holds numbers."""
+        return self.rows // 8
+
+    @property
+    def left(self) -> int:
+        """How many numbers of the left factor a thread holds, one row after the other."""
+        return self.heights * self.right
+
+    @property
+    def right(self) -> int:
+        """How many of the right one."""
+        return self.steps // 4
+
+    def statement(self, sums: Sequence[str], left: Sequence[str], right: Sequence[str]) -> str:
+        """Adds the product to the thread's *sums*, row by row."""
+        groups = len(sums), len(left), len(right)
+        first = [sum(groups[:i]) for i in range(3)]
+        named = [
+            "{" + ", ".join(f"%{start + i}" for i in range(count)) + "}"
+            for start, count in zip(first, groups, strict=True)
+        ]
+        shape = f"m{self.rows}n8k{self.steps}.row.col.f64.f64.f64.f64"
+        text = f"mma.sync.aligned.{shape} {named[0]}, {named[1]}, {named[2]}, {named[0]};"
+        written = ", ".join(f'"+d"({one})' for one in sums)
+        read = ", ".join(f'"d"({one})' for one in (*left, *right))
+        return f'asm("{text}" : {written} : {read});'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +118,10 @@ class Platform:
     device. ``grid_barrier``: where blocks may wait for each other, the statements to ``wait`` for
     all and, at the end, to ``leave`` the barrier as it was: {0} points to a counter, at first 0, of
     blocks that came, {1}: how many do until then.
+    ``tile_copies``: statements that begin a copy of so many bytes to block memory, {0} from {1}, of
+    which {2} are there and the rest is zeros; ``tile_copies_end``: those so far are a group;
+    ``tile_copies_wait``: until all groups but the last {0} are done.
+    ``matrix_units``: by the trait.
     ``vectors``: lanes of explicit vectors, which are computed with;
     ``memory_vectors``: whether there are types of two and four neighbours with members x, y, z, w
     (``float4``) to read and write memory by. An empty entry is something that the platform does
@@ -144,6 +188,10 @@ class Platform:
     grid_barrier: Mapping[str, str] = field(default_factory=dict)
     async_copy: str = ""
     async_wait: str = ""
+    tile_copies: Mapping[int, str] = field(default_factory=dict)
+    tile_copies_end: str = ""
+    tile_copies_wait: str = ""
+    matrix_units: Mapping[str, MatrixUnit] = field(default_factory=dict)
     prefetch: str = ""
     clock: str = ""
     vectors: tuple[int, ...] = (1,)
@@ -211,6 +259,26 @@ _DOT_ASSEMBLY = {
         f'asm("dp4a.{kind}.{kind} %0, %1, %2, %3;" : "=r"(y) : "r"(a), "r"(b), "r"(c));'
     )
     for sign, kind in (("signed", "s32"), ("unsigned", "u32"))
+}
+
+_MATRIX_UNITS = {f"{u.rows}x8x{u.steps}": u for u in (MatrixUnit(16, 4), MatrixUnit(8, 4))}
+
+
+def _tile_copies(place: str) -> dict[int, str]:
+    """By bytes; *place*: a number for an address of block memory."""
+    return {
+        count: (
+            f'asm volatile("cp.async.{cached}.shared.global [%0], [%1], {count}, %2;"'
+            f' :: "r"({place}), "l"({{1}}), "r"({{2}}) : "memory");'
+        )
+        for count, cached in ((8, "ca"), (16, "cg"))
+    }
+
+
+_COPIES = {
+    "tile_copies_end": 'asm volatile("cp.async.commit_group;" ::: "memory");',
+    "tile_copies_wait": 'asm volatile("cp.async.wait_group {0};" ::: "memory");',
+    "matrix_units": _MATRIX_UNITS,
 }
 
 _COMBINING = ("add", "min", "max", "and", "or", "xor")
@@ -346,7 +414,9 @@ CUDA = Platform(
     },
     clock="clock64()",
     traits=Traits(warp_size=32, dot4="assembly"),
+    tile_copies=_tile_copies("(unsigned)__cvta_generic_to_shared({0})"),
     **_HIP  # type: ignore[arg-type]
+    | _COPIES
     | {
         "atomics": _ATOMICS
         | {(op, "int64"): _ATOMIC_FUNCTIONS[op] for op in ("min", "max")}
@@ -449,6 +519,9 @@ OPENCL = Platform(
     prefetch="__builtin_prefetch({0});",
     vectors=(1, 2, 4, 8),
     memory_vectors=True,
+    # NVIDIA's: a pointer to block memory is a number there
+    tile_copies=_tile_copies("(uint)(ulong)({0})"),
+    **_COPIES,  # type: ignore[arg-type]
 )
 
 # --- all platforms ---------------------------------------------------------------------------

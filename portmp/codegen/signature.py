@@ -148,6 +148,16 @@ class Scratch(Parameter):
         return list(value.buffers)
 
 
+@dataclass(frozen=True)
+class BlockMemory(Parameter):
+    """Block memory whose size a launch decides, the last of a kernel's parameters."""
+
+    name: str = "dynamic_"
+
+    def texts(self, w: Writer) -> list[str]:
+        return [w.platform.dynamic_parameter] if w.platform.dynamic_parameter else []
+
+
 _INTEGERS = {n: np.int32(n) for n in range(-1, 129)}
 
 

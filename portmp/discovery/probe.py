@@ -4,7 +4,8 @@ Operations that everything rests on run on hostile inputs (subnormals, infinitie
 exponents), in the widest vectors that the device is given, and are compared bit for bit with the
 host reference. A difference that another spelling or narrower vectors cure is repaired
 (``Traits``); any other refuses the device, with words. Where reciprocal roots start from the
-hardware's estimate, all of them are tried. The verdict is kept on disk by compiler, driver and
+hardware's estimate, all of them are tried. A matrix unit is used if it adds up as products are
+defined, step by step. The verdict is kept on disk by compiler, driver and
 device. Where a driver can take the process down with it, the probe runs in a process of its own
 (``isolated``).
 """
@@ -20,6 +21,7 @@ import numpy as np
 
 from portmp import definition, formats, networks, paths
 from portmp.backends.base import Device
+from portmp.codegen import platform
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.platform import Traits
 from portmp.codegen.signature import Array, Index, Plain, Scratch
@@ -34,6 +36,9 @@ from portmp.schedules.base import widths
 
 COUNT, THREADS = 400, 64
 """Numbers of a check, a multiple of every width; work-items of a block."""
+
+SAMPLES, DEPTH = 64, 8
+"""Products that a matrix unit is tried with, and steps of each."""
 
 ROOTS, ROOTS_EACH, ROOT_THREADS = 2**24, 256, 128
 """Reciprocal roots that are tried, those of a work-item, work-items of a block."""
@@ -120,6 +125,8 @@ def _repair(device: Device, check: str) -> Traits | None:
         return replace(traits, barriers="unoptimised")
     if check == "reciprocal root" and traits.root != "ieee":
         return replace(traits, root="estimate" if traits.root == "assembly" else "ieee")
+    if check == "matrix unit":
+        return replace(traits, matrix_unit="")
     return narrower(device)
 
 
@@ -154,6 +161,10 @@ def _checks(device: Device, started: Callable[[str], None]) -> Iterator[Check]:
     what = "a number kept over a barrier"
     started(what)
     yield "barrier", what, *_kept(device)
+    if device.traits.matrix_unit:
+        what = "sums by the matrix unit"
+        started(what)
+        yield "matrix unit", what, *_multiplied(device)
 
 
 def _differences(
@@ -273,6 +284,68 @@ def _kept(device: Device) -> tuple[int, int]:
     one = (barrier_spec(threads),)
     launch.run(device.queue, one, (1, 1, 1), (threads, 1, 1), {"numbers": numbers})
     return _differences(numbers.read_dense(), [-given * given[::-1]])
+
+
+def unit_spec() -> KernelSpec:
+    """Products by a matrix unit, each by one warp, added to sums."""
+    return spec(
+        "matrix_unit",
+        "probe/matrix_unit.mako",
+        formats.get("float64"),
+        {},
+        takes=[
+            Array("a", start=False),
+            Array("b", start=False),
+            Array("c", const=False, start=False),
+        ],
+        depth=DEPTH,
+    )
+
+
+def factors(rows: int) -> list[np.ndarray[Any, Any]]:
+    """What a unit of so many rows is tried with: sums that rounding, order and range change.
+
+    Of (SAMPLES, rows, DEPTH), (SAMPLES, DEPTH, 8) and (SAMPLES, rows, 8) numbers: ordinary ones,
+    of wide exponents, with products that are subnormal, and hostile ones.
+    """
+    form, each = formats.get("float64"), SAMPLES // 4
+    found = []
+    for name, shape in (("a", (rows, DEPTH)), ("b", (DEPTH, 8)), ("c", (rows, 8))):
+        count = each * shape[0] * shape[1]
+        small = inputs.ordinary(form, (count,), f"unit small {name}")[0]
+        kinds = [
+            inputs.ordinary(form, (count,), f"unit {name}")[0],
+            inputs.wide(form, (count,), f"unit {name}")[0],
+            np.ldexp(small, -1060 if name == "c" else -530),
+            inputs.hostile(form, count, f"unit {name}")[0],
+        ]
+        found.append(np.concatenate(kinds).reshape(SAMPLES, *shape))
+    return found
+
+
+def chain(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], c: np.ndarray[Any, Any]) -> Any:
+    """What such sums are: one fused multiply-add after the other, in order of the steps."""
+    form, total = formats.get("float64"), c.ravel()
+    for step in range(a.shape[2]):
+        left, right = (
+            np.broadcast_to(one, c.shape).ravel()
+            for one in (a[:, :, step, None], b[:, None, step, :])
+        )
+        total = reference.elementwise(form, "fma", [left], [right], [total])[0]
+    return total
+
+
+def _multiplied(device: Device) -> tuple[int, int]:
+    """Products of hostile numbers; those of a unit that is not there differ."""
+    unit = platform.get(device.platform).matrix_units[device.traits.matrix_unit]
+    form, hosts = formats.get("float64"), factors(unit.rows)
+    given = [planes.upload(form, [host.ravel()], device.queue) for host in hosts]
+    try:
+        bound = dict(zip("abc", given, strict=True))
+        launch.run(device.queue, (unit_spec(),), (SAMPLES, 1, 1), (32, 1, 1), bound)
+    except (CompileError, LaunchError):
+        return hosts[2].size, 0
+    return _differences(given[2].read_dense(), [chain(*hosts)])
 
 
 # --- verdicts on disk ---------------------------------------------------------------------

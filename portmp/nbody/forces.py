@@ -10,6 +10,8 @@ with Plummer softening *eps*, an exact scalar. The sum runs over j in order (doc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from portmp.arrays.array import Array, Number, operand
 from portmp.arrays.products import dot
 from portmp.errors import ShapeError
@@ -17,7 +19,7 @@ from portmp.routines import base
 from portmp.routines.gravity import launch as gravity
 from portmp.routines.gravity.launch import squared
 from portmp.routines.gravity.schedule import NbodySchedule
-from portmp.runtime.planes import Planes, allocate
+from portmp.runtime.planes import Planes
 
 __all__ = [
     "acceleration",
@@ -28,6 +30,8 @@ __all__ = [
     "potential_energy",
     "squared",
 ]
+
+FORCE, POTENTIAL = gravity.RESULTS
 
 
 def acceleration(
@@ -59,12 +63,8 @@ def acceleration(
     Sources are packed as x, y, z, mass first, in memory for 4 m numbers, unless *position*
     and *mass* are views bodies[:, :3] and bodies[:, 3] of one array (m, 4).
     """
-    source, weight, target = _operands(position, mass, targets)
-    given = None if out is None else operand(out, "out").planes
-    inputs = {"position": source, "mass": weight, "targets": target}
-    result = base.output(given, target, target.shape, **inputs)
-    _run(source, weight, target, eps, result, None, targets, root, schedule)
-    return Array(result)
+    (found,) = _sums(position, mass, targets, eps, root, schedule, (FORCE,), out)
+    return found
 
 
 def potential(
@@ -81,10 +81,8 @@ def potential(
     Of the particles themselves, each without its own term, or of *targets* (n, 3). Error as
     for ``acceleration``: at most 36 of one limb and 12 of several on the same particles.
     """
-    source, weight, target = _operands(position, mass, targets)
-    phi = allocate(target.format, target.shape[:1], target.queue)
-    _run(source, weight, target, eps, None, phi, targets, root, schedule)
-    return Array(phi)
+    (found,) = _sums(position, mass, targets, eps, root, schedule, (POTENTIAL,))
+    return found
 
 
 def field(
@@ -97,11 +95,8 @@ def field(
     schedule: NbodySchedule | None = None,
 ) -> tuple[Array, Array]:
     """Accelerations and potentials from one pass over the sources."""
-    source, weight, target = _operands(position, mass, targets)
-    result = allocate(target.format, target.shape, target.queue)
-    phi = allocate(target.format, target.shape[:1], target.queue)
-    _run(source, weight, target, eps, result, phi, targets, root, schedule)
-    return Array(result), Array(phi)
+    force, found = _sums(position, mass, targets, eps, root, schedule, (FORCE, POTENTIAL))
+    return force, found
 
 
 def kinetic_energy(velocity: Array, mass: Array) -> Array:
@@ -137,41 +132,35 @@ def _check_vectors(planes: Planes, name: str) -> None:
         raise ShapeError(f"{name}: shape {planes.shape} given, (n, 3) needed")
 
 
-def _operands(position: Array, mass: Array, targets: Array | None) -> tuple[Planes, Planes, Planes]:
-    """Sources, masses and targets, checked."""
-    source, weight = operand(position, "position").planes, operand(mass, "mass").planes
-    target = source if targets is None else operand(targets, "targets").planes
-    base.same(source.format, position=source, mass=weight, targets=target)
-    for name, planes in (("position", source), ("targets", target)):
-        _check_vectors(planes, name)
-    if weight.shape != source.shape[:1]:
-        raise ShapeError(f"mass: shape {weight.shape} given, {source.shape[:1]} needed")
-    return source, weight, target
-
-
-def _run(
-    source: Planes,
-    mass: Planes,
-    target: Planes,
-    eps: Number,
-    acceleration: Planes | None,
-    potential: Planes | None,
+def _sums(
+    position: Array,
+    mass: Array,
     targets: Array | None,
+    eps: Number,
     root: str,
     schedule: NbodySchedule | None,
-) -> None:
+    wanted: Sequence[str],
+    out: Array | None = None,
+) -> list[Array]:
+    """What sources cause, as far as *wanted*; accelerations in *out*, if it is given."""
+    source, weight = operand(position, "position").planes, operand(mass, "mass").planes
+    target = source if targets is None else operand(targets, "targets").planes
+    inputs = {"position": source, "mass": weight, "targets": target}
+    base.same(source.format, **inputs)
+    for name in ("position", "targets"):
+        _check_vectors(inputs[name], name)
+    if weight.shape != source.shape[:1]:
+        raise ShapeError(f"mass: shape {weight.shape} given, {source.shape[:1]} needed")
+    given = None if out is None else operand(out, "out").planes
+    results = {
+        one: base.output(given, target, target.shape[: 2 if one == FORCE else 1], **inputs)
+        for one in wanted
+    }
     eps2 = squared(eps, source.format)
     gravity.check_root(source.format, source.device.platform, root)
-    bodies = gravity.packed(source, mass)
+    bodies = gravity.packed(source, weight)
     if targets is None and bodies.buffers is not source.buffers:
         target = bodies.view(target.shape, (4, 1), bodies.start)
-    gravity.gravity_sum(
-        target,
-        bodies,
-        eps2,
-        acceleration,
-        potential,
-        0 if targets is None else None,
-        root=root,
-        schedule=schedule,
-    )
+    first = 0 if targets is None else None
+    gravity.gravity_sum(target, bodies, eps2, results, first, root=root, schedule=schedule)
+    return [Array(one) for one in results.values()]

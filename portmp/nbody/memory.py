@@ -155,7 +155,8 @@ def check(start: Start, forms: Sequence[Format], kept: Kept, device: Device) -> 
     if needed > there:
         raise OutOfMemory(f"{words}: too much for the device")
     if spare is not None and total > spare:
-        raise OutOfMemory(f"{words}: too much for the host{_advice(kept)}")
+        advice = f"; --trajectory and --plot keep the positions of {kept.samples} samples"
+        raise OutOfMemory(f"{words}: too much for the host{advice if kept.samples else ''}")
     if max(needed, host) > LARGE:
         print(words, file=sys.stderr, flush=True)
 
@@ -163,9 +164,3 @@ def check(start: Start, forms: Sequence[Format], kept: Kept, device: Device) -> 
 def _gigabytes(nbytes: int) -> str:
     size = nbytes / 1e9
     return f"{size:.2g} GB" if size < 10 else f"{size:.0f} GB"
-
-
-def _advice(kept: Kept) -> str:
-    if kept.samples:
-        return f"; --trajectory and --plot keep the positions of {kept.samples} samples"
-    return ""

@@ -102,14 +102,14 @@ def _arrays(file: Path) -> Particles:
         raise InputError(f"{file}: holds no particles")
     values: list[Any] = [found[name].astype(np.float64) for name in shapes]
     position, velocity, mass = values
-    constant = found.get("G")
-    if constant is not None and (constant.shape or constant.dtype.kind not in "fiu"):
+    constant = found.get("G", np.array(1.0))
+    if constant.shape or constant.dtype.kind not in "fiu":
         raise InputError(
             f"{file}: G: {constant.dtype.name} of shape {constant.shape} given, a number is needed"
         )
-    if constant is not None and not np.isfinite(constant):
+    if not np.isfinite(constant):
         raise InputError(f"{file}: G: {constant.item()} given, a finite number is needed")
-    factor = Fraction(1) if constant is None else _fraction(constant)
+    factor = _fraction(constant)
     weights = mass if factor == 1 else [factor * Fraction(m) for m in mass.tolist()]
     return Particles(("",) * count, weights, position, velocity)
 

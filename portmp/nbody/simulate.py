@@ -48,14 +48,10 @@ def command(args: Any) -> int:
         raise ArgumentError(f"--eps: {args.eps} given, a length from 0 on is needed")
     if not args.every >= 0:
         raise ArgumentError(f"--every: {args.every} given, a number of seconds from 0 on is needed")
-    output, path, picture, checkpoint = (
-        Path(name) if name else None
-        for name in (args.output, args.trajectory, args.plot, args.checkpoint)
-    )
-    _check_outputs(output, path, picture, checkpoint, forms)
+    _check_outputs(args, forms)
     device = discovery.get(args.device)
     progress = Progress(sys.stderr.isatty())
-    kept = memory.Kept((plan.samples + 1) * plan.ways, plan.reverse, bool(output))
+    kept = memory.Kept((plan.samples + 1) * plan.ways, plan.reverse, bool(args.output))
     systems = _systems(args, forms, kept, device)
     keeper = _keeper(args, plan, forms)
     stage = keeper.resumed(device) if keeper else None
@@ -67,16 +63,16 @@ def command(args: Any) -> int:
         if keeper:
             keeper.ended(stage)
         moved, stage = stage.system, None
-    if output:
-        moved.save(output)
-    if path:
-        _write_trajectory(path, courses)
+    if args.output:
+        moved.save(args.output)
+    if args.trajectory:
+        _write_trajectory(Path(args.trajectory), courses)
     if args.json:
         print(json.dumps(_report(args, plan, systems[0], courses), indent=1))
     else:
         print(_table(args, plan, device, len(systems[0]), courses))
-    if picture:
-        _plot(picture, plan, courses)
+    if args.plot:
+        _plot(Path(args.plot), plan, courses)
     if keeper:
         keeper.remove()
     return 0
@@ -125,22 +121,16 @@ def _plan(args: Any) -> Plan:
     return Plan(args.scheme, dt, args.steps, samples, back, drawn)
 
 
-def _check_outputs(
-    output: Path | None,
-    path: Path | None,
-    picture: Path | None,
-    checkpoint: Path | None,
-    forms: list[Format],
-) -> None:
-    for name, file in (("--output", output), ("--trajectory", path), ("--checkpoint", checkpoint)):
-        if file and file.suffix.lower() != ".npz":
-            raise InputError(f"{name} {file}: the file's name must end with .npz")
-        if file:
-            target.check_place(file)
-    if output and len(forms) > 1:
+def _check_outputs(args: Any, forms: list[Format]) -> None:
+    given = {name: getattr(args, name) for name in ("output", "trajectory", "checkpoint")}
+    for name, file in ((name, Path(file)) for name, file in given.items() if file):
+        if file.suffix.lower() != ".npz":
+            raise InputError(f"--{name} {file}: the file's name must end with .npz")
+        target.check_place(file)
+    if args.output and len(forms) > 1:
         raise ArgumentError(f"--output: one state is saved, {len(forms)} formats are given")
-    if picture:
-        pictures.check(picture)
+    if args.plot:
+        pictures.check(Path(args.plot))
 
 
 def _systems(args: Any, forms: list[Format], kept: memory.Kept, device: Device) -> list[System]:

@@ -27,8 +27,12 @@ from portmp.nbody.forces import energy, squared
 from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.gravity import launch as gravity
-from portmp.runtime.planes import allocate
+from portmp.runtime.planes import allocate, within
 
+_CUBE_ROOT = (
+    "1.259921049894873164767210607278228350570251464701507980081975112155299676513959483729396562"
+)
+"""Of 2, to more digits than any format has."""
 _Y6 = (
     "-1.1776799841788710069464156809643157346392692526345984844753685137967415561815089",
     "0.23557321335935813368479318297853460168646808210340111900349313095621471215222265",
@@ -41,23 +45,9 @@ def _symmetric(*outer: Fraction) -> tuple[Fraction, ...]:
     return (*outer, 1 - 2 * sum(outer, Fraction(0)), *reversed(outer))
 
 
-def _triple_jump() -> tuple[Fraction, ...]:
-    # 1 / (2 - 2^(1/3)) to more digits than any format has.
-    digits = 10**90
-    root = Fraction(_integer_cube_root(2 * digits**3), digits)
-    return _symmetric(1 / (2 - root))
-
-
-def _integer_cube_root(n: int) -> int:
-    x = 1 << -(-n.bit_length() // 3)
-    while (y := (2 * x + n // (x * x)) // 3) < x:
-        x = y
-    return x
-
-
 SCHEMES: dict[str, tuple[Fraction, ...]] = {
     "leapfrog": (Fraction(1),),
-    "yoshida4": _triple_jump(),
+    "yoshida4": _symmetric(1 / (2 - Fraction(_CUBE_ROOT))),
     "yoshida6": _symmetric(*(Fraction(w) for w in reversed(_Y6))),
 }
 """Weights of the leapfrogs of a step; orders 2, 4 and 6 (Yoshida 1990, solution A)."""
@@ -118,25 +108,10 @@ class System:
         """Masses (n,), times the gravitational constant: a copy."""
         return self._bodies[:, 3].copy()
 
-    @property
-    def eps(self) -> Fraction:
-        """The softening length."""
-        return self._eps
-
-    @property
-    def root(self) -> str:
-        """Where the inverse square roots come from."""
-        return self._root
-
-    @property
-    def format(self) -> formats.Format:
-        """The number format of all quantities."""
-        return self._bodies.format
-
-    @property
-    def device(self) -> Device:
-        """Where the state is."""
-        return self._bodies.device
+    eps: Fraction = within("_eps", "The softening length.")
+    root: str = within("_root", "Where the inverse square roots come from.")
+    format: formats.Format = within("_bodies.format", "The number format of all quantities.")
+    device: Device = within("_bodies.device", "Where the state is.")
 
     def __len__(self) -> int:
         return self._bodies.shape[0]
@@ -148,16 +123,9 @@ class System:
     def _forces(self) -> Array:
         """Accelerations, computed where the particles have moved since."""
         if not self._current:
-            position = self._bodies[:, :3].planes
-            gravity.gravity_sum(
-                position,
-                self._bodies.planes,
-                self._eps2,
-                self._acceleration.planes,
-                None,
-                0,
-                root=self._root,
-            )
+            position, bodies = self._bodies[:, :3].planes, self._bodies.planes
+            found = {"acceleration": self._acceleration.planes}
+            gravity.gravity_sum(position, bodies, self._eps2, found, 0, root=self._root)
             self._current = True
         return self._acceleration
 

@@ -7,7 +7,6 @@ ceiling is the fastest of several runs: what disturbs a run only makes it slower
 from __future__ import annotations
 
 import itertools
-import statistics
 from collections.abc import Callable
 from functools import cache
 
@@ -76,20 +75,14 @@ def times(device: Device, work: Callable[[], object], runs: int = 5) -> list[flo
     return [end.seconds_since(start) for start, end in itertools.pairwise(marks)][1:]
 
 
-def seconds(device: Device, work: Callable[[], object], repeats: int = 5) -> float:
-    """Median device time of *work*'s launches, after one warm-up."""
-    return statistics.median(times(device, work, repeats))
-
-
 def instruction_rate(device: Device, word: str, op: str = "fma") -> float:
     """Words a second that *op* (add or fma) produces on *device*: ``word`` float32 or float64.
 
     On CPUs the best of the vector widths: wider vectors than the hardware's run out of
     registers, narrower ones leave a part of it idle.
     """
-    if device.properties.kind == "gpu":
-        return _rate(device, word, op, 1)
-    known = [w for w in widths(formats.get(word), device) if w in _CPU_WIDTHS]
+    gpu = device.properties.kind == "gpu"
+    known = [] if gpu else [w for w in widths(formats.get(word), device) if w in _CPU_WIDTHS]
     return max(_rate(device, word, op, width) for width in known or [1])
 
 
@@ -138,22 +131,22 @@ def memory_rate(device: Device) -> tuple[str, float]:
     return "triad", triad_rate(device)
 
 
-def copy_rate(device: Device, nbytes: int = 0) -> float:
-    """Bytes read and written a second by a plain copy of *nbytes* (default 1/32 of memory)."""
+def copy_rate(device: Device) -> float:
+    """Bytes read and written a second by a plain copy of 1/32 of memory."""
     form = _plain(device)
-    count = (nbytes or _array_bytes(device)) // form.itemsize
+    count = _array_bytes(device) // form.itemsize
     source, target = (allocate(form, (count,), device.queue) for _ in range(2))
     elementwise.apply("sub", [source, source], source)
     best = min(times(device, lambda: elementwise.apply("copy", [source], target), RUNS))
     return 2 * count * form.itemsize / best
 
 
-def triad_rate(device: Device, nbytes: int = 0) -> float:
-    """Bytes read and written a second by STREAM's triad on arrays of *nbytes* each."""
+def triad_rate(device: Device) -> float:
+    """Bytes read and written a second by STREAM's triad."""
     form = _plain(device)
     width = max(w for w in widths(form, device) if w <= 64 // form.itemsize)
     blocks = device.properties.compute_units * 64
-    vectors = (nbytes or _array_bytes(device)) // (form.itemsize * width * blocks)
+    vectors = _array_bytes(device) // (form.itemsize * width * blocks)
     count = vectors * width * blocks
     x, y, out = (allocate(form, (count,), device.queue) for _ in range(3))
     for planes in (x, y):

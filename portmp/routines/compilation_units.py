@@ -38,9 +38,11 @@ def _units(form: str, device: Device | None) -> Mapping[str, CompilationUnit]:
     return dict(unit for routine in registry.of(f) for unit in routine.units(f, device))
 
 
-def _on_request(form: str, device: Device | None) -> dict[str, CompilationUnit]:
+def _all(form: str, device: Device | None) -> dict[str, CompilationUnit]:
+    """All units, and those that are compiled only where their name is given."""
     f = formats.get(form)
-    return dict(unit for routine in registry.of(f) for unit in routine.on_request(f, device))
+    more = (unit for routine in registry.of(f) for unit in routine.on_request(f, device))
+    return {**units(form, device), **dict(more)}
 
 
 def kernels(form: str) -> dict[str, KernelSpec]:
@@ -54,10 +56,10 @@ def kernels(form: str) -> dict[str, KernelSpec]:
 
 def names(form: str, device: Device | None = None) -> list[str]:
     """What ``find`` knows."""
-    return list({**units(form, device), **_on_request(form, device)})
+    return list(_all(form, device))
 
 
 def find(form: str, routine: str, device: Device | None = None) -> CompilationUnit:
     """The unit of a routine: ``gemm``, ``dot``, ``add`` ..."""
-    known = {**units(form, device), **_on_request(form, device)}
+    known = _all(form, device)
     return known[choice("routine:", routine, known)]

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from functools import cache, partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from portmp import errors, formats
-from portmp.backends.base import Device, Library, Multiplication, Queue, Rows
+from portmp.backends.base import Device, Library, Multiplication, Queue, Rows, per_device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Parameter
 from portmp.errors import BackendUnavailable, DeviceError, OutOfMemory
@@ -189,15 +188,10 @@ def get(device: Device, choice: str = "auto", word: str = "int8") -> Library:
                 f"{', '.join(device.library_words)} only, not {word}"
             )
         return device.library()
-    known = _found.setdefault(device, {})
-    if word not in known:
-        known[word] = _first(device, word)
-    return known[word]
+    return _first(device, word)
 
 
-_found: WeakKeyDictionary[Device, dict[str, Library]] = WeakKeyDictionary()
-
-
+@per_device
 def _first(device: Device, word: str) -> Library:
     """The library, if it multiplies a small matrix by its transpose exactly, else portmp's kernels.
 

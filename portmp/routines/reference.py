@@ -14,7 +14,7 @@ import numpy as np
 
 from portmp import networks
 from portmp.formats import Format, encode
-from portmp.networks import Network, evaluator
+from portmp.networks import Network, evaluator, ieee
 
 Plane = np.ndarray[Any, Any]
 Host = list[Plane]
@@ -85,6 +85,26 @@ def scaled(ar: Arithmetic, z: Value | None, alpha: Value, beta: Value, c: Value 
     if not is_number(beta, 1):
         addend = ar.operator("mul", tuple(np.broadcast_to(w, c[0].shape) for w in beta), c)
     return addend if z is None else ar.operator("add", z, addend)
+
+
+def ended(
+    form: Format,
+    shape: tuple[int, ...],
+    product: Sequence[Plane] | None,
+    alpha: Sequence[Any],
+    beta: Sequence[Any],
+    c: Host | None,
+) -> Host:
+    """What a product ends with: alpha times it (None: zero), plus beta c."""
+    ar = Arithmetic(form)
+    with ieee.quiet():
+        scale = ar.load(alpha) if alpha else ar.zeros(form.limbs, (), 1.0)
+        add = ar.load(beta) if beta else ar.zeros(1, ())
+        addend = None if c is None or is_number(add, 0) else ar.load(c)
+        if product is None and addend is None:
+            return ar.store(ar.zeros(form.limbs, shape))
+        words = None if product is None else tuple(product)
+        return ar.store(scaled(ar, words, scale, add, addend))
 
 
 def is_number(value: Value, number: float) -> bool:

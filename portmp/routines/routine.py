@@ -20,6 +20,8 @@ from portmp.schedules.database import Task
 
 ACCURATE, FAST = "accurate", "fast"
 Tuned = Mapping[str, tuple[str, ...]]
+Units = Iterator[tuple[str, CompilationUnit]]
+"""What is compiled together, by name."""
 
 
 class Routine(ABC):
@@ -37,13 +39,11 @@ class Routine(ABC):
     stored: ClassVar[bool] = True
     """Whether storage formats have it, too."""
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """What is compiled together, by name; without a device as a large GPU runs it."""
         return iter(())
 
-    def on_request(
-        self, form: Format, device: Device | None
-    ) -> Iterator[tuple[str, CompilationUnit]]:
+    def on_request(self, form: Format, device: Device | None) -> Units:
         """The same of what is compiled only where its name is given: not among all units."""
         return iter(())
 

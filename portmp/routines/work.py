@@ -16,6 +16,8 @@ from typing import Any, Protocol
 from portmp.formats import Format
 
 Shape = tuple[int, ...]
+Instructions = dict[str, float]
+"""How many, by class: add, mul, fma, div, sqrt."""
 ALPHA = "0.3"
 """The factor of AXPY and SCAL: no power of two, so that every product rounds."""
 ALIGNMENT = 2**8
@@ -94,10 +96,8 @@ class Work(ABC):
         """Operations of the format: two for a multiply-add, else one."""
 
     @abstractmethod
-    def instructions(
-        self, form: Format, accuracy: str, shape: Shape, kind: str
-    ) -> dict[str, float]:
-        """Instructions by class (add, mul, fma, div, sqrt) that the networks need."""
+    def instructions(self, form: Format, accuracy: str, shape: Shape, kind: str) -> Instructions:
+        """Those that the networks need."""
 
     @abstractmethod
     def entry(self, values: Known, starts: Sequence[int], shape: Shape, index: int) -> Entry:
@@ -127,7 +127,7 @@ class Work(ABC):
         """Sizes that suit a kind of device and a format of so many limbs."""
 
 
-def scaled(cost: Mapping[str, int], count: float) -> dict[str, float]:
+def scaled(cost: Mapping[str, int], count: float) -> Instructions:
     """The instructions of *count* times a network."""
     return {op: number * count for op, number in cost.items()}
 
@@ -149,9 +149,7 @@ class Sum(Work):
     def operations(self, shape: Shape) -> int:
         return 2 * self.multiply_adds(shape)
 
-    def instructions(
-        self, form: Format, accuracy: str, shape: Shape, kind: str
-    ) -> dict[str, float]:
+    def instructions(self, form: Format, accuracy: str, shape: Shape, kind: str) -> Instructions:
         """A step for each product, and a renormalisation for each period of them."""
         accumulator = form.accumulator(accuracy)
         nets = accumulator.networks

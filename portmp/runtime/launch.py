@@ -31,7 +31,7 @@ from portmp.backends.base import (
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import DeviceError
 from portmp.runtime import program
-from portmp.runtime.planes import Start, Unknown, View
+from portmp.runtime.planes import Blank, Start, Unknown, View
 from portmp.schedules import database
 
 MOST = 4096
@@ -44,24 +44,23 @@ ROOM = 3
 """A plan takes at most one part in so many of a device's memory."""
 
 T = TypeVar("T")
+V = TypeVar("V", bound=View[Any])
 Number = np.generic
 Given = View[Any] | Sequence[Number]
 """An operand of a call: a view of memory, or the limbs of a number."""
 
 
+@dataclass(eq=False)
 class Memory(Buffer):
     """What stands in a plan for memory: that number ``index`` of those that a call gives.
 
     What is noted keeps its number only: once nothing else holds it, its memory is *idle*.
     """
 
-    def __init__(
-        self, device: Device, nbytes: int, index: int, idle: list[Slot] | None = None
-    ) -> None:
-        self.device = device
-        self.nbytes = nbytes
-        self.index = index
-        self.idle = idle
+    device: Device
+    nbytes: int
+    index: int
+    idle: list[Slot] | None = None
 
     def __del__(self) -> None:
         if self.idle is not None:
@@ -75,14 +74,12 @@ class Slot:
     index: int
 
 
+@dataclass(eq=False, slots=True)
 class Limb:
     """What stands in a plan for a word of a number, of a type of NumPy's; it equals none."""
 
-    __slots__ = ("index", "kind")
-
-    def __init__(self, kind: type[Number], index: int) -> None:
-        self.kind = kind
-        self.index = index
+    kind: type[Number]
+    index: int
 
 
 _STAND_INS = (Memory, Slot, Limb, Start)
@@ -158,28 +155,41 @@ class Planner(Queue):
     write = read = copy = receive = record = wait = synchronize = _launcher = _refuse
 
 
+@dataclass(eq=False, slots=True)
 class Plan:
     """What a call does whose operands lie in a certain way.
 
-    ``makes``: what its result is, where the call is given no memory for it.
+    ``makes``: what its result is, where the call is given no memory for it. ``function``: what does
+    it where nothing is noted: a reference, a part of another plan, what calls decide.
     """
 
-    __slots__ = ("makes", "queue", "scratch", "specs", "steps")
+    queue: Queue
+    makes: Any = None
+    function: Callable[..., None] | None = None
+    steps: tuple[Step, ...] = ()
+    scratch: tuple[int, ...] = ()
+    specs: tuple[KernelSpec, ...] = ()
 
-    def __init__(self, queue: Queue, makes: Any = None) -> None:
-        self.queue = queue
-        self.makes: Any = makes
-        self.steps: tuple[Step, ...] = ()
-        self.scratch: tuple[int, ...] = ()
-        self.specs: tuple[KernelSpec, ...] = ()
+    def run(self, operands: Sequence[Given | None], out: V | None = None) -> V:
+        """Launch it with these operands, in the order in which they were planned.
 
-    def run(self, operands: Sequence[Given]) -> None:
-        """Launch it with these operands, in the order in which they were planned."""
+        Where it makes a view, that is returned: *out*, or new memory. None stands for it.
+        """
         queue = self.queue
+        found: V = out  # type: ignore[assignment]
+        views: Any = operands
+        if isinstance(self.makes, Blank):
+            found = self.makes.made(queue) if out is None else out
+            views = []
+            for operand in operands:
+                views.append(found if operand is None else operand)
+        if self.function is not None:
+            self.function(*views)
+            return found
         if drivers["lost"]:
             check_process(queue.device)
         held: list[Any] = []
-        for one in operands:
+        for one in views:
             if isinstance(one, View):
                 held += one.buffers
                 held.append(one.start)
@@ -189,29 +199,13 @@ class Plan:
             held += queue.allocate_parts(self.scratch)
         if program.watchers.lists:
             program.saw(self.specs)
-        if recorder.launches is None:
-            for step in self.steps:
+        recorded = recorder.launches is not None
+        for step in self.steps:
+            if recorded and step.kernel is not None:
+                queue.launch(step.kernel, step.grid, step.block, step.filled(held))
+            else:
                 step.run(held)
-        else:
-            for step in self.steps:
-                if step.kernel is None:
-                    step.run(held)
-                else:
-                    queue.launch(step.kernel, step.grid, step.block, step.filled(held))
-
-
-class Direct(Plan):
-    """The same where nothing is noted: a reference, a part of another plan, what calls decide."""
-
-    __slots__ = ("function",)
-
-    def __init__(self, queue: Queue, makes: Any, function: Callable[..., None]) -> None:
-        super().__init__(queue, makes)
-        self.function = function
-
-    def run(self, operands: Sequence[Given]) -> None:
-        """Do it."""
-        self.function(*operands)
+        return found
 
 
 class Plans(dict[Any, Plan]):
@@ -249,7 +243,7 @@ class Plans(dict[Any, Plan]):
             self.clear()
         known, starts, placed = key
         if not fixed or queue.notes or queue.device.by_reference:
-            made: Plan = Direct(queue, makes, reference if queue.device.by_reference else launches)
+            made = Plan(queue, makes, reference if queue.device.by_reference else launches)
         else:
             try:
                 if placed:
@@ -260,7 +254,7 @@ class Plans(dict[Any, Plan]):
                 known = known, starts
                 made = _planned(queue, operands, launches, makes, placed=True)
             if sum(made.scratch) > queue.device.properties.memory // ROOM:
-                made = Direct(queue, makes, launches)
+                made = Plan(queue, makes, launches)
         self[known] = made
         return made
 
@@ -410,7 +404,5 @@ def _planned(
     planner.held = index
     with program.watching(alone=True) as specs:  # a run tells them
         launches(*stand_ins)
-    made = Plan(queue, makes)
-    made.steps, made.scratch = tuple(planner.steps), tuple(planner.scratch)
-    made.specs = tuple(specs)
-    return made
+    noted = tuple(planner.steps), tuple(planner.scratch), tuple(specs)
+    return Plan(queue, makes, None, *noted)

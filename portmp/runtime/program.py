@@ -73,9 +73,7 @@ def kernels(device: Device, *unit: KernelSpec) -> dict[str, Kernel]:
     """The kernels of *unit* on *device*: loaded before, from the disk cache, or compiled."""
     saw(unit)
     key = (device.traits, unit)
-    mine = _loaded.get(device)
-    if mine is None:
-        mine = _loaded.setdefault(device, {})
+    mine = _loaded.setdefault(device, {})
     found = mine.get(key)
     if found is None:
         with _lock:

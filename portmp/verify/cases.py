@@ -50,27 +50,18 @@ def selected(format_name: str | None, routine: str | None) -> list[Case]:
 # --- recorded digests --------------------------------------------------------------------
 
 
-@cache
 def recorded() -> dict[str, str]:
     """The digests in the package, by key."""
-    return _digests("data/digests.json")
+    return recorded_as(definition.VERSION)
 
 
 @cache
 def recorded_as(version: int) -> dict[str, str]:
     """The digests of this definition or of an earlier one; none of a definition not known here."""
-    if version == definition.VERSION:
-        return recorded()
-    try:
-        return _digests(f"data/digests-{version}.json")
-    except FileNotFoundError:
-        return {}
-
-
-def _digests(name: str) -> dict[str, str]:
-    text = resources.files("portmp").joinpath(name).read_text()
-    digests: dict[str, str] = json.loads(text)["digests"]
-    return digests
+    name = "digests" if version == definition.VERSION else f"digests-{version}"
+    file = resources.files("portmp").joinpath(f"data/{name}.json")
+    known: dict[str, str] = json.loads(file.read_text())["digests"] if file.is_file() else {}
+    return known
 
 
 def record(path: Path) -> int:

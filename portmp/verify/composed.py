@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
+from functools import partial
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +22,12 @@ from portmp.routines.reference import Host
 from portmp.runtime import planes
 from portmp.verify.outcome import planes_of
 
+Call = str | Callable[..., Any]
+"""A function of arrays, or its name in portmp."""
+
 
 def computed(
-    call: str | Callable[..., Any],
-    form: Format,
-    queue: Queue,
-    operands: Iterable[Any],
-    options: Mapping[str, Any],
+    call: Call, form: Format, queue: Queue, operands: Iterable[Any], options: Mapping[str, Any]
 ) -> Host:
     """Limb planes of what a function of portmp's gives; of several results the first counts."""
 
@@ -41,7 +41,7 @@ def computed(
     return planes_of(result[0] if isinstance(result, tuple) else result)
 
 
-def on_host(call: str | Callable[..., Any]) -> Callable[..., Host]:
+def on_host(call: Call) -> Callable[..., Host]:
     """The reference of a function of arrays: what the host device gives."""
 
     def reference(form: Format, *operands: Any) -> Host:
@@ -55,14 +55,9 @@ def scaled(form: Format, shape: tuple[int, ...], seed: str, power: int) -> Host:
     return [np.ldexp(p, power) for p in inputs.ordinary(form, shape, seed)]
 
 
-def symmetric_system(a: mp.Array, b: mp.Array) -> mp.Array:
-    """x of a x = b for symmetric a."""
-    return mp.linalg.solve(a, b, assume_a="sym")
-
-
-def pivoted(a: mp.Array) -> Any:
-    """R of a with its columns in the order of their lengths."""
-    return mp.linalg.qr(a, "reduced", pivoting=True)[1]
+def definite(a: mp.Array) -> Any:
+    """A positive definite matrix."""
+    return a @ a.T + mp.eye(len(a), dtype=a.format, device=a.device)
 
 
 def least_squares(a: mp.Array, b: mp.Array) -> Any:
@@ -70,45 +65,10 @@ def least_squares(a: mp.Array, b: mp.Array) -> Any:
     return mp.linalg.lstsq(mp.concat([a, a[:, :2] + a[:, 1:3]], axis=1), b)[0]
 
 
-def definite(a: mp.Array) -> Any:
-    """A positive definite matrix."""
-    return a @ a.T + mp.eye(len(a), dtype=a.format, device=a.device)
-
-
-def generalised(a: mp.Array) -> Any:
-    """Eigenvalues of a pair."""
-    return mp.linalg.eigh(a + a.T, definite(a)).eigenvalues
-
-
-def conjugate_gradients(a: mp.Array, b: mp.Array) -> mp.Array:
-    """x after four steps."""
-    return mp.linalg.cg(definite(a), b, maxiter=4).x
-
-
-def refined(a: mp.Array, b: mp.Array) -> mp.Array:
-    """x from factors of one limb, or of as many as they take."""
-    return mp.linalg.solve(a, b, refine=True).x
-
-
 def certified(a: mp.Array, b: mp.Array) -> Any:
     """x, and beside it the proved bounds of its components' errors."""
     found = mp.linalg.solve(a, b, certify=True)
     return mp.stack([found.x, found.bound.astype(a.format)])
-
-
-def real_parts(a: mp.Array) -> mp.Array:
-    """Of eigenvalues."""
-    return mp.linalg.eigvals(a).real
-
-
-def generalised_minimal_residuals(a: mp.Array, b: mp.Array) -> mp.Array:
-    """x after two rounds of three steps."""
-    return mp.linalg.gmres(a, b, restart=3, maxiter=6).x
-
-
-def minimal_residuals(a: mp.Array, b: mp.Array) -> mp.Array:
-    """x after four steps with a sparse symmetric a."""
-    return mp.linalg.minres(mp.sparse.csr_array(a), b, maxiter=4).x
 
 
 def fitted(x: mp.Array, y: mp.Array) -> Any:
@@ -148,21 +108,6 @@ def scattered(x: mp.Array) -> Any:
     return mp.concat([sums, mp.maximum.accumulate(x), mp.nanvar(x)[None]])
 
 
-def followed(a: mp.Array, b: mp.Array) -> Any:
-    """Bounds of what each rounding may lose: of products, sums and norms."""
-    return _bounds(a, b, True)
-
-
-def tight(a: mp.Array, b: mp.Array) -> Any:
-    """Distances from results with one limb more, or from exact ones."""
-    return _bounds(a, b, "tight")
-
-
-def normwise(a: mp.Array, b: mp.Array) -> Any:
-    """Bounds by norms of rows and columns: of products."""
-    return mp.concat([error.ravel() for _, error in _products(a, b, "normwise")])
-
-
 def two_slabs(a: mp.Array, b: mp.Array) -> Any:
     """Bounds of products of more than one slab."""
     known = a.format.accumulators
@@ -171,89 +116,99 @@ def two_slabs(a: mp.Array, b: mp.Array) -> Any:
     return mp.concat([error.ravel() for _, error in pairs])
 
 
-def _bounds(a: mp.Array, b: mp.Array, bound: Literal[True, "tight"]) -> Any:
+def bounds(bound: Any, a: mp.Array, b: mp.Array) -> Any:
+    """Of products and, but for those by norms, of sums and norms."""
     pairs = [
-        *_products(a, b, bound),
-        mp.dot(a[0], b[:, 1], bound=bound),
-        a.sum(axis=1, bound=bound),
-        mp.nrm2(a[0], bound=bound),
-        mp.linalg.norm(a, axis=1, bound=bound),
-        mp.linalg.norm(a, 1, bound=bound),
-    ]
-    return mp.concat([error.ravel() for _, error in pairs])
-
-
-def _products(
-    a: mp.Array, b: mp.Array, bound: Literal[True, "tight", "normwise"]
-) -> list[tuple[mp.Array, mp.Array]]:
-    return [
         mp.gemm(a, b, bound=bound),
         mp.gemm(a, b, alpha="0.3", beta="-1.7", c=a[:, :3], bound=bound),
         mp.gemv(a, b[:, 0], bound=bound),
     ]
+    if bound != "normwise":
+        pairs += [
+            mp.dot(a[0], b[:, 1], bound=bound),
+            a.sum(axis=1, bound=bound),
+            mp.nrm2(a[0], bound=bound),
+            mp.linalg.norm(a, axis=1, bound=bound),
+            mp.linalg.norm(a, 1, bound=bound),
+        ]
+    return mp.concat([error.ravel() for _, error in pairs])
+
+
+BOUNDS: dict[str, Call] = {
+    "followed": partial(bounds, True),
+    "tight": partial(bounds, "tight"),
+    "normwise": partial(bounds, "normwise"),
+}
+"""What each rounding may lose; distances from results with one limb more, or from exact ones; by
+norms of rows and columns."""
 
 
 def cases(form: Format) -> Iterator[Case]:
     """What ``portmp verify`` compares by digests beside the routines' own cases."""
-    if formats.has_bounds(form) and form.rounding == "nearest":
-        a, b = (inputs.ordinary(form, s, f"bounds {s}") for s in ((4, 71), (71, 3)))
-        for call in (followed, tight, normwise):
-            name = call.__name__.replace("_", "-")
-            yield Case("bound", f"{name}-4x71x3", form, (a, b), call, on_host(call))
-        k = definition.SLAB + 77
-        a, b = (inputs.ordinary(form, s, f"bounds {s}") for s in ((2, k), (k, 2)))
-        yield Case("bound", f"two-slabs-2x{k}x2", form, (a, b), two_slabs, on_host(two_slabs))
-        # Rows and columns over the whole range.
-        a, b = (inputs.wide(form, s, f"bounds {s}") for s in ((6, 9), (9, 3)))
-        yield Case("bound", "normwise-wide-6x9x3", form, (a, b), normwise, on_host(normwise))
+    for name, case, operands, call in (*_bounded(form), *_of_values(form)):
+        yield Case(name, case, form, operands, call, on_host(call))
+
+
+Calls = Iterator[tuple[str, str, tuple[Host, ...], Call]]
+
+
+def _bounded(form: Format) -> Calls:
+    if not formats.has_bounds(form) or form.rounding != "nearest":
+        return
+    pair = tuple([inputs.ordinary(form, s, f"bounds {s}") for s in ((4, 71), (71, 3))])
+    for name, call in BOUNDS.items():
+        yield "bound", f"{name}-4x71x3", pair, call
+    k = definition.SLAB + 77
+    pair = tuple([inputs.ordinary(form, s, f"bounds {s}") for s in ((2, k), (k, 2))])
+    yield "bound", f"two-slabs-2x{k}x2", pair, two_slabs
+    # Rows and columns over the whole range.
+    pair = tuple([inputs.wide(form, s, f"bounds {s}") for s in ((6, 9), (9, 3))])
+    yield "bound", "normwise-wide-6x9x3", pair, BOUNDS["normwise"]
+
+
+def _of_values(form: Format) -> Calls:
     if form.coded:
         return
+    linalg, sparse = mp.linalg, mp.sparse.csr_array
     for name, power in (("ordinary-4", 0), ("squared-4", 3)):
-        a = scaled(form, (4, 4), f"expm {name}", power)
-        yield Case("expm", name, form, (a,), "linalg.expm", on_host("linalg.expm"))
+        yield "expm", name, (scaled(form, (4, 4), f"expm {name}", power),), "linalg.expm"
     a, b = (inputs.ordinary(form, (7, n), f"symmetric {n}") for n in (7, 2))
-    method = symmetric_system
-    yield Case("solve", "symmetric-7x2", form, (a, b), method, on_host(method))
+    yield "solve", "symmetric-7x2", (a, b), lambda a, b: linalg.solve(a, b, assume_a="sym")
     a = inputs.ordinary(form, (4, 4), "eigenvalues")
-    yield Case("eigvals", "real-4", form, (a,), real_parts, on_host(real_parts))
-    yield Case("schur", "form-4", form, (a,), "linalg.schur", on_host("linalg.schur"))
+    yield "eigvals", "real-4", (a,), lambda a: linalg.eigvals(a).real
+    yield "schur", "form-4", (a,), "linalg.schur"
     ones = [np.full((5, 5), 0.0 if i else 1.0, p.dtype) for i, p in enumerate(a)]
-    yield Case("schur", "ones-5", form, (ones,), "linalg.schur", on_host("linalg.schur"))
+    yield "schur", "ones-5", (ones,), "linalg.schur"
     short = inputs.ordinary(form, (6, 6), "short columns")
     graded = [plane * np.ldexp(1.0, -10 * np.arange(6)).astype(plane.dtype) for plane in short]
-    yield Case("svd", "graded-6", form, (graded,), "linalg.svdvals", on_host("linalg.svdvals"))
+    yield "svd", "graded-6", (graded,), "linalg.svdvals"
+
     b = inputs.ordinary(form, (5,), "iterative b")
     a = inputs.ordinary(form, (5, 5), "iterative a")
     mirrored = [np.triu(plane) + np.triu(plane, 1).T for plane in a]
-    solvers: tuple[tuple[str, str, Host, Callable[..., Any]], ...] = (
-        ("gmres", "ordinary-5", a, generalised_minimal_residuals),
-        ("minres", "ordinary-5", mirrored, minimal_residuals),
-        ("cg", "ordinary-5", a, conjugate_gradients),
-        ("solve", "refined-5", a, refined),
-        ("lstsq", "deficient-5x7", a, least_squares),
+    # Two rounds of three steps; four steps, of a sparse symmetric matrix and of a definite one.
+    yield "gmres", "ordinary-5", (a, b), lambda a, b: linalg.gmres(a, b, restart=3, maxiter=6).x
+    yield (
+        "minres",
+        "ordinary-5",
+        (mirrored, b),
+        lambda a, b: linalg.minres(sparse(a), b, maxiter=4).x,
     )
+    yield "cg", "ordinary-5", (a, b), lambda a, b: linalg.cg(definite(a), b, maxiter=4).x
+    yield "solve", "refined-5", (a, b), lambda a, b: linalg.solve(a, b, refine=True).x
+    yield "lstsq", "deficient-5x7", (a, b), least_squares
     if formats.has_bounds(form):
-        solvers = (*solvers, ("solve", "certified-5", a, certified))
-    for name, case, matrix, method in solvers:
-        yield Case(name, case, form, (matrix, b), method, on_host(method))
-    factors: tuple[tuple[str, str, str | Callable[..., Any]], ...] = (
-        ("eigh", "generalised-5", generalised),
-        ("qr", "pivoted-5", pivoted),
-        ("pinv", "ordinary-5", "linalg.pinv"),
-        ("inv", "ordinary-5", "linalg.inv"),
-        ("det", "ordinary-5", "linalg.det"),
-    )
-    for name, case, factor in factors:
-        yield Case(name, case, form, (a,), factor, on_host(factor))
+        yield "solve", "certified-5", (a, b), certified
+    yield "eigh", "generalised-5", (a,), lambda a: linalg.eigh(a + a.T, definite(a)).eigenvalues
+    yield "qr", "pivoted-5", (a,), lambda a: linalg.qr(a, "reduced", pivoting=True)[1]
+    for name in ("pinv", "inv", "det"):
+        yield name, "ordinary-5", (a,), f"linalg.{name}"
+
     x, y = (inputs.ordinary(form, (7,), f"vector {name}") for name in "xy")
     a, b = (inputs.ordinary(form, (n, 4), f"contracted {n}") for n in (2, 3))
-    functions: tuple[tuple[str, Callable[..., Any], tuple[Host, ...]], ...] = (
-        ("polyfit", fitted, (x, y)),
-        ("quantile", quantiles, (x,)),
-        ("choice", drawn, (x,)),
-        ("histogram", densities, (x, y)),
-        ("einsum", contracted, (a, b)),
-        ("scattered", scattered, (x,)),
-    )
-    for name, function, operands in functions:
-        yield Case(name, "ordinary", form, operands, function, on_host(function))
+    yield "polyfit", "ordinary", (x, y), fitted
+    yield "quantile", "ordinary", (x,), quantiles
+    yield "choice", "ordinary", (x,), drawn
+    yield "histogram", "ordinary", (x, y), densities
+    yield "einsum", "ordinary", (a, b), contracted
+    yield "scattered", "ordinary", (x,), scattered

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from portmp.backends import trial
+from portmp.backends import capabilities, trial
 from portmp.backends.base import Properties
 from portmp.backends.blas import BlasLibrary
 from portmp.backends.cuda import nvml
@@ -15,7 +15,6 @@ from portmp.backends.cuda.energy import meters
 from portmp.backends.cuda.nvml import Board
 from portmp.backends.driver_api import Driver, GpuDevice, Names
 from portmp.backends.energy import Meter
-from portmp.codegen import platform
 from portmp.codegen.platform import Traits
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
@@ -237,7 +236,12 @@ def _device(api: Any, index: int, compiler: NvrtcCompiler) -> CudaDevice:
         raise DeviceError(_describe(api, status))
     driver = CudaDriver(api, device)
     properties = _properties(api, device, driver)
-    traits = Traits(properties.warp_size, dot4=platform.dot4(properties.arch))
+    arch = properties.arch
+    traits = Traits(
+        properties.warp_size,
+        dot4=capabilities.dot4(arch),
+        matrix_unit=capabilities.matrix_unit(arch),
+    )
     return CudaDevice(index, driver, properties, traits, compiler)
 
 

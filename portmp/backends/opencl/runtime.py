@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.backends import rapl
+from portmp.backends import capabilities, rapl
 from portmp.backends.base import (
     Buffer,
     Device,
@@ -30,7 +30,6 @@ from portmp.backends.opencl import drivers
 from portmp.backends.opencl.blas import Clblast
 from portmp.backends.pool import Part, Places, Pool, PooledDevice, PooledQueue, Reserve
 from portmp.backends.rocm import energy as amdsmi
-from portmp.codegen import platform
 from portmp.codegen.platform import Traits
 from portmp.compilers.opencl import OpenclCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, OutOfMemory, PortmpError
@@ -216,8 +215,9 @@ class ClDevice(PooledDevice):
             warp_size=self.properties.warp_size,
             fma="builtin" if gpu else "contracted",
             root=_root(self.properties),
-            dot4=platform.dot4(self.properties.arch),
-            exchange=_exchange(self.properties),
+            dot4=capabilities.dot4(self.properties.arch),
+            exchange=capabilities.exchange(self.properties.arch),
+            matrix_unit=capabilities.matrix_unit(self.properties.arch),
             wide_atomics="cl_khr_int64_base_atomics" in handle.extensions,
             vector_bits=_vector_bits(handle),
         )
@@ -383,11 +383,6 @@ def _root(facts: Properties) -> str:
     if facts.kind == "cpu":
         return "ieee"
     return "assembly" if facts.vendor.startswith("NVIDIA") else "estimate"
-
-
-def _exchange(facts: Properties) -> str:
-    """The trait: NVIDIA's shuffle came with compute capability 3.0; no built-in function is it."""
-    return "assembly" if facts.arch.startswith("sm_") else "memory"
 
 
 def _properties(handle: Any) -> Properties:

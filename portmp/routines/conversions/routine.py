@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
-from portmp.routines.case import Case
 from portmp.routines.conversions import launch
 from portmp.routines.conversions.cases import cases
-from portmp.routines.routine import Routine
-from portmp.runtime.program import CompilationUnit
+from portmp.routines.routine import Routine, Units
 
 
 class Conversions(Routine):
     """Values to other formats; integers to values and back."""
 
     name = "conversions"
+    cases = staticmethod(cases)
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """To the format whose numbers have most kinds of limbs; from and to int64."""
         threads = base.threads(device, launch.THREADS)
         target = "d+s" if form.word == "float64" else "tsin80b"
@@ -31,7 +28,3 @@ class Conversions(Routine):
             ends = {"lowest": -(2**63), "highest": 2**63 - 1}
             back = launch.kernel_spec("to_plain", form.name, 1, threads, target="int64", **ends)
             yield "to_integers", (back,)
-
-    def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
-        return cases(form)

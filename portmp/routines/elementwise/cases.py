@@ -46,8 +46,8 @@ def cases(form: Format) -> Iterator[Case]:
     if form.coded:
         for make in (inputs.ordinary, inputs.wide, hostile):
             x, y = make(form, (COUNT,), "x"), make(form, (COUNT,), "y")
-            yield _axpy(form, make.__name__, ALPHA, x, y)
-            yield _operator(form, "mul", make.__name__, [x, y])
+            yield Case("axpy", make.__name__, form, (ALPHA, x, y), "axpy", _axpy)
+            yield applied(form, "mul", make.__name__, [x, y], CALLS["mul"])
         if converts(form, form.arithmetic):
             yield from _conversions(form)
         return
@@ -55,58 +55,50 @@ def cases(form: Format) -> Iterator[Case]:
         yield from _operators(form, op, arity)
     for name, make in (("ordinary", inputs.ordinary), ("wide", inputs.wide)):
         x, y = make(form, (COUNT,), "x"), make(form, (COUNT,), "y")
-        yield _axpy(form, name, ALPHA, x, y)
-        yield _scal(form, name, ALPHA, x)
+        yield Case("axpy", name, form, (ALPHA, x, y), "axpy", _axpy)
+        yield Case("scal", name, form, (ALPHA, x), "scal", _scal)
     x, y = (inputs.hostile(form, 5 * COUNT, f"axpy{i}") for i in range(2))
-    for name, alpha in (
-        ("hostile", ALPHA),
-        ("hostile-alpha-one", "1"),
-        ("hostile-alpha-zero", "0"),
-    ):
-        yield _axpy(form, name, alpha, x, y)
-        yield _scal(form, name, alpha, x)
+    named = {"hostile": ALPHA, "hostile-alpha-one": "1", "hostile-alpha-zero": "0"}
+    for name, alpha in named.items():
+        yield Case("axpy", name, form, (alpha, x, y), "axpy", _axpy)
+        yield Case("scal", name, form, (alpha, x), "scal", _scal)
+
+
+def makers(form: Format, hostile: int) -> dict[str, Callable[[str], Host]]:
+    """What makes an operand from a seed: of COUNT elements, or so many *hostile* ones."""
+    return {
+        "ordinary": partial(inputs.ordinary, form, (COUNT,)),
+        "wide": partial(inputs.wide, form, (COUNT,)),
+        "hostile": partial(inputs.hostile, form, hostile),
+    }
 
 
 def _operators(form: Format, op: str, arity: int) -> Iterator[Case]:
-    makers: dict[str, Callable[[str], Host]] = {
-        "ordinary": partial(inputs.ordinary, form, (COUNT,)),
-        "wide": partial(inputs.wide, form, (COUNT,)),
-        "hostile": partial(inputs.hostile, form, 5 * COUNT),
-    }
-    for name, make in makers.items():
-        yield _operator(form, op, name, [make(f"{op}{i}") for i in range(arity)])
+    for name, make in makers(form, 5 * COUNT).items():
+        yield applied(form, op, name, [make(f"{op}{i}") for i in range(arity)], CALLS[op])
     if arity > 1:
         first = inputs.ordinary(form, (COUNT,), op)
         second = inputs.cancelling(form, (COUNT,), op)
         near = [[-p for p in first[:-1]] + [second[-1]]]
         more = [inputs.ordinary(form, (COUNT,), "z")] * (arity - 2)
-        yield _operator(form, op, "cancelling", [first, *near, *more])
+        yield applied(form, op, "cancelling", [first, *near, *more], CALLS[op])
 
 
-def _operator(form: Format, op: str, name: str, operands: list[Host]) -> Case:
+def applied(form: Format, op: str, name: str, operands: list[Host], call: Any) -> Case:
+    """An operator or a function, by what users call."""
+
     def on_host(f: Format, *values: Host) -> Host:
         return reference.elementwise(f, op, *values)
 
-    return Case(op, name, form, tuple(operands), CALLS[op], on_host)
+    return Case(op, name, form, tuple(operands), call, on_host)
 
 
-def _axpy(form: Format, name: str, alpha: str, x: Host, y: Host) -> Case:
-    factor = scalar(form, alpha)
-    return Case(
-        "axpy",
-        name,
-        form,
-        (alpha, x, y),
-        "axpy",
-        lambda f, _, x, y: reference.axpy(f, factor, x, y),
-    )
+def _axpy(form: Format, alpha: str, x: Host, y: Host) -> Host:
+    return reference.axpy(form, scalar(form, alpha), x, y)
 
 
-def _scal(form: Format, name: str, alpha: str, x: Host) -> Case:
-    factor = scalar(form, alpha)
-    return Case(
-        "scal", name, form, (alpha, x), "scal", lambda f, _, x: reference.scal(f, factor, x)
-    )
+def _scal(form: Format, alpha: str, x: Host) -> Host:
+    return reference.scal(form, scalar(form, alpha), x)
 
 
 def _conversions(form: Format) -> Iterator[Case]:

@@ -100,10 +100,7 @@ def apply(
         base.refuse_shift(target, **arrays)
         call = _Call(op, first.format, schedule)
         plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
-    if out is None:
-        out = plan.makes.made(plan.queue)
-    plan.run((*operands, out))
-    return out
+    return plan.run((*operands, None), out)
 
 
 def fill(out: Planes, number: base.ScalarLimbs) -> None:
@@ -119,19 +116,15 @@ def _fill_on_host(number: base.ScalarLimbs, out: Planes) -> None:
     base.on_host(out, lambda words: [np.broadcast_to(w, out.shape) for w in words], number)
 
 
-def tested(
-    test: str, operands: Sequence[Operand], out: Numbers | None = None, names: Sequence[str] = NAMES
-) -> Numbers:
+def tested(test: str, operands: Sequence[Operand], out: Numbers | None = None) -> Numbers:
     """The answers to one of TESTS for each element, with broadcasting: truth values."""
     kept, key, plan = launch.find((tested, test), (*operands, out))
     if plan is None:
-        first, shape = _checked(test, operands, names)
+        first, shape = _checked(test, operands, NAMES)
         target = base.output_numbers(out, "bool", shape, first.queue)
         call = _Call(TESTS[test].op, first.format, None, test=test)
         plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
-    out = plan.makes.made(plan.queue) if out is None else out
-    plan.run((*operands, out))
-    return out
+    return plan.run((*operands, None), out)
 
 
 def _checked(
@@ -255,9 +248,7 @@ def converted(x: Planes, form: Format) -> Planes:
         call = _Call("copy", form, source=x.format.name)
         target = allocate(form, x.shape, x.queue)
         plan = kept.plan(key, (x, target), call.launch, call.compute, blank_like(target))
-    out: Planes = plan.makes.made(plan.queue)
-    plan.run((x, out))
-    return out
+    return plan.run((x, None))
 
 
 def axpy(alpha: base.ScalarLimbs, x: Planes, y: Planes, out: Planes | None = None) -> Planes:

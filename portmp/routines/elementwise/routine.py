@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from portmp import formats
@@ -10,13 +9,12 @@ from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
 from portmp.routines import base
-from portmp.routines.case import Case
 from portmp.routines.elementwise import launch, space
 from portmp.routines.elementwise.cases import cases
 from portmp.routines.elementwise.schedule import FlatSchedule, flat
 from portmp.routines.elementwise.work import Elementwise as Work
-from portmp.routines.problem import Problem, Space
-from portmp.routines.routine import Routine, Tuned
+from portmp.routines.problem import Space
+from portmp.routines.routine import Routine, Tuned, Units
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.database import Task
 
@@ -37,8 +35,10 @@ class Elementwise(Routine):
         Work("div", "div", 2),
         Work("sqrt", "sqrt", 1),
     )
+    cases = staticmethod(cases)
+    problem = staticmethod(space.flat_problem)
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """Each operator on dense operands; what asks for an order stands for all that compare."""
         schedule, threads = flat(form, device), base.threads(device, launch.THREADS)
         for op, arity in ARITY.items():
@@ -48,9 +48,7 @@ class Elementwise(Routine):
             access = ("value",) + ("contiguous",) * (arity - 1)
             yield name, self._unit(form, op, access, schedule, threads)
 
-    def on_request(
-        self, form: Format, device: Device | None
-    ) -> Iterator[tuple[str, CompilationUnit]]:
+    def on_request(self, form: Format, device: Device | None) -> Units:
         """Norms, and the bounds that they give: of words alone."""
         if form.name != form.word:
             return
@@ -73,14 +71,6 @@ class Elementwise(Routine):
         fitted = launch.fitted(schedule, test or op, form.coded, access, (1,), (), threads)
         return (launch.kernel_spec(form.name, op, access, 1, fitted, test=test),)
 
-    def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
-        return cases(form)
-
     def space(self, task: Task, schedule: FlatSchedule) -> Space:
         """Neighbours come without vectors."""
         return space.FLAT[schedule.elements_per_access > 1 :]
-
-    def problem(self, task: Task, device: Device, checked: bool) -> Problem:
-        """AXPY stands for all elementwise operators."""
-        return space.flat_problem(task, device, checked)

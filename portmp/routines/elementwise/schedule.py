@@ -6,20 +6,13 @@ from dataclasses import dataclass
 
 from portmp.backends.base import Device
 from portmp.formats import Format
-from portmp.schedules.base import (
-    Schedule,
-    check_block,
-    check_elements_per_access,
-    check_positive,
-    check_width,
-    kind,
-)
+from portmp.schedules import base
 from portmp.schedules.database import Task, find, register, shared_names, stored_names
 
 
-@kind("flat")
+@base.kind("flat")
 @dataclass(frozen=True)
-class FlatSchedule(Schedule):
+class FlatSchedule(base.Schedule):
     """Elementwise kernels: threads of a block, elements of a thread.
 
     With a ``width`` dense operands are taken in explicit vectors, ``items`` of them a thread.
@@ -34,11 +27,10 @@ class FlatSchedule(Schedule):
     halved = "width", "threads"
 
     def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the device."""
-        check_positive(self, "threads", "items")
-        check_elements_per_access(self.elements_per_access)
-        check_width(self.width, form, device)
-        check_block(self.threads, 0, device)
+        base.check_positive(self, "threads", "items")
+        base.check_elements_per_access(self.elements_per_access)
+        base.check_width(self.width, form, device)
+        base.check_block(self.threads, 0, device)
 
 
 def _names(form: Format) -> list[tuple[str, ...]]:

@@ -10,7 +10,7 @@ from typing import Any
 from portmp.formats import Format, convert
 from portmp.routines import base
 from portmp.routines.elementwise.launch import apply
-from portmp.routines.work import ALPHA, Entry, Known, Shape, Work, scaled
+from portmp.routines.work import ALPHA, Entry, Instructions, Known, Shape, Work, scaled
 
 
 class Elementwise(Work):
@@ -42,9 +42,7 @@ class Elementwise(Work):
     def operations(self, shape: Shape) -> int:
         return (2 if self.name == "axpy" else 1) * shape[0]
 
-    def instructions(
-        self, form: Format, accuracy: str, shape: Shape, kind: str
-    ) -> dict[str, float]:
+    def instructions(self, form: Format, accuracy: str, shape: Shape, kind: str) -> Instructions:
         return scaled(form.operator(self.operator).cost, shape[0])
 
     def entry(self, values: Known, starts: Sequence[int], shape: Shape, index: int) -> Entry:

@@ -14,8 +14,7 @@ from portmp.routines import base
 from portmp.routines.case import ALPHA, BETA, Case, ended, scalar
 from portmp.routines.exact import launch, reference
 from portmp.routines.reference import Host
-from portmp.routines.routine import Routine
-from portmp.runtime.program import CompilationUnit
+from portmp.routines.routine import Routine, Units
 
 CORRECT = {"rounding": "correct"}
 _SUM = methodcaller("sum", axis=-1, rounding="correct")
@@ -26,7 +25,7 @@ class Exact(Routine):
 
     name = "exact"
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """Products, the same with an addend and times alpha, sums, and how far results are off."""
         threads = base.threads(device, launch.THREADS)
         for name, factors, addend in (
@@ -42,7 +41,6 @@ class Exact(Routine):
             yield name, unit
 
     def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
         if form.paper:
             return
         for n in (1, 33, 1000):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
-from portmp.formats import Format, inputs
+from portmp.formats import Format
 from portmp.networks.functions import ARITY
 from portmp.routines.case import COUNT, Case
-from portmp.routines.functions import reference
-from portmp.routines.reference import Host
+from portmp.routines.elementwise.cases import applied, makers
 
 MENDED = {("fmod", "hostile"): "hostile-2"}
 """Cases whose recorded results were wrong once: reports of before are not judged by today's."""
@@ -18,18 +16,6 @@ MENDED = {("fmod", "hostile"): "hostile-2"}
 def cases(form: Format) -> Iterator[Case]:
     """Values about 1, of all sizes, and everything that is special."""
     for name, arity in ARITY.items():
-        makers: dict[str, Callable[[str], Host]] = {
-            "ordinary": partial(inputs.ordinary, form, (COUNT,)),
-            "wide": partial(inputs.wide, form, (COUNT,)),
-            "hostile": partial(inputs.hostile, form, COUNT),
-        }
-        for kind, make in makers.items():
+        for kind, make in makers(form, COUNT).items():
             label = MENDED.get((name, kind), kind)
-            yield _case(form, name, label, [make(f"{name}{i}") for i in range(arity)])
-
-
-def _case(form: Format, name: str, kind: str, operands: list[Host]) -> Case:
-    def on_host(f: Format, *values: Host) -> Host:
-        return reference.elementwise(f, name, *values)
-
-    return Case(name, kind, form, tuple(operands), name, on_host)
+            yield applied(form, name, label, [make(f"{name}{i}") for i in range(arity)], name)

@@ -1,20 +1,22 @@
-"""Elementary functions, as one object."""
+"""Elementary functions, as one object: out[i] = f(x[i], y[i]).
+
+Definition: the function's network for the format's word and number of limbs
+(``portmp.networks.functions``). Launches and the reference are those of elementwise operators.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.networks.functions import ARITY
 from portmp.routines import base
 from portmp.routines.case import Case
-from portmp.routines.elementwise.launch import THREADS, fitted
+from portmp.routines.elementwise import launch
 from portmp.routines.elementwise.schedule import flat
-from portmp.routines.functions import launch
 from portmp.routines.functions.cases import cases
-from portmp.routines.routine import Routine
-from portmp.runtime.program import CompilationUnit
+from portmp.routines.routine import Routine, Units
 
 
 class Functions(Routine):
@@ -22,18 +24,15 @@ class Functions(Routine):
 
     name = "functions"
 
-    def on_request(
-        self, form: Format, device: Device | None
-    ) -> Iterator[tuple[str, CompilationUnit]]:
+    def on_request(self, form: Format, device: Device | None) -> Units:
         """Each function on dense operands."""
         if form.paper:
             return
-        schedule, threads = flat(form, device), base.threads(device, THREADS)
+        schedule, threads = flat(form, device), base.threads(device, launch.THREADS)
         for name, arity in ARITY.items():
             access = ("contiguous",) * arity
-            one = fitted(schedule, name, form.coded, access, (1,), (), threads)
+            one = launch.fitted(schedule, name, form.coded, access, (1,), (), threads)
             yield name, (launch.kernel_spec(form.name, name, access, 1, one),)
 
     def cases(self, form: Format) -> Iterable[Case]:
-        """What ``portmp verify`` compares by digests."""
         return () if form.coded or form.paper else cases(form)

@@ -16,16 +16,18 @@ from typing import Any
 import numpy as np
 
 from portmp import definition, formats
+from portmp.backends.base import LaunchMemory
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.packed import COUNT, WIDEST
-from portmp.codegen.signature import Array, Index, matrix
+from portmp.codegen.signature import Array, BlockMemory, Index, matrix
 from portmp.errors import ShapeError
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.gemm import reference
 from portmp.routines.gemm import schedule as schedules
-from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule, Schedule, UnitSchedule
 from portmp.routines.gemm.tiles import Layout
+from portmp.routines.gemm.units import UnitLayout
 from portmp.routines.moves import launch as moves
 from portmp.routines.product import SCALARS, Asked, Product, completed, computed_by, entries
 from portmp.runtime import launch
@@ -37,8 +39,6 @@ COMBINE_THREADS = 64
 
 COPIED = 64
 """Columns of C from which on a CPU copies an A whose neighbours in rows lie apart."""
-
-Schedule = GemmSchedule | PanelSchedule
 
 FACTORS = (*(Index(name) for name in ("m", "n", "k")), matrix("a"), matrix("b"))
 """What kernels take of sizes and factors ..."""
@@ -63,7 +63,10 @@ def kernel_spec(
     tiles: dict[str, Any] = {}
     if isinstance(schedule, GemmSchedule):
         tiles["layout"] = Layout(schedule)
+    elif isinstance(schedule, UnitSchedule):
+        tiles["layout"] = UnitLayout(schedule)
     total = matrix("total", const=False, compute=True)
+    slab = [] if schedule.all_slabs else [Index("slab")]
     return spec(
         name,
         schedule.template,
@@ -74,7 +77,12 @@ def kernel_spec(
         s=schedule,
         slab=definition.SLAB,
         period=accumulator.period,
-        takes=[*FACTORS, total, *([] if schedule.split else [Index("slab"), *ENDING])],
+        takes=[
+            *FACTORS,
+            total,
+            *([] if schedule.split else [*slab, *ENDING]),
+            *([BlockMemory()] if isinstance(schedule, UnitSchedule) else []),
+        ],
         **tiles,
     )
 
@@ -129,14 +137,11 @@ def gemm(
     kept, key, plan = launch.find((gemm, accuracy, schedule), (a, b, alpha, beta, c, out))
     if plan is None:
         given = checked(Product(a, b, alpha, beta, c, out))
-        check_class(schedule, GemmSchedule, PanelSchedule)
+        check_class(schedule, GemmSchedule, PanelSchedule, UnitSchedule)
         by_kernels = partial(_by_kernels, accuracy, schedule)
         by_reference = computed_by(partial(reference.gemm, a.format, accuracy=accuracy))
         plan = kept.plan(key, given, by_kernels, by_reference, blank_like(given.out))
-    if out is None:
-        out = plan.makes.made(plan.queue)
-    plan.run((a, b, alpha, beta, out if c is None else c, out))
-    return out
+    return plan.run((a, b, alpha, beta, c, None), out)
 
 
 def _by_kernels(accuracy: str, schedule: Schedule | None, *operands: Any) -> None:
@@ -242,7 +247,8 @@ def _addend(given: Asked, shape: Sequence[int]) -> Planes:
 def default(target: Planes, k: int, accuracy: str) -> Schedule:
     """The schedule of a product over k steps with this output."""
     m, n = target.shape[-2:]
-    s = schedules.gemm(target.format, target.device, accuracy, m, n)
+    shape = schedules.gemm_shape(m, n)
+    s = schedules.of_class(target.format, target.device, accuracy, shape)
     copies = base.blocks(k, definition.SLAB) * (target.size // (m * n))
     return shared_out(
         _spread(target.format, s, m, n, copies, target.device.properties.compute_units), target
@@ -323,13 +329,20 @@ def _launch(given: Product[Planes], s: Schedule, accuracy: str, results: str = "
     specs = compilation_unit(a.format.name, s, accuracy, threads, results)
     block = (s.threads, 1, 1)
     tiles = _tiles(s, m, n)
+    own: dict[str, Any] = factors
+    if isinstance(s, UnitSchedule):
+        own = factors | {"dynamic_": LaunchMemory(s.block_memory())}
     if not s.split:
-        what = factors | given.ending | {"total": _total(given, k)}
+        what = own | given.ending
+        what["total"] = _total(given, s.all_slabs or k > definition.SLAB)
+        if s.all_slabs:
+            launch.run(out.queue, specs, (tiles, batch, 1), block, what)
+            return
         for slab in range(0, max(k, 1), definition.SLAB):
             launch.run(out.queue, specs, (tiles, batch, 1), block, what | {"slab": slab})
         return
     work = allocate(a.format.compute, (batch * slabs, m, n), out.queue)
-    launch.run(out.queue, specs, (tiles, batch * slabs, 1), block, factors | {"total": work})
+    launch.run(out.queue, specs, (tiles, batch * slabs, 1), block, own | {"total": work})
     grid = (base.blocks(m * n, threads), batch, 1)
     what = factors | given.ending | {"slabs": work}
     launch.run(out.queue, specs, grid, (threads, 1, 1), what, "gemm_combine")
@@ -348,14 +361,12 @@ def _far(a: Planes) -> bool:
     return abs(a.strides[-2]) < abs(a.strides[-1]) and all(a.strides)
 
 
-def _total(given: Product[Planes], k: int) -> Planes:
+def _total(given: Product[Planes], adds_up: bool) -> Planes:
     """Where slabs add up: the output itself, unless it is read at the end or stored short."""
     out, form = given.out, given.out.format
-    alone = k <= definition.SLAB
-    if form.compute is form and (alone or not (given.adds and out.overlaps(given.c))):
+    if form.compute is form and not (adds_up and given.adds and out.overlaps(given.c)):
         return out
-    if alone:  # nothing adds up: any memory does for the argument
-        return Planes(
-            form.compute, out.shape, out.strides, out.start, out.buffers[:1] * form.limbs, out.queue
-        )
+    if not adds_up:  # nothing adds up: any memory does for the argument
+        held = out.buffers[:1] * form.limbs
+        return Planes(form.compute, out.shape, out.strides, out.start, held, out.queue)
     return allocate(form.compute, out.shape, out.queue)

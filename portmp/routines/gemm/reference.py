@@ -10,7 +10,7 @@ import numpy as np
 from portmp import definition
 from portmp.formats import Accumulator, Format
 from portmp.networks import ieee
-from portmp.routines.reference import Arithmetic, Host, Plane, Value, is_number, patched, scaled
+from portmp.routines.reference import Arithmetic, Host, Plane, Value, ended, is_number, patched
 
 
 def gemm(
@@ -32,26 +32,6 @@ def gemm(
             if not np.isfinite(product[0]).all():
                 product = patched(product, leading_gemm(av[0], bv[0]), form.bounded)
     return ended(form, (a[0].shape[0], b[0].shape[1]), product, alpha, beta, c)
-
-
-def ended(
-    form: Format,
-    shape: tuple[int, ...],
-    product: Sequence[Plane] | None,
-    alpha: Sequence[Any],
-    beta: Sequence[Any],
-    c: Host | None,
-) -> Host:
-    """What a product ends with: alpha times it (None: zero), plus beta c."""
-    ar = Arithmetic(form)
-    with ieee.quiet():
-        scale = ar.load(alpha) if alpha else ar.zeros(form.limbs, (), 1.0)
-        add = ar.load(beta) if beta else ar.zeros(1, ())
-        addend = None if c is None or is_number(add, 0) else ar.load(c)
-        if product is None and addend is None:
-            return ar.store(ar.zeros(form.limbs, shape))
-        words = None if product is None else tuple(product)
-        return ar.store(scaled(ar, words, scale, add, addend))
 
 
 TOGETHER = 2**15

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from portmp import formats
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
-from portmp.routines.case import Case
 from portmp.routines.gemm import launch, schedule, space
 from portmp.routines.gemm.cases import cases
 from portmp.routines.gemm.work import Gemm as Work
-from portmp.routines.problem import Problem, Space
-from portmp.routines.routine import ACCURATE, Routine, Tuned
+from portmp.routines.problem import Space
+from portmp.routines.routine import ACCURATE, Routine, Tuned, Units
 from portmp.routines.work import summed
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.base import Schedule
@@ -27,8 +25,11 @@ class Gemm(Routine):
     name = "gemm"
     tuned: ClassVar[Tuned] = {"gemm": tuple(schedule.SHAPES)}
     work = (Work("gemm"), Work("gemm-narrow"), Work("gemm-batched"))
+    cases = staticmethod(cases)
+    accuracies = staticmethod(summed)
+    problem = staticmethod(space.gemm_problem)
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """Products of large matrices; *split*: slabs of k to blocks of their own."""
         threads = base.threads(device, launch.COMBINE_THREADS)
         for accuracy, accumulator in form.accumulators.items():
@@ -37,39 +38,24 @@ class Gemm(Routine):
                 unit = launch.compilation_unit(form.name, chosen, accuracy, threads)
                 yield name + accumulator.suffix, unit
 
-    def on_request(
-        self, form: Format, device: Device | None
-    ) -> Iterator[tuple[str, CompilationUnit]]:
+    def on_request(self, form: Format, device: Device | None) -> Units:
         """Products that have a bound beside them, and those for tight ones."""
         if not formats.has_bounds(form):
             return
         threads = base.threads(device, launch.COMBINE_THREADS)
-        read, results = formats.with_bound(form)
-        for accuracy, accumulator in results.accumulators.items():
-            found = schedule.of_class(form.arithmetic, device, accuracy, "large")
-            chosen = found.for_bounds(form, accumulator)
-            unit = launch.compilation_unit(read.name, chosen, accuracy, threads, results.name)
-            yield f"gemm{accumulator.suffix}", unit
-        wide = formats.wider(form)
-        if wide is not None:
-            read, results = formats.with_bound(form, one_limb_more=True)
-            found = schedule.of_class(wide, device, ACCURATE, "large")
-            chosen = found.for_bounds(wide, results.accumulator(ACCURATE))
-            unit = launch.compilation_unit(read.name, chosen, ACCURATE, threads, results.name)
-            yield "gemm_tight", unit
 
-    def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
-        return cases(form)
+        def unit(accuracy: str, tight: bool = False) -> CompilationUnit:
+            read, results = formats.with_bound(form, tight)
+            computed = (formats.wider(form) if tight else None) or form
+            found = schedule.of_class(computed.arithmetic, device, accuracy, "large")
+            chosen = found.for_bounds(computed, results.accumulator(accuracy))
+            return launch.compilation_unit(read.name, chosen, accuracy, threads, results.name)
 
-    def accuracies(self, form: Format) -> tuple[str, ...]:
-        """Formats of several limbs have fast sums."""
-        return summed(form)
+        for accuracy, accumulator in formats.with_bound(form)[1].accumulators.items():
+            yield f"gemm{accumulator.suffix}", unit(accuracy)
+        if formats.wider(form) is not None:
+            yield "gemm_tight", unit(ACCURATE, tight=True)
 
     def space(self, task: Task, schedule: Schedule) -> Space:
         """Tiles of a block, or panels of a CPU's work-item."""
         return space.of(task, schedule.kind)
-
-    def problem(self, task: Task, device: Device, checked: bool) -> Problem:
-        """A large product, a narrow one, or many small ones."""
-        return space.gemm_problem(task, device, checked)

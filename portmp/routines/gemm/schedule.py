@@ -13,11 +13,14 @@ from portmp import definition
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Accumulator, Format, with_bound
-from portmp.schedules.base import Schedule, check_block, check_positive, check_width, kind
+from portmp.schedules import base
 from portmp.schedules.database import Task, find, register
 
 MOST_RESULTS = 64
 """Results of a thread in GEMM: a bit of a word each, where it notes those that are not finite."""
+
+PADDING = 4
+"""Numbers behind each row of a tile of matrix units: all lanes then read other banks."""
 
 ADDRESSES = 40
 """Registers of a GEMM thread that hold no values of the format: about this many."""
@@ -47,9 +50,9 @@ class GemmCall:
     wide: bool = True
 
 
-@kind("tiles")
+@base.kind("tiles")
 @dataclass(frozen=True)
-class GemmSchedule(Schedule):
+class GemmSchedule(base.Schedule):
     """Tile shape of GEMM: threads of a block, results of a thread, depth of a tile.
 
     ``vector`` results of a thread are neighbours (so that it reads them from shared
@@ -72,6 +75,7 @@ class GemmSchedule(Schedule):
 
     template: ClassVar[str] = "blas/gemm.mako"
     width: ClassVar[int] = 1
+    all_slabs: ClassVar[bool] = False
 
     @property
     def threads(self) -> int:
@@ -168,7 +172,6 @@ class GemmSchedule(Schedule):
         return s
 
     def smaller(self) -> GemmSchedule | None:
-        """The next smaller one, for a device that this one does not fit."""
         if self.stages > 1 or self.blocks > 1:
             return replace(self, stages=1, blocks=1)
         if self.tile_k > 8:
@@ -180,9 +183,8 @@ class GemmSchedule(Schedule):
         return None
 
     def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the definition or the device."""
-        check_positive(self, "threads_m", "threads_n", "thread_m", "thread_n", "tile_k", "unroll")
-        check_positive(self, "vector", "stages", "blocks")
+        base.check_positive(self, "threads_m", "threads_n", "thread_m", "thread_n", "tile_k")
+        base.check_positive(self, "unroll", "vector", "stages", "blocks")
         for name, most in (("pad", 32), ("stages", 2)):
             if not 0 <= getattr(self, name) <= most:
                 raise ArgumentError(
@@ -215,7 +217,149 @@ class GemmSchedule(Schedule):
                     f"schedule: {name} {length} and {self.threads} threads a block do not divide "
                     "each other"
                 )
-        check_block(self.threads, self.shared_bytes(form), device)
+        base.check_block(self.threads, self.shared_bytes(form), device)
+
+
+_LANES = 32
+"""Threads of a warp that has matrix units."""
+
+
+@base.kind("units")
+@dataclass(frozen=True)
+class UnitSchedule(base.Schedule):
+    """GEMM of float64 by matrix units: a warp multiplies ``warp_m`` x ``warp_n`` results.
+
+    ``warps_m`` x ``warps_n`` warps share tiles of A and B, ``tile_k`` steps deep, of which
+    ``stages`` are on their way or in use; ``blocks`` share a compute unit. Blocks in ``group`` rows
+    of tiles follow each other, so that what they read lies near.
+    """
+
+    warps_m: int = 2
+    warps_n: int = 4
+    warp_m: int = 64
+    warp_n: int = 32
+    tile_k: int = 16
+    stages: int = 4
+    blocks: int = 1
+    group: int = 8
+    call: GemmCall = GemmCall()
+
+    template: ClassVar[str] = "blas/gemm_units.mako"
+    width: ClassVar[int] = 1
+    all_slabs: ClassVar[bool] = True
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.warps_m * self.warps_n * _LANES
+
+    @property
+    def tile_m(self) -> int:
+        """Rows of C of a block."""
+        return self.warps_m * self.warp_m
+
+    @property
+    def tile_n(self) -> int:
+        """Columns of C of a block."""
+        return self.warps_n * self.warp_n
+
+    @property
+    def thread_m(self) -> int:
+        """Rows in which a thread has results."""
+        return self.warp_m // 8
+
+    @property
+    def thread_n(self) -> int:
+        """Columns."""
+        return self.warp_n // 4
+
+    @property
+    def split(self) -> bool:
+        """Whether each slab of k has a block of its own."""
+        return self.call.split
+
+    def block_memory(self) -> int:
+        """Bytes of block memory."""
+        along_k = self.call.a_order == "k", self.call.b_order == "k"
+        tiles = [
+            rows * (row + PADDING)
+            for length, by_steps in zip((self.tile_m, self.tile_n), along_k, strict=True)
+            for rows, row in [(length, self.tile_k) if by_steps else (self.tile_k, length)]
+        ]
+        return 8 * self.stages * sum(tiles)
+
+    def for_call(self, **fixed: Any) -> UnitSchedule:
+        """The same with fields of the call."""
+        return replace(self, call=replace(self.call, **fixed))
+
+    def for_bounds(self, form: Format, sums: Accumulator) -> GemmSchedule:
+        """Tiles, since units add up without a bound."""
+        return GemmSchedule(thread_m=4, thread_n=4, vector=2, pad=2).for_bounds(form, sums)
+
+    def _halved(self, *names: str) -> UnitSchedule | None:
+        """With half of the first of these that is above the least; so many blocks are resident."""
+        for name in names:
+            if (length := getattr(self, name)) > _LEAST[name]:
+                half = replace(self, **{name: length // 2})
+                return replace(half, stages=min(self.stages, 3), blocks=384 // half.threads)
+        return None
+
+    def spread(self, form: Format) -> UnitSchedule | None:
+        """With smaller tiles, for products with few; None at the smallest."""
+        if self.tile_m * self.tile_n > 64 * 64:
+            half = self._halved("warps_n", "warps_m")
+            return half and (half._halved("warp_m", "warp_n") or half)
+        if self.tile_m * self.tile_n > 32 * 32:
+            return self._halved("warp_m" if self.tile_m > self.tile_n else "warp_n")
+        return None
+
+    def fitting(self, m: int, n: int) -> UnitSchedule:
+        """With fewer results along a side of which half a tile is enough."""
+        s = self
+        while s.tile_m >= 2 * m and (half := s._halved("warp_m", "warps_m")):
+            s = half
+        while s.tile_n >= 2 * n and (half := s._halved("warps_n", "warp_n")):
+            s = half
+        return s
+
+    def smaller(self) -> UnitSchedule | None:
+        return replace(self, stages=self.stages - 1, blocks=1) if self.stages > 2 else None
+
+    def check(self, form: Format, device: Device) -> None:
+        base.check_positive(self, *_LEAST, "tile_k", "stages", "blocks", "group")
+        if form.name != "float64" or not device.traits.matrix_unit:
+            raise ArgumentError(
+                f"schedule: units given for {form.name} on {device.name}; they are for float64, "
+                "on devices whose matrix units add up as products are defined"
+            )
+        if definition.SLAB % self.tile_k or self.tile_k % _LEAST["warp_m"]:
+            raise ArgumentError(
+                f"schedule: tile_k {self.tile_k} given, 16 times a power of two is allowed"
+            )
+        for name, parts in (
+            ("warp_m", math.lcm(_LEAST["warp_m"], 4 * self.warps_n)),
+            ("warp_n", math.lcm(_LEAST["warp_n"], 4 * self.warps_m)),
+        ):
+            if getattr(self, name) % parts:
+                raise ArgumentError(
+                    f"schedule: {name} {getattr(self, name)} is no multiple of {parts}"
+                )
+        if self.thread_m * self.thread_n > MOST_RESULTS or self.stages < 2:
+            raise ArgumentError(
+                f"schedule: {self.thread_m} x {self.thread_n} results of a thread and "
+                f"{self.stages} stages given, at most {MOST_RESULTS} and at least 2 are allowed"
+            )
+        base.check_block(self.threads, 0, device)
+        needed = max(self.for_call(a_order=a, b_order=b).block_memory() for a in "km" for b in "kn")
+        if needed > device.properties.shared_memory:
+            raise ArgumentError(
+                f"schedule: {needed} bytes of shared memory, {device.name} has "
+                f"{device.properties.shared_memory}"
+            )
+
+
+_LEAST = {"warps_m": 1, "warps_n": 1, "warp_m": 16, "warp_n": 8}
+"""The smallest tiles of units."""
 
 
 @lru_cache(maxsize=1024)
@@ -241,9 +385,9 @@ def _for_call(s: GemmSchedule, call: GemmCall) -> GemmSchedule:
     return replace(s, call=call)
 
 
-@kind("panels")
+@base.kind("panels")
 @dataclass(frozen=True)
-class PanelSchedule(Schedule):
+class PanelSchedule(base.Schedule):
     """GEMM on a CPU: a work-item computes ``rows`` rows of a packed panel of B.
 
     It holds ``results_m`` rows x ``results_n`` vectors of ``width`` columns at a time.
@@ -258,6 +402,7 @@ class PanelSchedule(Schedule):
     template: ClassVar[str] = "blas/gemm_panels.mako"
     threads: ClassVar[int] = 1
     split: ClassVar[bool] = False
+    all_slabs: ClassVar[bool] = False
 
     @property
     def tile_m(self) -> int:
@@ -289,11 +434,12 @@ class PanelSchedule(Schedule):
         return self
 
     def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the device."""
-        check_positive(self, "rows", "results_m", "results_n")
-        check_width(self.width, form, device)
-        check_block(self.threads, self.shared_bytes(form), device)
+        base.check_positive(self, "rows", "results_m", "results_n")
+        base.check_width(self.width, form, device)
+        base.check_block(self.threads, self.shared_bytes(form), device)
 
+
+Schedule = GemmSchedule | PanelSchedule | UnitSchedule
 
 WIDTHS = (1, 8, 32)
 """Products with so few columns or rows have schedules of their own."""
@@ -327,16 +473,7 @@ def gemm_shape(m: int, n: int) -> str:
     return "small" if max(m, n) <= SMALL else "large"
 
 
-def of_class(
-    form: Format, device: Device | None, accuracy: str, shape: str
-) -> GemmSchedule | PanelSchedule:
+def of_class(form: Format, device: Device | None, accuracy: str, shape: str) -> Schedule:
     """The schedule of products of a class of shapes."""
-    found: GemmSchedule | PanelSchedule = find(Task("gemm", form, accuracy, shape), device)
+    found: Schedule = find(Task("gemm", form, accuracy, shape), device)
     return found
-
-
-def gemm(
-    form: Format, device: Device, accuracy: str, m: int, n: int
-) -> GemmSchedule | PanelSchedule:
-    """The schedule of a product (..., m, n)."""
-    return of_class(form, device, accuracy, gemm_shape(m, n))

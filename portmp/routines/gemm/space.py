@@ -6,7 +6,7 @@ from portmp import definition
 from portmp.backends.base import Device
 from portmp.routines import base
 from portmp.routines.gemm import launch as gemm
-from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.gemm.schedule import PanelSchedule, Schedule, UnitSchedule
 from portmp.routines.problem import Problem, Space, one_field, values
 from portmp.runtime.planes import Planes, allocate
 from portmp.schedules.database import Task
@@ -34,15 +34,35 @@ PANELS: Space = (
     one_field("rows", 8, 16, 32, 64, 128),
 )
 
+UNITS: Space = (
+    (
+        ("warps_m", "warps_n", "warp_m", "warp_n"),
+        (
+            (2, 4, 64, 32),
+            (4, 2, 32, 64),
+            (2, 2, 64, 32),
+            (2, 4, 32, 32),
+            (2, 2, 32, 32),
+            (2, 2, 16, 16),
+        ),
+    ),
+    (("tile_k", "stages"), tuple((k, s) for k in (16, 32) for s in (2, 3, 4, 5))),
+    one_field("blocks", 1, 2, 3, 4),
+    one_field("group", 4, 8, 16),
+)
+
 
 def of(task: Task, kind: str) -> Space:
     """The groups of parameters of schedules of a kind: threads side by side where few are rows."""
-    if kind == PanelSchedule.kind:
-        return PANELS
+    if kind in _SPACES:
+        return _SPACES[kind]
     side, _, _ = task.shape.partition("-")
     threads = {"columns": COLUMNS, "rows": tuple((n, m) for m, n in COLUMNS)}.get(side, THREADS)
     return ((("threads_m", "threads_n"), threads), *TILES)
 
+
+_SPACES = {PanelSchedule.kind: PANELS, UnitSchedule.kind: UNITS}
+"""Of kinds that are the same for all shapes."""
 
 _SIZES = {"gpu": (2048, 4096, 4096, 1000), "cpu": (256, 1024, 512, 8)}
 """By kind of device: a square product, rows and depth of a narrow one, how many small ones."""
@@ -76,10 +96,10 @@ def gemm_problem(task: Task, device: Device, checked: bool) -> Problem:
     out = allocate(form, (batch, m, n), device.queue)
     one, zero = base.scalar_limbs(form, 1, "alpha"), base.scalar_limbs(form, 0, "beta")
 
-    def fitted(schedule: GemmSchedule | PanelSchedule) -> GemmSchedule | PanelSchedule:
+    def fitted(schedule: Schedule) -> Schedule:
         return gemm.fitted(gemm.shared_out(schedule, out), a, b)
 
-    def run(schedule: GemmSchedule | PanelSchedule) -> Planes:
+    def run(schedule: Schedule) -> Planes:
         chosen = fitted(schedule)
         return gemm.gemm(
             a, b, alpha=one, beta=zero, out=out, accuracy=task.accuracy, schedule=chosen

@@ -8,8 +8,8 @@ added in ascending order. docs/bits.md has the interaction.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cache, lru_cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.backends.host.runtime import HostDevice
 from portmp.codegen import platform
-from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.kernel_spec import spec
 from portmp.codegen.signature import Array, Index, Value
 from portmp.errors import ArgumentError, OutOfMemory, choice
 from portmp.formats import Format, convert
@@ -44,6 +44,12 @@ BUSY = {"gpu": 2048, "cpu": 1}
 
 FULL, SCHEDULERS = 0.9, 4
 """Share of their turns that a GPU's units should work; schedulers of a unit."""
+
+RESULTS = {
+    "acceleration": Array("out", ("row", "axis"), const=False),
+    "potential": Array("pot", ("step",), const=False),
+}
+"""What may be wanted, and where it goes."""
 
 SPARED = 16
 """Slabs' sums may take this part of the device's memory where blocks fill the turns badly."""
@@ -91,7 +97,8 @@ def compilation_unit(
     words = ["gravity", "field" if len(wanted) > 1 else wanted[0]]
     words += ["parts"] * s.parts + [root] * (root != "exact")
     own = [Index("self")] if distinct else []
-    outs = [Array("part", const=False, start=False, compute=True)] if s.parts else _outs(wanted)
+    outs = [RESULTS[one] for one in wanted]
+    part = [Array("part", const=False, start=False, compute=True)]
     main = spec(
         "_".join(words),
         "nbody/gravity.mako",
@@ -99,7 +106,7 @@ def compilation_unit(
         nets,
         takes=[
             *(Index("targets"), Index("sources"), Array("target", ("row", "axis"))),
-            *(Array("source"), Value("softening"), *own, *outs),
+            *(Array("source"), Value("softening"), *own, *(part if s.parts else outs)),
         ],
         width=s.width,
         s=s,
@@ -110,28 +117,21 @@ def compilation_unit(
         slab=definition.SLAB,
         period=definition.GRAVITY_PERIOD,
     )
-    return (main, _combine(f, wanted, threads)) if s.parts else (main,)
-
-
-def _outs(wanted: tuple[str, ...]) -> list[Array]:
-    """Where results go."""
-    known = {"acceleration": ("out", ("row", "axis")), "potential": ("pot", ("step",))}
-    return [Array(*known[one], const=False) for one in wanted]
-
-
-def _combine(form: Format, wanted: tuple[str, ...], threads: int) -> KernelSpec:
-    return spec(
+    if not s.parts:
+        return (main,)
+    combine = spec(
         "gravity_combine",
         "nbody/gravity_combine.mako",
-        form,
-        {"add": form.operator("add")},
+        f,
+        {"add": f.operator("add")},
         takes=[
             *(Index("targets"), Index("slabs"), Array("part", start=False, compute=True)),
-            *_outs(wanted),
+            *outs,
         ],
         threads=threads,
         wanted=wanted,
     )
+    return main, combine
 
 
 def packed(position: Planes, mass: Planes) -> Planes:
@@ -172,14 +172,13 @@ def gravity_sum(
     targets: Planes,
     bodies: Planes,
     eps2: base.ScalarLimbs,
-    acceleration: Planes | None,
-    potential: Planes | None,
+    results: Mapping[str, Planes],
     first: int | None,
     *,
     root: str = "exact",
     schedule: NbodySchedule | None = None,
 ) -> None:
-    """Fill *acceleration* (n, 3) and *potential* (n,), where given.
+    """Fill *results* by name: accelerations (n, 3), potentials (n,), or both in this order.
 
     *targets* (n, 3), *bodies* (m, 4): packed sources; *first* is the source that the first
     target is, the others follow; None where they are apart.
@@ -187,20 +186,20 @@ def gravity_sum(
     if not targets.size:
         return
     check_class(schedule, NbodySchedule)
-    operands: Any = targets, bodies, eps2, acceleration, potential
-    by_kernels = partial(_launch, first, root, schedule)
-    launch.do(operands, by_kernels, partial(_on_host, first, root))
+    call = tuple(results), first, root
+    operands: list[launch.Given] = [targets, bodies, eps2, *results.values()]
+    launch.do(operands, partial(_launch, *call, schedule), partial(_on_host, *call))
 
 
 def _launch(
+    wanted: tuple[str, ...],
     first: int | None,
     root: str,
     schedule: NbodySchedule | None,
     targets: Planes,
     bodies: Planes,
     eps2: base.ScalarLimbs,
-    acceleration: Planes | None,
-    potential: Planes | None,
+    *results: Planes,
 ) -> None:
     form, device, n = targets.format, targets.device, targets.shape[0]
     slabs = base.blocks(bodies.shape[0], definition.SLAB)
@@ -208,10 +207,7 @@ def _launch(
         schedule = _usual(form, device, root, n, slabs)
     else:
         schedule.check(form, device)
-    results = {"acceleration": acceleration, "potential": potential}
-    wanted = tuple(name for name, planes in results.items() if planes is not None)
-    sums = 3 * (acceleration is not None) + (potential is not None)
-    work = _room(schedule, targets, slabs, sums)
+    work = _room(schedule, targets, slabs, 3 * ("acceleration" in wanted) + ("potential" in wanted))
     if work is None and schedule.parts:
         schedule = schedule.for_call(parts=False)
     guarded = not float(eps2[0]) >= float(np.finfo(form.word).tiny)
@@ -219,8 +215,7 @@ def _launch(
     distinct = first is not None
     threads = base.threads(device, COMBINE_THREADS)
     specs = compilation_unit(form.name, schedule, wanted, distinct, root, guarded, threads)
-    outs = {"out": acceleration, "pot": potential}
-    outs = {name: planes for name, planes in outs.items() if planes is not None}
+    outs = {RESULTS[one].name: planes for one, planes in zip(wanted, results, strict=True)}
     given = {"targets": n, "sources": bodies.shape[0], "target": targets, "source": bodies}
     given |= {"softening": eps2} | ({"self": first} if distinct else {})
     blocks = base.blocks(n, schedule.threads * schedule.targets * schedule.width)
@@ -235,22 +230,20 @@ def _launch(
 
 
 def _on_host(
+    wanted: tuple[str, ...],
     first: int | None,
     root: str,
     targets: Planes,
     bodies: Planes,
     eps2: base.ScalarLimbs,
-    acceleration: Planes | None,
-    potential: Planes | None,
+    *results: Planes,
 ) -> None:
     """The same by the host reference."""
-    results = {"acceleration": acceleration, "potential": potential}
-    outs = {name: planes for name, planes in results.items() if planes is not None}
     count, start = bodies.shape[0], bodies.start
     sources = bodies.view((count, 3), bodies.strides, start)
     mass = bodies.view((count,), bodies.strides[:1], start + 3 * bodies.strides[1])
-    sums = partial(reference.gravity, targets.format, first=first, root=root, wanted=tuple(outs))
-    base.all_on_host([*outs.values()], sums, targets, sources, mass, eps2)
+    sums = partial(reference.gravity, targets.format, first=first, root=root, wanted=wanted)
+    base.all_on_host(results, sums, targets, sources, mass, eps2)
 
 
 def _room(s: NbodySchedule, targets: Planes, slabs: int, sums: int) -> Planes | None:
@@ -264,12 +257,12 @@ def _room(s: NbodySchedule, targets: Planes, slabs: int, sums: int) -> Planes | 
         return None
 
 
-def workspace(form: Format, device: Device, count: int, root: str = "exact") -> int:
+def workspace(form: Format, device: Device, count: int) -> int:
     """Bytes on the device that accelerations of so many particles take beside the arrays."""
     if not count or device.by_reference:
         return 0
     slabs = base.blocks(count, definition.SLAB)
-    parts = _usual(form, device, root, count, slabs).parts
+    parts = _usual(form, device, "exact", count, slabs).parts
     return 3 * slabs * count * form.compute.itemsize * parts
 
 

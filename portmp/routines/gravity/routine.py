@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
-from portmp.routines.case import Case
 from portmp.routines.gravity import launch, space
 from portmp.routines.gravity.cases import cases
 from portmp.routines.gravity.schedule import NbodySchedule, nbody
-from portmp.routines.problem import Problem, Space
-from portmp.routines.routine import ACCURATE, FAST, Routine, Tuned
-from portmp.runtime.program import CompilationUnit
+from portmp.routines.problem import Space
+from portmp.routines.routine import ACCURATE, FAST, Routine, Tuned, Units
 from portmp.schedules.database import Task
 
 INEXACT = ("fast", "rsqrt", "division")
@@ -26,8 +23,10 @@ class Gravity(Routine):
 
     name = "nbody"
     tuned: ClassVar[Tuned] = {"nbody": ("all",)}
+    cases = staticmethod(cases)
+    problem = staticmethod(space.gravity_problem)
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """Accelerations; with potentials; with a block for each slab of sources; other roots."""
         if form.paper or form.coded:
             return
@@ -42,10 +41,6 @@ class Gravity(Routine):
                 continue
             yield f"nbody_{root}", launch.compilation_unit(form.name, schedule, force, root=root)
 
-    def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
-        return cases(form)
-
     def accuracies(self, form: Format) -> tuple[str, ...]:
         """One limb may have an inexact root; the papers' formats have no gravity."""
         if form.paper:
@@ -55,7 +50,3 @@ class Gravity(Routine):
     def space(self, task: Task, schedule: NbodySchedule) -> Space:
         """Threads, targets of a thread, tiles of sources."""
         return space.GRAVITY
-
-    def problem(self, task: Task, device: Device, checked: bool) -> Problem:
-        """Accelerations of many particles."""
-        return space.gravity_problem(task, device, checked)

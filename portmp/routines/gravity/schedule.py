@@ -61,7 +61,6 @@ class NbodySchedule(Schedule):
         return {0: 1, 1: self.threads, 2: device.traits.warp_size}[self.shared]
 
     def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the definition or the device."""
         check_positive(self, "threads", "targets", "tile", "unroll", "stages", "ilp")
         check_width(self.width, form, device)
         for name, allowed in (("shared", (0, 1, 2)), ("stages", (1, 2)), ("async_copy", (0, 1))):
@@ -114,7 +113,6 @@ class NbodySchedule(Schedule):
         return self.targets * self.unroll * form.limbs**3 <= WRITTEN_OUT
 
     def smaller(self) -> NbodySchedule | None:
-        """The next smaller one, for a device that this one does not fit."""
         if self.stages > 1 or self.shared > 1:
             return replace(self, stages=1, async_copy=0, shared=1)
         if self.tile > 32:

@@ -19,7 +19,7 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import vector
 from portmp.routines import axes, base
 from portmp.runtime import launch, planes
-from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers, blank_like
+from portmp.runtime.planes import Numbers, View, blank, blank_like
 
 THREADS = 256
 V = TypeVar("V", bound=View[Any])
@@ -28,12 +28,8 @@ _RAW = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
 
 def like(view: V, shape: tuple[int, ...]) -> V:
     """New memory for elements of the same kind, on the same queue."""
-    made: Any
-    if isinstance(view, Planes):
-        made = allocate(view.format, shape, view.queue)
-    else:
-        made = allocate_numbers(view.elements, shape, view.queue)
-    return made  # type: ignore[no-any-return]
+    made: V = blank(view.elements, shape).made(view.queue)
+    return made
 
 
 def dense(view: V) -> V:
@@ -59,9 +55,7 @@ def selected(cond: Numbers, x: V, y: V) -> V:
         target = like(x, axes.common_shape("where", [cond, x, y]))
         by_kernel, by_host = (partial(f, ("x", "y", "cond"), "") for f in (_launch, _on_host))
         plan = kept.plan(key, (x, y, cond, target), by_kernel, by_host, blank_like(target))
-    out: V = plan.makes.made(plan.queue)
-    plan.run((x, y, cond, out))
-    return out
+    return plan.run((x, y, cond, None))
 
 
 def gathered(x: V, offsets: Numbers, shape: tuple[int, ...], strides: tuple[int, ...]) -> V:

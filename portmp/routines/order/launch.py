@@ -76,14 +76,12 @@ def _found(
     if plan is None:
         out = allocate_numbers("int64", shape, given[0].queue)
         plan = kept.plan(key, (*given, out), launches, base.hosted(by), blank_like(out))
-    found: Numbers = plan.makes.made(plan.queue)
-    plan.run((*given, found))
-    return found
+    return plan.run((*given, None))
 
 
 def argsort(x: View[Any], descending: bool = False) -> Numbers:
     """The indices (int64) that put each row of x (m, n) in order."""
-    by = partial(reference.argsort, _named(x)[1], descending)
+    by = partial(reference.argsort, _named(x)[1], descending=descending)
     return _found((argsort, descending), (x,), x.shape, partial(_sort, descending), by)
 
 
@@ -113,7 +111,7 @@ def searchsorted(x: View[Any], v: View[Any], right: bool = False) -> Numbers:
 
     With *right* those that are equal count, too.
     """
-    by = partial(reference.searchsorted, _named(x)[1], right)
+    by = partial(reference.searchsorted, _named(x)[1], right=right)
     return _found((searchsorted, right), (x, v), v.shape, partial(_search, right), by)
 
 
@@ -131,7 +129,7 @@ def position(x: View[Any], largest: bool) -> Numbers:
     rows, n = x.shape
     if not n:
         raise ShapeError(f"{'argmax' if largest else 'argmin'}: an empty array has none")
-    by = partial(reference.position, _named(x)[1], largest)
+    by = partial(reference.position, _named(x)[1], largest=largest)
     return _found((position, largest), (x,), (rows,), partial(_seek, largest), by)
 
 

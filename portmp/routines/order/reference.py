@@ -43,13 +43,13 @@ def ranks(form: Format | None, x: Host) -> Plane:
     return found.reshape(x[0].shape)
 
 
-def argsort(form: Format | None, descending: bool, x: Host) -> Host:
+def argsort(form: Format | None, x: Host, descending: bool = False) -> Host:
     """The order of the elements of each row; equal ones keep their places."""
     found = ranks(form, x)
     return [np.argsort(-found if descending else found, axis=1, kind="stable")]
 
 
-def searchsorted(form: Format | None, right: bool, x: Host, v: Host) -> Host:
+def searchsorted(form: Format | None, x: Host, v: Host, right: bool) -> Host:
     """Where elements of v would stand among those of x, which are sorted."""
     together = [np.concatenate([a, b.ravel()]) for a, b in zip(x, v, strict=True)]
     found = ranks(form, together)
@@ -58,7 +58,7 @@ def searchsorted(form: Format | None, right: bool, x: Host, v: Host) -> Host:
     return [places.astype(np.int64).reshape(v[0].shape)]
 
 
-def position(form: Format | None, largest: bool, x: Host) -> Host:
+def position(form: Format | None, x: Host, largest: bool) -> Host:
     """Where the first of the largest or smallest elements of each row is, or the first NaN."""
     found = ranks(form, x)
     if form is not None:
@@ -70,7 +70,7 @@ def position(form: Format | None, largest: bool, x: Host) -> Host:
 def unique(form: Format, x: Host) -> dict[str, Host]:
     """What ``unique_all`` gives of elements in C order, by its names; each NaN differs."""
     flat = [plane.reshape(1, -1) for plane in x]
-    (places,) = argsort(form, False, flat)
+    (places,) = argsort(form, flat)
     order = places[0]
     found = ranks(form, flat)[0][order]
     new = np.concatenate([[True], (found[1:] != found[:-1]) | np.isnan(flat[0][0][order][1:])])

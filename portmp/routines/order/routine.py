@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -14,8 +14,7 @@ from portmp.routines import base
 from portmp.routines.case import Case, hostile
 from portmp.routines.order import launch, reference
 from portmp.routines.reference import Host
-from portmp.routines.routine import Routine
-from portmp.runtime.program import CompilationUnit
+from portmp.routines.routine import Routine, Units
 
 
 class Order(Routine):
@@ -24,7 +23,7 @@ class Order(Routine):
     name = "order"
     stored = False
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """Sorting, searching, where the largest element is."""
         threads = base.threads(device, launch.THREADS)
         sorting = launch.kernel_spec("order", form.name, threads, descending=False, run=launch.RUN)
@@ -44,11 +43,11 @@ class Order(Routine):
             yield Case("sort", name, form, (x,), "sort", _in_order, {"axis": -1})
             for descending in (False, True):
                 down = {"descending": True} if descending else {}
-                call = _with(reference.argsort, descending)
+                call = partial(reference.argsort, descending=descending)
                 key = f"{name}-descending" if descending else name
                 yield Case("argsort", key, form, (x,), "argsort", call, {"axis": -1} | down)
             for op in ("argmax", "argmin"):
-                call = _with(reference.position, op == "argmax")
+                call = partial(reference.position, largest=op == "argmax")
                 yield Case(op, name, form, (x,), op, call, {"axis": -1})
             for part in ("values", "indices", "inverse_indices", "counts"):
                 call, key = partial(_unique, part), f"{name}-{part}"
@@ -57,19 +56,14 @@ class Order(Routine):
         row = [p[0] for p in _in_order(form, row)]
         wanted = [np.concatenate([w, r[::9]]) for w, r in zip(wanted, row, strict=True)]
         for side in ("left", "right"):
-            call = _with(reference.searchsorted, side == "right")
+            call = partial(reference.searchsorted, right=side == "right")
             given = (row, wanted)
             yield Case("searchsorted", side, form, given, "searchsorted", call, {"side": side})
 
 
 def _in_order(form: Format, x: Host) -> Host:
-    (places,) = reference.argsort(form, False, x)
+    (places,) = reference.argsort(form, x)
     return [np.take_along_axis(plane, places, axis=1) for plane in x]
-
-
-def _with(compute: Callable[..., Host], which: bool) -> Callable[..., Host]:
-    """A reference that is told which way, before its operands."""
-    return lambda form, *operands: compute(form, which, *operands)
 
 
 def _of_unique(part: str, x: Any) -> Any:

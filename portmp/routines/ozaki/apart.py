@@ -22,7 +22,6 @@ import numpy as np
 
 from portmp import formats
 from portmp.backends.base import Device
-from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.networks import ieee
@@ -72,22 +71,19 @@ _LIMITS = "cut", "known", "lost", "least", "most"
 class Differences(Residues):
     """Residues of products, and of the results that are taken from them."""
 
+    raised = RAISED
+
     def __init__(self, count: int, bits: int, depth: int, known: float) -> None:
         super().__init__(ResidueSystem(bits, count))
         size = depth * (1 + math.ceil(known))
         self.beside = count
         self.results = _OfResults(Results(2 * bits + size.bit_length() + 1, count, 2 * bits))
 
-    def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
-        """The kernel that rebuilds what is left, and bounds it."""
-        return residues.rebuild_spec(form.name, self.system, False, threads, RAISED)
-
 
 class _OfResults(Residues):
     """Residues of results, by which the products' are made less."""
 
-    def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
-        return residues.residue_spec(form.name, self.system, False, threads, across=True)
+    across = True
 
 
 def limits(form: Format, k: int, computed: Computed) -> Limits:

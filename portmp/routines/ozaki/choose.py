@@ -5,8 +5,9 @@ from __future__ import annotations
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, choice
 from portmp.formats import Format
-from portmp.routines import base
+from portmp.routines import base, engines
 from portmp.routines.ozaki import integers, residues, slices, systems
+from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.launch import Way
 from portmp.routines.ozaki.options import Auto, Method, Ozaki1, Ozaki2
 
@@ -21,9 +22,16 @@ METHODS: dict[str, Method | None] = {
 
 def way(form: Format, device: Device, k: int, method: ByIntegers) -> Way:
     """How a method makes products over *k* steps; refuses what it has none for."""
+    called = type(method).__name__.lower()
+    ozaki.check(form, device, called, method.engine, method.workspace)
+    by: ozaki.Scheme
     if isinstance(method, Ozaki1):
-        return slices.way(form, device, k, method)
-    return residues.way(form, device, k, method)
+        by = slices.Digits(slices.chosen(form, method), method.word)
+    else:
+        few = systems.system(form, k, method.moduli, method.bits)
+        by = residues.of_system(device, k, few, method.workspace)
+    engine = engines.get(device, method.engine, by.word)
+    return Way(by, engine, method.workspace, method)
 
 
 def cut(form: Format, k: int, method: ByIntegers) -> integers.Integers:

@@ -18,17 +18,17 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from portmp import formats
+from portmp import definition, formats
 from portmp.backends.base import Buffer, Device, Library, Queue
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.codegen.signature import Array, Index, Parameter, Scratch
+from portmp.codegen.signature import Array, Flag, Index, Parameter, Plain, Scratch
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, choice
 from portmp.formats import Format
 from portmp.routines import base, engines
 from portmp.routines.gemm import launch as direct
 from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import reference
-from portmp.routines.ozaki.integers import FINE, LIFTS, Integers
+from portmp.routines.ozaki.integers import FINE, LIFTS, Integers, doubles
 from portmp.routines.product import SCALARS, Asked, Product, computed_by, entries
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
@@ -65,11 +65,6 @@ class Words:
     buffers: list[Buffer]
     rows: int
     first: int = 0
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all buffers."""
-        return sum(buffer.nbytes for buffer in self.buffers)
 
 
 class Block(NamedTuple):
@@ -197,12 +192,28 @@ FOUND = {"sums": "int64"}
 """Types of what is found, where it is not int32."""
 
 
-def cut_takes(kind: str, across: bool = False) -> list[Parameter]:
-    """What a kernel takes that cuts rows into words of a *kind*; *across*: of a product."""
+@cache
+def cut_spec(
+    name: str, template: str, form: Format, kind: str, threads: int, **values: Any
+) -> KernelSpec:
+    """A kernel that cuts rows into words of a *kind*.
+
+    With ``across`` among its values those of a product, whose columns count too.
+    """
     sizes = [Index(one) for one in ("rows", "depth", "rows_padded", "depth_padded")]
-    exponents = ("exponents", "others") if across else ("exponents",)
+    exponents = ("exponents", "others") if values.get("across") else ("exponents",)
     found = [Array(one, plain=("int32",), numbered=False) for one in exponents]
-    return [*sizes, Array("a", ("row", "col")), *found, Scratch("out", kind)]
+    return spec(
+        name,
+        f"ozaki/{template}.mako",
+        form,
+        {},
+        takes=[*sizes, Array("a", ("row", "col")), *found, Scratch("out", kind)],
+        threads=threads,
+        tile=TILE,
+        special=SPECIAL,
+        **values,
+    )
 
 
 EXPONENTS = (
@@ -220,6 +231,50 @@ def rebuild_takes(layout: Sequence[str], kind: str) -> list[Parameter]:
         *(Array(one, ("row", "col")) for one in "abc"),
         *(Array("out", ("row", "col"), const=False), *SCALARS),
     ]
+
+
+def compared_takes(kind: str, word: str) -> list[Parameter]:
+    """What a kernel takes that tells how far results, words, are off."""
+    words = partial(Array, strides=("row", "col"), plain=(word,), numbered=False)
+    return [
+        *(Index(one) for one in ("m", "n", "stride", "row_stride")),
+        *(Scratch("products", kind, const=True), Scratch("results", "int8", const=True)),
+        *(*EXPONENTS, words("z"), words("out", const=False)),
+        *(Plain(one, "float64") for one in ("cut", "known", "lost")),
+        *(Flag("least"), Flag("most")),
+    ]
+
+
+@cache
+def rebuild_spec(
+    name: str,
+    template: str,
+    form: Format,
+    layout: tuple[str, ...],
+    kind: str,
+    threads: int,
+    *,
+    width: int = 1,
+    **values: Any,
+) -> KernelSpec:
+    """A kernel that rebuilds sums of a *kind*, which lie by a *layout*, and rounds them.
+
+    With ``apart`` among its values it tells how far results are off.
+    """
+    apart = values.get("apart", False)
+    return spec(
+        name,
+        f"ozaki/{template}.mako",
+        form,
+        form.roles("add", "mul"),
+        width=width,
+        takes=compared_takes(kind, form.word) if apart else rebuild_takes(layout, kind),
+        threads=threads,
+        doubles=doubles(form),
+        slab=definition.SLAB,
+        special=SPECIAL,
+        **values,
+    )
 
 
 def searched(across: bool, threads: int) -> int:

@@ -25,7 +25,6 @@ from portmp.routines.gemm import reference as gemm_reference
 from portmp.routines.ozaki import reference, systems
 from portmp.routines.ozaki.integers import FINE, LIFTS, Plane
 from portmp.routines.ozaki.reference import Host
-from portmp.routines.ozaki.systems import ResidueSystem, WideSystem
 
 SIZES = 7
 """Bits of sizes."""
@@ -43,7 +42,7 @@ def margin(form: Format, more: int) -> int:
 
 
 @cache
-def system(form: Format, more: int, k: int) -> ResidueSystem | WideSystem:
+def system(form: Format, more: int, k: int) -> systems.System:
     """The integers of so many bits more than the format has."""
     return systems.exactly(form.compute.bits + more, k)
 
@@ -73,19 +72,18 @@ def product(
     k, scalars = a[0].shape[1], (alpha, beta, c)
     if not k or (alpha and not any(alpha)):
         return gemm_reference.gemm(form, a, b, *scalars)
-    chosen, found = judged(form, a, b, beyond), None
-    for level in np.unique(chosen):
-        if level:
-            numbers = system(form, beyond[level - 1], k)
-            here = reference.product(form, numbers, a, b, *scalars)
-        else:
-            here = gemm_reference.gemm(form, a, b, *scalars)
-        found = (
-            here
-            if found is None
-            else [np.where(chosen == level, *z) for z in zip(here, found, strict=True)]
-        )
-    return found or gemm_reference.gemm(form, a, b, *scalars)
+    chosen = judged(form, a, b, beyond)
+
+    def made(level: int) -> Host:
+        if not level:
+            return gemm_reference.gemm(form, a, b, *scalars)
+        return reference.product(form, system(form, beyond[level - 1], k), a, b, *scalars)
+
+    levels = np.unique(chosen)
+    if levels.size < 2:
+        return made(max(levels, default=0))
+    where = [chosen == level for level in levels]
+    return [np.select(where, planes) for planes in zip(*map(made, levels), strict=True)]
 
 
 def judged(form: Format, a: Host, b: Host, beyond: Sequence[int] = definition.BEYOND) -> Plane:

@@ -11,6 +11,7 @@ from portmp.formats import Format
 from portmp.networks import ieee
 from portmp.routines.gemm import reference as gemm_reference
 from portmp.routines.ozaki.integers import Integers, Plane, doubles
+from portmp.routines.reference import ended
 
 Host = list[Plane]
 
@@ -27,7 +28,7 @@ def product(
     """alpha a b + beta c for a (m, k), b (k, n) by integers of some slices or moduli."""
     k, shape = a[0].shape[1], (a[0].shape[0], b[0].shape[1])
     if not k or (alpha and not any(alpha)):
-        return gemm_reference.ended(form, shape, None, alpha, beta, c)
+        return ended(form, shape, None, alpha, beta, c)
     bits = numbers.bits
     with ieee.quiet():
         left, a_exponents = integers(bits, a)
@@ -43,7 +44,7 @@ def product(
             found = [
                 np.where(special, zero if i else chain, plane) for i, plane in enumerate(found)
             ]
-    return gemm_reference.ended(form, shape, found, alpha, beta, c)
+    return ended(form, shape, found, alpha, beta, c)
 
 
 def integers(bits: int, planes: Host) -> tuple[Plane, Plane]:

@@ -7,33 +7,21 @@ are too few for, they have up to 22, and residues are float64 numbers. Bits are 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
-from portmp import definition, formats
+from portmp import formats
 from portmp.backends.base import Device, Library, Multiplication, Queue, Rows
-from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.codegen.signature import Array, Flag, Index, Parameter, Plain, Scratch
-from portmp.errors import ArgumentError
+from portmp.codegen.kernel_spec import KernelSpec
 from portmp.formats import Format
 from portmp.networks.bounded import SMALLEST
 from portmp.routines import base, engines
-from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.ozaki import reference, systems
 from portmp.routines.ozaki.launch import Block, Way
 from portmp.routines.ozaki.options import Ozaki2
 from portmp.routines.ozaki.reference import Host
-from portmp.routines.ozaki.systems import (
-    GROUP,
-    HALF,
-    Moduli,
-    ResidueSystem,
-    WideSystem,
-    places,
-    squared,
-    system,
-    wide,
-)
+from portmp.routines.ozaki.systems import Moduli, ResidueSystem, WideSystem
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.base import widths
 
@@ -134,14 +122,20 @@ class Batch:
 
 
 class Residues(Scheme):
-    """Residues of eight bits, for int8 matrix engines."""
+    """Residues of eight bits, for int8 matrix engines.
+
+    ``across``: of a product, whose columns count too; ``raised``: the kernel tells how far results
+    are off instead, times that.
+    """
 
     word, longest, alike = "int8", DEPTH, True
+    across = False
+    raised = 0.0
 
     def __init__(self, numbers: ResidueSystem) -> None:
         super().__init__(numbers)
         self.system = numbers
-        self.rebuilt = rebuilt(numbers)
+        self.rebuilt = 1 if len(systems.places(numbers.product)) <= FEW else 2
         # Of a square both digits lie side by side, with the upper one again at the end.
         self.count = len(numbers.single) + THRICE * numbers.squares
         if numbers.squares:
@@ -158,87 +152,33 @@ class Residues(Scheme):
         squares, single = self.system.squares, len(self.system.single)
         if not squares:
             return [Batch(single)]
-        of_squares = partial(Batch, squares, THRICE, single, apart=GROUP)
+        of_squares = partial(Batch, squares, THRICE, single, apart=systems.GROUP)
         return [
             of_squares(at=(1, 1)),
             of_squares(at=(0, 1), depth=2, first=1),
-            Batch(squares, first=2, apart=GROUP),
-            Batch(single - squares, skips=squares, first=GROUP * squares),
+            Batch(squares, first=2, apart=systems.GROUP),
+            Batch(single - squares, skips=squares, first=systems.GROUP * squares),
         ]
 
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
         """Both factors' are alike."""
-        return residue_spec(form.name, self.system, tiled, threads)
+        name = f"ozaki_residues{'_across' if self.across else '_turned' if tiled else ''}"
+        how = {"integers": self.system, "tiled": tiled, "across": self.across}
+        return ozaki.cut_spec(name, "residues", form, "uint32", threads, **how)
 
     def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
-        """The kernel that rebuilds and rounds sums."""
-        return rebuild_spec(form.name, self.system, len(self.parts(k)) > 1, threads)
-
-
-@cache
-def residue_spec(
-    form: str, system: ResidueSystem, tiled: bool, threads: int, across: bool = False
-) -> KernelSpec:
-    """The kernel that takes residues of rows; *across*: of a product, whose columns count too."""
-    return spec(
-        f"ozaki_residues{'_across' if across else '_turned' if tiled else ''}",
-        "ozaki/residues.mako",
-        formats.get(form),
-        {},
-        takes=ozaki.cut_takes("uint32", across),
-        threads=threads,
-        integers=system,
-        tiled=tiled,
-        across=across,
-        tile=ozaki.TILE,
-        special=ozaki.SPECIAL,
-    )
-
-
-def rebuilt(system: ResidueSystem) -> int:
-    """Elements of C that a work-item rebuilds."""
-    return 1 if len(places(system.product)) <= FEW else 2
-
-
-@cache
-def rebuild_spec(
-    form: str, system: ResidueSystem, parted: bool, threads: int, raised: float = 0.0
-) -> KernelSpec:
-    """The kernel that rebuilds and rounds sums, *parted*: of more than one part of the depth.
-
-    With *raised* the one that tells how far results are off instead, times that.
-    """
-    f = formats.get(form)
-    return spec(
-        "ozaki_apart" if raised else "ozaki_rebuild",
-        "ozaki/rebuild.mako",
-        f,
-        f.roles("add", "mul"),
-        takes=_apart_takes(f.word) if raised else ozaki.rebuild_takes(LAYOUT, "int32"),
-        threads=threads,
-        system=system,
-        each=rebuilt(system),
-        resident=rebuilt(system),
-        parted=parted,
-        apart=bool(raised),
-        raised=raised,
-        smallest=2.0 ** SMALLEST[f.word],
-        doubles=integers.doubles(f),
-        slab=definition.SLAB,
-        special=ozaki.SPECIAL,
-    )
-
-
-def _apart_takes(word: str) -> list[Parameter]:
-    """What the kernel takes that tells how far results are off."""
-    words = partial(Array, strides=("row", "col"), plain=(word,), numbered=False)
-    return [
-        *(Index(one) for one in ("m", "n", "stride", "row_stride")),
-        *(Scratch("products", "int32", const=True), Scratch("results", "int8", const=True)),
-        *(*ozaki.EXPONENTS, words("z"), words("out", const=False)),
-        *(Plain(one, "float64") for one in ("cut", "known", "lost")),
-        *(Flag("least"), Flag("most")),
-    ]
+        """The kernel that rebuilds and rounds sums, or tells how far results are off."""
+        return ozaki.rebuild_spec(
+            "ozaki_apart" if self.raised else "ozaki_rebuild",
+            *("rebuild", form, LAYOUT, "int32", threads),
+            system=self.system,
+            each=self.rebuilt,
+            resident=self.rebuilt,
+            parted=len(self.parts(k)) > 1,
+            apart=bool(self.raised),
+            raised=self.raised,
+            smallest=2.0 ** SMALLEST[form.word],
+        )
 
 
 class WideResidues(Scheme):
@@ -253,12 +193,21 @@ class WideResidues(Scheme):
 
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
         """The first factor's residues carry the factors of the Chinese remainder theorem."""
-        lanes = min(self.rebuilt, 4)
-        return wide_residue_spec(form.name, self.system, not second, tiled, threads, lanes)
+        return ozaki.cut_spec(
+            f"ozaki_wide_{'b' if second else 'a'}",
+            *("residues_wide", form, "float64", threads),
+            integers=self.system,
+            inverted=not second,
+            tiled=tiled,
+            half=systems.HALF,
+            lanes=min(self.rebuilt, 4),
+        )
 
     def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
-        """The kernel that rebuilds and rounds sums."""
-        return wide_rebuild_spec(form.name, self.system, self.rebuilt, threads)
+        """Neighbours of a row by a work-item."""
+        how = "rebuild_wide", form, LAYOUT, "float64", threads
+        width = self.rebuilt
+        return ozaki.rebuild_spec("ozaki_rebuild_wide", *how, width=width, system=self.system)
 
 
 def _lanes(device: Device | None) -> int:
@@ -268,77 +217,26 @@ def _lanes(device: Device | None) -> int:
     return min(4, max(widths(formats.get("float64"), device)))
 
 
-@cache
-def wide_residue_spec(
-    form: str, numbers: WideSystem, inverted: bool, tiled: bool, threads: int, lanes: int
-) -> KernelSpec:
-    """The kernel that takes wide residues of rows."""
-    return spec(
-        f"ozaki_wide_{'a' if inverted else 'b'}",
-        "ozaki/residues_wide.mako",
-        formats.get(form),
-        {},
-        takes=ozaki.cut_takes("float64"),
-        threads=threads,
-        integers=numbers,
-        inverted=inverted,
-        tiled=tiled,
-        tile=ozaki.TILE,
-        special=ozaki.SPECIAL,
-        half=HALF,
-        lanes=lanes,
-    )
-
-
-@cache
-def wide_rebuild_spec(form: str, numbers: WideSystem, width: int, threads: int) -> KernelSpec:
-    """The kernel that rebuilds and rounds sums, *width* neighbours of a row a work-item."""
-    f = formats.get(form)
-    return spec(
-        "ozaki_rebuild_wide",
-        "ozaki/rebuild_wide.mako",
-        f,
-        f.roles("add", "mul"),
-        width=width,
-        takes=ozaki.rebuild_takes(LAYOUT, "float64"),
-        threads=threads,
-        system=numbers,
-        doubles=integers.doubles(f),
-        slab=definition.SLAB,
-        special=ozaki.SPECIAL,
-    )
-
-
-def numbers(form: Format, kind: str, k: int, method: Ozaki2) -> ResidueSystem | WideSystem:
+def numbers(form: Format, kind: str, k: int, method: Ozaki2) -> systems.System:
     """The moduli by which a ``cpu`` or a ``gpu`` multiplies over *k* steps."""
-    return of_kind(system(form, k, method.moduli, method.bits), kind, k)
+    return of_kind(systems.system(form, k, method.moduli, method.bits), kind, k)
 
 
-def of_kind(found: ResidueSystem | WideSystem, kind: str, k: int) -> ResidueSystem | WideSystem:
+def of_kind(found: systems.System, kind: str, k: int) -> systems.System:
     """The system, or what a kind of device has in its place."""
     if kind == "cpu":
-        return wide(found, k)
-    return squared(found, k) if isinstance(found, WideSystem) else found
-
-
-def word_of(found: ResidueSystem | WideSystem) -> str:
-    """What residues are multiplied as."""
-    return (WideResidues if isinstance(found, WideSystem) else Residues).word
-
-
-def scheme(form: Format, device: Device | None, k: int, method: Ozaki2) -> Scheme:
-    """How products over *k* steps are made; without a device on a GPU.
-
-    Wide residues take more memory: a CPU that has not enough for them takes eight bits.
-    """
-    few = system(form, k, method.moduli, method.bits)
-    return of_system(device, k, few, method.workspace)
+        return systems.wide(found, k)
+    return systems.squared(found, k) if isinstance(found, WideSystem) else found
 
 
 def of_system(
-    device: Device | None, k: int, few: ResidueSystem | WideSystem, workspace: int | None
+    device: Device | None, k: int, few: systems.System, workspace: int | None = None
 ) -> Residues | WideResidues:
-    """The same by the moduli of a system, or by wide ones that are like it."""
+    """How products over *k* steps are made by the moduli of a system, or by what is like it.
+
+    Without a device on a GPU. Wide residues take more memory: a CPU that has not enough for them
+    takes eight bits.
+    """
     found = of_kind(few, device.properties.kind if device else "gpu", k)
     if isinstance(found, ResidueSystem):
         return Residues(found)
@@ -353,7 +251,7 @@ def of_system(
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
     """The compilation units of products over few steps, by name."""
     threads = base.threads(device, ozaki.THREADS)
-    by = scheme(form, device, 1, Ozaki2())
+    by = of_system(device, 1, systems.system(form, 1))
     found = [
         ozaki.exponent_spec(form.word, False, threads=base.threads_of(device, ozaki.THREADS)),
         by.cut_spec(form, False, False, threads),
@@ -367,15 +265,6 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
     return {one.name: (one,) for one in found}
 
 
-def way(form: Format, device: Device, k: int, method: Ozaki2) -> Way:
-    """How products over *k* steps are made, once what has none is refused: formats, options."""
-    if not isinstance(method, Ozaki2):
-        raise ArgumentError(f"method: {method!r} given, an Ozaki2 is needed")
-    ozaki.check(form, device, "ozaki2", method.engine, method.workspace)
-    by = scheme(form, device, k, method)
-    return Way(by, engines.get(device, method.engine, by.word), method.workspace, method)
-
-
 def on_host(form: Format, a: Host, b: Host, *rest: Any, moduli: int | None = None) -> Host:
     """alpha a b + beta c for a (m, k), b (k, n) by residues; *rest*: see reference.product."""
-    return reference.product(form, system(form, a[0].shape[1], moduli), a, b, *rest)
+    return reference.product(form, systems.system(form, a[0].shape[1], moduli), a, b, *rest)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from portmp.backends.base import Device
 from portmp.formats import Format
-from portmp.routines.case import Case
 from portmp.routines.ozaki import apart, judged, levels, residues, slices
 from portmp.routines.ozaki.cases import cases
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.ozaki.work import Integers
-from portmp.routines.routine import Routine
-from portmp.runtime.program import CompilationUnit
+from portmp.routines.routine import Routine, Units
 
 
 class Ozaki(Routine):
@@ -24,20 +20,15 @@ class Ozaki(Routine):
         Integers("gemm-ozaki1-float64", Ozaki1(word="float64")),
         Integers("gemm-ozaki2", Ozaki2()),
     )
+    cases = staticmethod(cases)
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """Each kernel by itself: what is cut, multiplied and rebuilt."""
         if not (form.paper or form.coded):
             yield from (slices.units(form, device) | residues.units(form, device)).items()
         if levels.has(form):
             yield from judged.units(form, device).items()
 
-    def on_request(
-        self, form: Format, device: Device | None
-    ) -> Iterator[tuple[str, CompilationUnit]]:
+    def on_request(self, form: Format, device: Device | None) -> Units:
         """How far results are from products by integers."""
         yield from apart.units(form, device).items()
-
-    def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
-        return cases(form)

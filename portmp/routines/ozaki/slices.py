@@ -15,16 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from portmp import definition, formats
 from portmp.backends.base import Device, Library, Multiplication, Queue, Rows
-from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import ArgumentError, choice
 from portmp.formats import Format
 from portmp.routines import base, engines
 from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.integers import LEAST_BITS, Integers, Plane
-from portmp.routines.ozaki.launch import Block, Way
+from portmp.routines.ozaki.launch import Block
 from portmp.routines.ozaki.options import Ozaki1
 from portmp.routines.ozaki.reference import Host
 from portmp.runtime.program import CompilationUnit
@@ -69,7 +68,6 @@ class Slices(Integers):
 
     @property
     def base(self) -> int:
-        """Bits of a digit of sums."""
         return self.gathered * self.width
 
     @property
@@ -81,7 +79,6 @@ class Slices(Integers):
 
     @property
     def shift(self) -> int:
-        """The weight of sums is 2^shift times that of products of operands."""
         return self.width * (self.count - 1)
 
     @property
@@ -144,12 +141,11 @@ def slices(
     widths = range(NARROWEST, most + 1) if width is None else range(width, width + 1)
     if count is None:
         wanted = bits or integers.needed(form)
-        cut = _fewest(wanted, form.limbs, tuple(range(1, MOST + 1)), tuple(widths))
-        if cut is None:
+        found = _fewest(wanted, form.limbs, widths)
+        if found is None:
             raise ArgumentError(
                 f"bits: {bits} given, {MOST} digits of {max(widths)} bits hold fewer"
             )
-        found = cut
     else:
         fitting = [Slices(count, w) for w in widths if w == widths[0] or count * w <= MOST_BITS + 2]
         found = fitting[-1]
@@ -162,16 +158,17 @@ def slices(
 
 
 @cache
-def _fewest(
-    bits: int, limbs: int, counts: tuple[int, ...], widths: tuple[int, ...]
-) -> Slices | None:
-    for count in counts:
+def _fewest(bits: int, limbs: int, widths: range) -> Slices | None:
+    for count in range(1, MOST + 1):
         for width in widths:
             found = Slices(count, width)
             # Limbs' rounding is bounded by limbs 2^-K, what is left out by (count - 1) 2^-K.
             if limbs << found.bits >= (limbs + count - 1) << bits:
                 return found
     return None
+
+
+LAYOUT = "depth", "length", "stride"
 
 
 class Digits(ozaki.Scheme):
@@ -189,12 +186,21 @@ class Digits(ozaki.Scheme):
         self.length = longest(word, cut.width)
 
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
-        """The kernel that cuts rows into digits."""
-        return digit_spec(form.name, self.slices, self.word, second, tiled, threads)
+        kind = "uint32" if self.word == "int8" else self.word
+        return ozaki.cut_spec(
+            f"ozaki_digits_{self.word}_{'b' if second else 'a'}",
+            *("digits", form, kind, threads),
+            integers=self.slices,
+            word=self.word,
+            reverse=second,
+            tiled=tiled,
+        )
 
     def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
-        """The kernel that adds up antidiagonals and rounds."""
-        return gather_spec(form.name, self.slices, self.word, threads)
+        kind = engines.SUMS[self.word].planes[0]
+        how = "gather", form, LAYOUT, kind, threads
+        name = f"ozaki_gather_{self.word}"
+        return ozaki.rebuild_spec(name, *how, slices=self.slices, word=self.word)
 
     def parts(self, k: int) -> list[tuple[int, int]]:
         """The depth in one part: it is the sums that are cut."""
@@ -226,74 +232,21 @@ class Digits(ozaki.Scheme):
                 plane += 1
 
 
-@cache
-def digit_spec(
-    form: str, cut: Slices, word: str, second: bool, tiled: bool, threads: int
-) -> KernelSpec:
-    """The kernel that cuts rows into digits."""
-    return spec(
-        f"ozaki_digits_{word}_{'b' if second else 'a'}",
-        "ozaki/digits.mako",
-        formats.get(form),
-        {},
-        takes=ozaki.cut_takes("uint32" if word == "int8" else word),
-        threads=threads,
-        integers=cut,
-        word=word,
-        reverse=second,
-        tiled=tiled,
-        tile=ozaki.TILE,
-        special=ozaki.SPECIAL,
-    )
-
-
-@cache
-def gather_spec(form: str, cut: Slices, word: str, threads: int) -> KernelSpec:
-    """The kernel that adds up antidiagonals and rounds."""
-    f = formats.get(form)
-    return spec(
-        f"ozaki_gather_{word}",
-        "ozaki/gather.mako",
-        f,
-        f.roles("add", "mul"),
-        takes=ozaki.rebuild_takes(("depth", "length", "stride"), engines.SUMS[word].planes[0]),
-        threads=threads,
-        slices=cut,
-        word=word,
-        doubles=integers.doubles(f),
-        slab=definition.SLAB,
-        special=ozaki.SPECIAL,
-    )
-
-
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
     """The compilation units of all words' products, by name."""
     threads = base.threads(device, ozaki.THREADS)
     tiled = ozaki.turns(form, device)
     found = [ozaki.exponent_spec(form.word, False, threads=base.threads_of(device, ozaki.THREADS))]
     for word in SUMS:
-        cut = slices(form, word)
-        found += [
-            digit_spec(form.name, cut, word, False, False, threads),
-            digit_spec(form.name, cut, word, True, tiled, threads),
-            gather_spec(form.name, cut, word, threads),
-        ]
+        by = Digits(slices(form, word), word)
+        found += [by.cut_spec(form, False, False, threads), by.cut_spec(form, True, tiled, threads)]
+        found.append(by.rebuild_spec(form, 1, threads))
     return {one.name: (one,) for one in found}
 
 
 def chosen(form: Format, method: Ozaki1) -> Slices:
     """What *method* asks for."""
     return slices(form, method.word, count=method.slices, width=method.width, bits=method.bits)
-
-
-def way(form: Format, device: Device, k: int, method: Ozaki1) -> Way:
-    """How products over *k* steps are made, once what has none is refused: formats, options."""
-    if not isinstance(method, Ozaki1):
-        raise ArgumentError(f"method: {method!r} given, an Ozaki1 is needed")
-    ozaki.check(form, device, "ozaki1", method.engine, method.workspace)
-    cut = chosen(form, method)
-    engine = engines.get(device, method.engine, method.word)
-    return Way(Digits(cut, method.word), engine, method.workspace, method)
 
 
 def on_host(form: Format, a: Host, b: Host, *rest: Any, cut: Slices | None = None) -> Host:

@@ -13,6 +13,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from typing import ClassVar
 
 from portmp.errors import ArgumentError
 from portmp.formats import Format
@@ -119,8 +120,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Moduli(Integers):
-    """Coprime numbers for operands of ``bits`` bits: what their kinds share."""
+    """Coprime numbers for operands of ``bits`` bits: what their kinds share.
 
+    ``word``: what residues are multiplied as.
+    """
+
+    word: ClassVar[str]
     bits: int
     bias: int = field(init=False)
 
@@ -129,7 +134,6 @@ class Moduli(Integers):
 
     @property
     def base(self) -> int:
-        """Bits of a digit of sums."""
         return DIGIT
 
     @property
@@ -174,11 +178,13 @@ class ResidueSystem(Moduli):
 
     The first *squares* of them are squared: a residue modulo m^2 is m q + t with digits of eight
     bits, and products of residues are t t' + m (q t' + t q'), of which the sum in brackets counts
-    modulo m.
+    modulo m. ``told``: digits of sums, where others than the moduli ask for.
     """
 
+    word: ClassVar[str] = "int8"
     number: int
     squares: int = field(default=0, kw_only=True)
+    told: int = field(default=0, kw_only=True)
 
     @property
     def roots(self) -> tuple[int, ...]:
@@ -205,8 +211,8 @@ class ResidueSystem(Moduli):
 
     @property
     def digits(self) -> int:
-        """Digits of the product of all moduli, and of sums with a sign."""
-        return -(-self.product.bit_length() // DIGIT)
+        """Digits of sums with a sign, by default those of the product of all moduli."""
+        return self.told or -(-self.product.bit_length() // DIGIT)
 
     def weights(self, m: int, part: int = 0) -> list[int]:
         """What an operand's bytes weigh modulo *m*, four in each 32-bit word.
@@ -231,23 +237,13 @@ class ResidueSystem(Moduli):
 
 
 @dataclass(frozen=True)
-class Exact(ResidueSystem):
-    """The same for sums of so many digits, *told*."""
-
-    told: int
-
-    @property
-    def digits(self) -> int:
-        return self.told
-
-
-@dataclass(frozen=True)
 class WideSystem(Moduli):
     """The fewest moduli of WIDTH bits for sums of up to *depth* products.
 
     ``told``: digits of sums, of another system whose results it gives.
     """
 
+    word: ClassVar[str] = "float64"
     depth: int
     told: int = 0
 
@@ -277,6 +273,9 @@ class WideSystem(Moduli):
         the Chinese remainder theorem.
         """
         return [_nearest(w, m) for w in self.powers(m, HALF, factor)]
+
+
+System = ResidueSystem | WideSystem
 
 
 @cache
@@ -332,9 +331,7 @@ def holding(bits: int, depth: int) -> ResidueSystem | None:
     return None
 
 
-def system(
-    form: Format, depth: int, count: int | None = None, bits: int | None = None
-) -> ResidueSystem | WideSystem:
+def system(form: Format, depth: int, count: int | None = None, bits: int | None = None) -> System:
     """The residue system of a format's products over *depth* steps.
 
     Of *count* moduli of eight bits, or the fewest for operands of *bits* bits, by default as many
@@ -355,7 +352,7 @@ def counted(depth: int) -> int:
 
 
 @cache
-def _system(bits: int, depth: int, count: int | None) -> ResidueSystem | WideSystem:
+def _system(bits: int, depth: int, count: int | None) -> System:
     if count is None:
         return holding(bits, depth) or WideSystem(bits, depth)
     capacity = _capacity(count, depth)
@@ -367,14 +364,14 @@ def _system(bits: int, depth: int, count: int | None) -> ResidueSystem | WideSys
     return ResidueSystem(capacity, count)
 
 
-def wide(given: ResidueSystem | WideSystem, depth: int) -> WideSystem:
+def wide(given: System, depth: int) -> WideSystem:
     """The wide system of the same results over *depth* steps."""
     if isinstance(given, WideSystem):
         return given
     return WideSystem(given.bits, counted(depth), given.digits)
 
 
-def squared(given: WideSystem, depth: int) -> Exact | WideSystem:
+def squared(given: WideSystem, depth: int) -> System:
     """The system of all moduli, as few squared as do, for the same results over *depth* steps.
 
     The wide one where it has too many bits.
@@ -382,11 +379,11 @@ def squared(given: WideSystem, depth: int) -> Exact | WideSystem:
     depth = counted(depth)
     for count in range(1, MOST_SQUARES + 1):
         if _capacity(MOST, depth, count) >= given.bits:
-            return Exact(given.bits, MOST, given.digits, squares=count)
+            return ResidueSystem(given.bits, MOST, squares=count, told=given.digits)
     return given
 
 
-def exactly(bits: int, depth: int) -> ResidueSystem | WideSystem:
+def exactly(bits: int, depth: int) -> System:
     """The system of the fewest moduli for operands of *bits* bits, and no more.
 
     Digits of sums depend on bits and depth alone: they are enough whatever the moduli.
@@ -394,4 +391,6 @@ def exactly(bits: int, depth: int) -> ResidueSystem | WideSystem:
     depth = counted(depth)
     digits = -(-(2 * bits + depth.bit_length() + 9) // DIGIT)
     found = holding(bits, depth)
-    return Exact(bits, found.number, digits) if found else WideSystem(bits, depth, digits)
+    if found is None:
+        return WideSystem(bits, depth, digits)
+    return ResidueSystem(bits, found.number, told=digits)

@@ -10,7 +10,7 @@ from portmp.formats import Format
 from portmp.routines.gemm.work import Gemm
 from portmp.routines.ozaki import residues, slices
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
-from portmp.routines.work import Shape
+from portmp.routines.work import Instructions, Shape
 
 PRODUCTS = {"int8": "int8", "float64": "float64 products"}
 """Names of the rates at which engines multiply matrices, by word."""
@@ -31,7 +31,7 @@ class Integers(Gemm):
     def word(self, form: Format, kind: str) -> str:
         if isinstance(self.method, Ozaki1):
             return PRODUCTS[self.method.word]
-        return PRODUCTS[residues.word_of(residues.numbers(form, kind, 1, self.method))]
+        return PRODUCTS[residues.numbers(form, kind, 1, self.method).word]
 
     def accuracies(self, form: Format) -> tuple[str, ...]:
         return ("accurate",) if has(form) else ()
@@ -39,9 +39,7 @@ class Integers(Gemm):
     def call(self, face: Any, inputs: Sequence[Any], out: Any, accuracy: str) -> Any:
         return face.gemm(*inputs, out=out, method=self.method)
 
-    def instructions(
-        self, form: Format, accuracy: str, shape: Shape, kind: str
-    ) -> dict[str, float]:
+    def instructions(self, form: Format, accuracy: str, shape: Shape, kind: str) -> Instructions:
         if isinstance(self.method, Ozaki1):
             count = slices.slices(form, self.method.word).count
             products = count * (count + 1) // 2

@@ -83,10 +83,7 @@ def apply(op: str, operands: Sequence[Operand], dtype: str, out: Numbers | None 
         base.refuse_shift(target, **arrays)
         by = partial(_launch, op), partial(_compute, op)
         plan = kept.plan(key, (*given, target), *by, blank_like(target))
-    if out is None:
-        out = plan.makes.made(plan.queue)
-    plan.run((*given, out))
-    return out
+    return plan.run((*given, None), out)
 
 
 def _launch(op: str, *given: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from portmp.routines.case import Case
 from portmp.routines.random import launch, reference
 from portmp.routines.random.layout import draw
 from portmp.routines.random.stream import Stream
-from portmp.routines.reference import Host
+from portmp.routines.reference import Host, Plane
 from portmp.runtime.planes import allocate_numbers
 
 COUNT = 403
@@ -49,36 +50,28 @@ def _values(form: Format, kind: str, name: str, first: int) -> Case:
 
 
 def _plain(form: Format) -> Iterator[Case]:
-    given = [np.zeros(1, form.word)]
+    def case(routine: str, name: str, call: Callable[[Any], Any], wanted: Any) -> Case:
+        given = [np.zeros(1, form.word)]
+        return Case(routine, name, form, (given,), call, lambda form, there: [wanted()])
+
     for name, (dtype, low, span) in SPANS.items():
+        call = _numbers(dtype, partial(launch.fill_integers, STREAM, 12, low, span))
+        wanted = partial(_integers, COUNT, low, span, dtype)
+        yield case("random_integers", name, call, wanted)
+    keys = partial(_integers, 3 * 101, 0, 1 << 64, "uint64")
+    yield case(
+        "random_orders",
+        "3x101",
+        lambda there: launch.orders(STREAM, 12, 3, 101, there.queue).read_span(),
+        lambda: np.argsort(keys().reshape(3, 101), axis=1, kind="stable"),
+    )
+    call = _numbers("uint32", partial(launch.fill_words, STREAM, 7))
+    words = partial(reference.words, STREAM, 7, COUNT)
+    yield case("random_words", "from-7", call, lambda: words().astype(np.uint32))
 
-        def drawn(out: Any, low: int = low, span: int = span) -> None:
-            launch.fill_integers(STREAM, 12, low, span, out)
 
-        def on_host(
-            f: Format, there: Host, low: int = low, span: int = span, dtype: str = dtype
-        ) -> Host:
-            return reference.integers(STREAM, 12, COUNT, low, span, dtype)
-
-        yield Case("random_integers", name, form, (given,), _numbers(dtype, drawn), on_host)
-
-    def arranged(there: Any) -> Any:
-        return launch.orders(STREAM, 12, 3, 101, there.queue).read_span()
-
-    def arranged_on_host(f: Format, there: Host) -> Host:
-        (keys,) = reference.integers(STREAM, 12, 3 * 101, 0, 1 << 64, "uint64")
-        return [np.argsort(keys.reshape(3, 101), axis=1, kind="stable")]
-
-    yield Case("random_orders", "3x101", form, (given,), arranged, arranged_on_host)
-
-    def words(out: Any) -> None:
-        launch.fill_words(STREAM, 7, out)
-
-    def words_on_host(f: Format, there: Host) -> Host:
-        return [reference.words(STREAM, 7, COUNT).astype(np.uint32)]
-
-    call = _numbers("uint32", words)
-    yield Case("random_words", "from-7", form, (given,), call, words_on_host)
+def _integers(count: int, low: int, span: int, dtype: str) -> Plane:
+    return reference.integers(STREAM, 12, count, low, span, dtype)[0]
 
 
 def _numbers(dtype: str, drawn: Callable[[Any], None]) -> Callable[[Any], Any]:

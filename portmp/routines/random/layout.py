@@ -15,14 +15,14 @@ WORD_BITS = 32
 
 @dataclass(frozen=True)
 class Draw:
-    """How one element is drawn: ``kind`` is uniform, normal, integers or words.
+    """How one element is drawn: ``kind`` is uniform or normal.
 
     ``counts``: the limbs of the uniform numbers that it needs, ``bits``: those of each limb of
     the first of these (all limbs of others are full).
     """
 
     kind: str
-    format: str = ""
+    format: str
 
     @property
     def form(self) -> Format:
@@ -51,10 +51,6 @@ class Draw:
     @property
     def words(self) -> int:
         """Words of an element: a power of two, so that elements do not cross blocks."""
-        if self.kind == "words":
-            return 1
-        if self.kind == "integers":
-            return BLOCK
         needed = sum(self.counts) * self.per_limb
         return 1 << (needed - 1).bit_length()
 
@@ -70,6 +66,6 @@ class Draw:
 
 
 @cache
-def draw(kind: str, form: str = "") -> Draw:
+def draw(kind: str, form: str) -> Draw:
     """The way to draw one element."""
     return Draw(kind, form)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
-from portmp.routines.case import Case
 from portmp.routines.random import launch
 from portmp.routines.random.cases import cases
-from portmp.routines.routine import Routine
-from portmp.runtime.program import CompilationUnit
+from portmp.routines.routine import Routine, Units
 
 
 class Random(Routine):
     """out[i] = f(place of i in a stream of words)."""
 
     name = "random"
+    cases = staticmethod(cases)
 
-    def on_request(
-        self, form: Format, device: Device | None
-    ) -> Iterator[tuple[str, CompilationUnit]]:
+    def on_request(self, form: Format, device: Device | None) -> Units:
         """Uniform and normal values; with float32 integers of 64 bits too, which have no format."""
         for kind in ("uniform", "normal"):
             block = launch.shape_of_block(kind, form, device)
@@ -29,7 +24,3 @@ class Random(Routine):
         if form.name == "float32":
             threads = base.threads(device, launch.THREADS)
             yield "random_integers", (launch.integers_spec(8, False, threads),)
-
-    def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
-        return cases(form)

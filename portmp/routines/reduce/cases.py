@@ -20,17 +20,13 @@ TAIL = definition.CHUNK + 77
 def cases(form: Format) -> Iterator[Case]:
     """The cases of a format; those stored short, and rounded, have fewer."""
     if not form.coded:
-        yield from _dots(form)
+        for name, x, y in _pairs(form):
+            yield from sums("dot", name, form, (x, y), reference.dot)
         yield from _rows(form)
         yield from _products(form)
         yield from _norms(form)
     elif form.rounding == "nearest":
         yield from _short(form)
-
-
-def _dots(form: Format) -> Iterator[Case]:
-    for name, x, y in _pairs(form):
-        yield from sums("dot", name, form, (x, y), reference.dot)
 
 
 def _pairs(form: Format) -> Iterator[tuple[str, Host, Host]]:
@@ -68,14 +64,10 @@ def _rows(form: Format) -> Iterator[Case]:
 
 
 def _row_by_row(form: Format, kind: str, name: str, x: Host) -> Case:
-    return Case(
-        f"reduce_{kind}",
-        name,
-        form,
-        (x,),
-        methodcaller(kind, axis=-1),
-        lambda f, x: reference.over_rows(f, kind, x),
-    )
+    def on_host(form: Format, x: Host) -> Host:
+        return reference.over_rows(form, kind, x)
+
+    return Case(f"reduce_{kind}", name, form, (x,), methodcaller(kind, axis=-1), on_host)
 
 
 def _products(form: Format) -> Iterator[Case]:
@@ -100,24 +92,18 @@ def _case(form: Format, name: str, a: Host, x: Host) -> Case:
 
 
 def _transposed(form: Format, name: str, a: Host, x: Host) -> Case:
-    return Case(
-        "gemv",
-        name,
-        form,
-        (a, x),
-        "gemv",
-        lambda f, a, x: reference.gemv(f, transposed(a), x),
-        {"trans": True},
-    )
+    def on_host(form: Format, a: Host, x: Host) -> Host:
+        return reference.gemv(form, transposed(a), x)
+
+    return Case("gemv", name, form, (a, x), "gemv", on_host, {"trans": True})
 
 
 def _norms(form: Format) -> Iterator[Case]:
-    vectors = {
-        "ordinary-150": inputs.ordinary(form, (150,), "nrm2"),
-        "wide-150": inputs.wide(form, (150,), "nrm2"),
-        "hostile-200": inputs.hostile(form, 200, "nrm2"),
-    }
-    for name, x in vectors.items():
+    for name, x in (
+        ("ordinary-150", inputs.ordinary(form, (150,), "nrm2")),
+        ("wide-150", inputs.wide(form, (150,), "nrm2")),
+        ("hostile-200", inputs.hostile(form, 200, "nrm2")),
+    ):
         yield Case("nrm2", name, form, (x,), "nrm2", reference.nrm2)
 
 

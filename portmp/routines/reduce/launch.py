@@ -33,12 +33,10 @@ from portmp.routines.product import (
 from portmp.routines.reduce import reference
 from portmp.routines.reduce import schedule as schedules
 from portmp.routines.reduce.roles import IDENTITY, steps
-from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.routines.reduce.schedule import ReduceSchedule, Schedule, SweepSchedule
 from portmp.runtime import launch
 from portmp.runtime.planes import Place, Planes, allocate, blank_like
 from portmp.schedules.base import check_class
-
-Schedule = ReduceSchedule | SweepSchedule
 
 
 @cache
@@ -153,10 +151,7 @@ def gemv(
         by_kernels = partial(_by_kernels, accuracy, schedule)
         by_reference = computed_by(partial(reference.gemv, x.format, accuracy=accuracy))
         plan = kept.plan(key, given, by_kernels, by_reference, blank_like(given.out))
-    if out is None:
-        out = plan.makes.made(plan.queue)
-    plan.run((a, x, alpha, beta, out if y is None else y, out))
-    return out
+    return plan.run((a, x, alpha, beta, y, None), out)
 
 
 _addend = partial(vector_addend, what="gemv: ")
@@ -195,11 +190,10 @@ def gemv_with_bound(
 
     def by_kernels(*operands: Any) -> None:
         a, x, alpha, beta, y, out = operands
-        usual = default(_seen(a, one_limb_more), accuracy)
         matrix = a.seen_as(formats.with_bound(a.format, one_limb_more)[0])
         scalars = base.exact_limbs(results, alpha), base.exact_limbs(results, beta)
         product: Product[Planes] = Product(matrix, x.seen_as(read), *scalars, y, out)
-        schedule = _with_bound(usual, a, product.depth, read)
+        schedule = _for_bounds(a, product.depth, read, accuracy, one_limb_more)
         _reduce("dot", matrix, out, schedule, accuracy, product, read)
 
     by_reference = computed_by(partial(reference.gemv, results, accuracy=accuracy))
@@ -213,8 +207,7 @@ def sums_with_bound(x: Planes, one_limb_more: bool = False) -> Planes:
     out = allocate(results, (x.shape[0],), x.queue)
 
     def by_kernels(x: Planes, out: Planes) -> None:
-        usual = default(_seen(x, one_limb_more), "accurate")
-        schedule = _with_bound(usual, x, x.shape[1], read)
+        schedule = _for_bounds(x, x.shape[1], read, one_limb_more=one_limb_more)
         _reduce("sum", x.seen_as(read), out, schedule, read=read)
 
     launch.do((x, out), by_kernels, _on_host("sum", results))
@@ -227,8 +220,7 @@ def squares(x: Planes) -> Planes:
     out = allocate(sums, (x.shape[0],), x.queue)
 
     def by_kernels(seen: Planes, out: Planes) -> None:
-        schedule = _with_bound(default(x, "accurate"), seen, seen.shape[1], sums)
-        _reduce("sum", seen, out, schedule)
+        _reduce("sum", seen, out, _for_bounds(x, x.shape[1], sums))
 
     launch.do((x.seen_as(read), out), by_kernels, _on_host("sum", sums))
     return out
@@ -240,16 +232,14 @@ def _on_host(kind: str, form: Format) -> Callable[..., None]:
     return base.hosted(partial(reference.over_rows, form, kind))
 
 
-def _seen(x: Planes, one_limb_more: bool) -> Planes:
-    """In the format whose schedule is taken."""
-    wide = formats.wider(x.format) if one_limb_more else None
-    return x.seen_as(wide) if wide else x
-
-
-def _with_bound(s: Schedule, x: Planes, k: int, read: Format) -> Schedule:
+def _for_bounds(
+    x: Planes, k: int, read: Format, accuracy: str = "accurate", one_limb_more: bool = False
+) -> Schedule:
     """The schedule for values that have a bound, and are longer: smaller where it does not fit."""
+    wide = formats.wider(x.format) if one_limb_more else None
+    usual = default(x.seen_as(wide) if wide else x, accuracy)
     units = x.device.properties.compute_units
-    s = _spread(s, x.shape[0], base.blocks(k, definition.CHUNK), units)
+    s = _spread(usual, x.shape[0], base.blocks(k, definition.CHUNK), units)
     return _fitting(x.device, s, read)
 
 
@@ -289,10 +279,7 @@ def dot(
 
         by_reference = base.hosted(partial(reference.dot, x.format, accuracy=accuracy))
         plan = kept.plan(key, (x, y, target), by_kernels, by_reference, blank_like(target))
-    if out is None:
-        out = plan.makes.made(plan.queue)
-    plan.run((x, y, out))
-    return out
+    return plan.run((x, y, None), out)
 
 
 def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
@@ -309,9 +296,7 @@ def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
 
         on_host = _on_host(kind, x.format)
         plan = kept.plan(key, (x, target), by_kernels, on_host, blank_like(target))
-    out: Planes = plan.makes.made(plan.queue)
-    plan.run((x, out))
-    return out
+    return plan.run((x, None))
 
 
 def default(x: Planes, accuracy: str) -> Schedule:

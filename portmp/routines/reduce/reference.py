@@ -14,7 +14,7 @@ from portmp.formats import Format, convert
 from portmp.networks import Network, ieee
 from portmp.routines.elementwise.reference import elementwise, scal
 from portmp.routines.reduce.roles import IDENTITY, steps
-from portmp.routines.reference import Arithmetic, Host, Plane, Value, is_number, patched, scaled
+from portmp.routines.reference import Arithmetic, Host, Plane, Value, ended, is_number, patched
 
 
 def gemv(
@@ -29,16 +29,11 @@ def gemv(
     """alpha a x + beta y for a (m, n), x (n,)."""
     ar = Arithmetic(form)
     form.accumulator(accuracy)  # refuses one that there is not, also where nothing is summed
-    with ieee.quiet():
-        scale = ar.load(alpha) if alpha else ar.zeros(form.limbs, (), 1.0)
-        add = ar.load(beta) if beta else ar.zeros(1, ())
-        product = None
-        if a[0].shape[1] and not is_number(scale, 0):
+    product = None
+    if a[0].shape[1] and not (alpha and is_number(ar.load(alpha), 0)):
+        with ieee.quiet():
             product = _lanes(ar, "dot", ar.load(a), ar.load(x), accuracy)
-        addend = None if y is None or is_number(add, 0) else ar.load(y)
-        if product is None and addend is None:
-            return ar.store(ar.zeros(form.limbs, (a[0].shape[0],)))
-        return ar.store(scaled(ar, product, scale, add, addend))
+    return ended(form, a[0].shape[:1], product, alpha, beta, y)
 
 
 def dot(form: Format, x: Host, y: Host, accuracy: str = "accurate") -> Host:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from portmp import formats
 from portmp.backends.base import Device
 from portmp.formats import Format
-from portmp.routines.case import Case
-from portmp.routines.problem import Problem, Space
+from portmp.routines.problem import Space
 from portmp.routines.reduce import launch, schedule, space
 from portmp.routines.reduce.cases import cases
-from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.routines.reduce.schedule import Schedule
 from portmp.routines.reduce.work import Dot, Gemv
-from portmp.routines.routine import ACCURATE, Routine, Tuned
+from portmp.routines.routine import ACCURATE, Routine, Tuned, Units
 from portmp.routines.work import summed
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.database import Task
@@ -26,8 +24,11 @@ class Reduce(Routine):
     name = "reduce"
     tuned: ClassVar[Tuned] = {"gemv": ("along", "across"), "dot": ("one", "short")}
     work = (Gemv("gemv"), Gemv("gemv-transposed"), Dot())
+    cases = staticmethod(cases)
+    accuracies = staticmethod(summed)
+    problem = staticmethod(space.reduce_problem)
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """DOT and what else goes over one long row, and GEMV of a matrix read along its rows."""
 
         def unit(kind: str, shape: str, accuracy: str = ACCURATE) -> CompilationUnit:
@@ -40,9 +41,7 @@ class Reduce(Routine):
         for name, kind in (("sum", "sum"), ("reduce_max", "max"), ("reduce_min", "min")):
             yield name, unit(kind, "one")
 
-    def on_request(
-        self, form: Format, device: Device | None
-    ) -> Iterator[tuple[str, CompilationUnit]]:
+    def on_request(self, form: Format, device: Device | None) -> Units:
         """DOT, GEMV and sums with bounds beside them, those for tight ones, and sums of squares."""
         if not formats.has_bounds(form):
             return
@@ -51,48 +50,22 @@ class Reduce(Routine):
             for name, shape in (("squares", "along"), ("squares_across", "across")):
                 found = schedule.reduce(form, device, ACCURATE, shape)
                 yield name, launch.compilation_unit(sums.name, "sum", found, matrix=read.name)
-        for name, kind, shape in (("dot", "dot", "one"), ("gemv", "dot", "along")):
+
+        def bounded(kind: str, shape: str, accuracy: str, tight: bool = False) -> CompilationUnit:
+            read, results = formats.with_bound(form, tight)
+            computed = (formats.wider(form) if tight else None) or form
+            found = schedule.reduce(computed, device, accuracy, shape)
+            return launch.compilation_unit(read.name, kind, found, accuracy, out=results.name)
+
+        kinds = {"dot": ("dot", "one"), "gemv": ("dot", "along"), "sum": ("sum", "one")}
+        for name, how in kinds.items():
             for accuracy, accumulator in form.accumulators.items():
-                unit = self._bounded(form, device, kind, accuracy, shape)
-                yield f"{name}{accumulator.suffix}_bounded", unit
-        yield "sum_bounded", self._bounded(form, device, "sum", ACCURATE, "one")
+                if accuracy == ACCURATE or name != "sum":
+                    yield f"{name}{accumulator.suffix}_bounded", bounded(*how, accuracy)
         if formats.wider(form) is not None:
-            for name, kind, shape in (
-                ("dot", "dot", "one"),
-                ("gemv", "dot", "along"),
-                ("sum", "sum", "one"),
-            ):
-                yield (
-                    f"{name}_tight",
-                    self._bounded(form, device, kind, ACCURATE, shape, tight=True),
-                )
+            for name, how in kinds.items():
+                yield f"{name}_tight", bounded(*how, ACCURATE, tight=True)
 
-    @staticmethod
-    def _bounded(
-        form: Format,
-        device: Device | None,
-        kind: str,
-        accuracy: str,
-        shape: str,
-        tight: bool = False,
-    ) -> CompilationUnit:
-        read, results = formats.with_bound(form, tight)
-        computed = (formats.wider(form) if tight else None) or form
-        found = schedule.reduce(computed, device, accuracy, shape)
-        return launch.compilation_unit(read.name, kind, found, accuracy, out=results.name)
-
-    def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
-        return cases(form)
-
-    def accuracies(self, form: Format) -> tuple[str, ...]:
-        """Formats of several limbs have fast sums."""
-        return summed(form)
-
-    def space(self, task: Task, schedule: ReduceSchedule | SweepSchedule) -> Space:
+    def space(self, task: Task, schedule: Schedule) -> Space:
         """Teams of a block, sweeps of a CPU, and what holds neighbours."""
         return space.SPACES[schedule.template]
-
-    def problem(self, task: Task, device: Device, checked: bool) -> Problem:
-        """A long row, a short one, or a matrix."""
-        return space.reduce_problem(task, device, checked)

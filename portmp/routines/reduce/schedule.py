@@ -9,14 +9,7 @@ from portmp import definition
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Format
-from portmp.schedules.base import (
-    Schedule,
-    check_block,
-    check_elements_per_access,
-    check_positive,
-    check_width,
-    kind,
-)
+from portmp.schedules import base
 from portmp.schedules.database import Task, find, register, shared_names, stored_names, usual_names
 
 
@@ -30,9 +23,9 @@ class Rows:
 ALONG, ACROSS = Rows(), Rows(across=True)
 
 
-@kind("reduce")
+@base.kind("reduce")
 @dataclass(frozen=True)
-class ReduceSchedule(Schedule):
+class ReduceSchedule(base.Schedule):
     """DOT, GEMV, sums: a team of 32 work-items, one for each lane, takes ``rows`` rows.
 
     ``teams`` share a block, a work-item loads ``unroll`` steps at once; of rows that lie across
@@ -90,7 +83,6 @@ class ReduceSchedule(Schedule):
         return replace(self, rows=self.rows // 2) if self.rows > 1 else None
 
     def smaller(self) -> ReduceSchedule | None:
-        """The next smaller one, for a device that this one does not fit."""
         if self.combine_threads > definition.LANES:
             return replace(self, combine_threads=max(self.combine_threads // 2, definition.LANES))
         if self.elements_per_access > 1 and self.staged:
@@ -98,11 +90,10 @@ class ReduceSchedule(Schedule):
         return super().smaller()
 
     def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the definition or the device."""
-        check_positive(self, "teams", "rows", "unroll", "combine_threads")
+        base.check_positive(self, "teams", "rows", "unroll", "combine_threads")
         if self.staged:
-            check_positive(self, "staged")
-        check_elements_per_access(self.elements_per_access)
+            base.check_positive(self, "staged")
+        base.check_elements_per_access(self.elements_per_access)
         shared = definition.LANES * self.teams * form.compute.itemsize
         if self.elements_per_access > 1:
             shared = definition.LANES * (self.teams * self.rows + self.staged)
@@ -122,8 +113,8 @@ class ReduceSchedule(Schedule):
                     f"schedule: {self.threads} threads x staged {self.staged} do not divide "
                     f"{definition.CHUNK}"
                 )
-        check_block(self.threads, shared, device)
-        check_block(self.combine_threads, self.combine_threads * form.compute.itemsize, device)
+        base.check_block(self.threads, shared, device)
+        base.check_block(self.combine_threads, self.combine_threads * form.compute.itemsize, device)
         shares, rest = divmod(self.combine_threads, definition.LANES)
         if rest or shares & (shares - 1):
             raise ArgumentError(
@@ -132,9 +123,9 @@ class ReduceSchedule(Schedule):
             )
 
 
-@kind("sweep")
+@base.kind("sweep")
 @dataclass(frozen=True)
-class SweepSchedule(Schedule):
+class SweepSchedule(base.Schedule):
     """DOT, GEMV, sums on a CPU: a work-item goes through a chunk in order, with all its lanes.
 
     It takes ``rows`` rows, vectors of ``width`` lanes, ``unroll`` of them written out; or,
@@ -160,9 +151,8 @@ class SweepSchedule(Schedule):
         return -(-rows // (self.rows * (self.width if self.call.across else 1))) * chunks
 
     def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the definition or the device."""
-        check_positive(self, "rows", "unroll")
-        check_width(self.width, form, device)
+        base.check_positive(self, "rows", "unroll")
+        base.check_width(self.width, form, device)
         if definition.LANES % self.unroll:
             raise ArgumentError(
                 f"schedule: unroll {self.unroll} does not divide {definition.LANES}"
@@ -174,6 +164,9 @@ class SweepSchedule(Schedule):
 
     def finer(self) -> None:
         """None: a work-item's rows share what it reads."""
+
+
+Schedule = ReduceSchedule | SweepSchedule
 
 
 def _names(form: Format) -> list[tuple[str, ...]]:
@@ -189,9 +182,7 @@ SHAPES = register(
 """One row; one whose few chunks leave a GPU mostly idle; many rows, read along or across."""
 
 
-def reduce(
-    form: Format, device: Device | None, accuracy: str, shape: str
-) -> ReduceSchedule | SweepSchedule:
+def reduce(form: Format, device: Device | None, accuracy: str, shape: str) -> Schedule:
     """The schedule of DOT, GEMV and sums of a class of shapes."""
-    found: ReduceSchedule | SweepSchedule = find(Task("reduce", form, accuracy, shape), device)
+    found: Schedule = find(Task("reduce", form, accuracy, shape), device)
     return found

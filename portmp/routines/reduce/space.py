@@ -7,7 +7,7 @@ from portmp.backends.base import Device
 from portmp.routines import base
 from portmp.routines.problem import Group, Problem, Space, one_field, values
 from portmp.routines.reduce import launch as reduce
-from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.routines.reduce.schedule import Schedule
 from portmp.runtime.planes import Planes, allocate
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.database import Task
@@ -74,12 +74,12 @@ def reduce_problem(task: Task, device: Device, checked: bool) -> Problem:
     out = allocate(beside, (m,), device.queue)
     one, zero = base.scalar_limbs(beside, 1, "alpha"), base.scalar_limbs(beside, 0, "beta")
 
-    def run(schedule: ReduceSchedule | SweepSchedule) -> Planes:
+    def run(schedule: Schedule) -> Planes:
         return reduce.gemv(
             matrix, y, alpha=one, beta=zero, out=out, accuracy=task.accuracy, schedule=schedule
         )
 
-    def units(schedule: ReduceSchedule | SweepSchedule) -> list[CompilationUnit]:
+    def units(schedule: Schedule) -> list[CompilationUnit]:
         plan = reduce.planned(
             "dot", schedule, matrix.place, y.place, k, beside.name, task.accuracy, form.name
         )

@@ -11,18 +11,16 @@ from portmp.routines.reduce.roles import steps
 from portmp.routines.work import Entry, Known, Shape, Sum, Walk
 
 
-def renormalises(form: Format, accuracy: str) -> bool:
-    """Whether a chunk is long enough for it."""
-    return "renormalise" in steps(form, "dot", accuracy)
+class _OfLanes(Sum):
+    def renormalises(self, form: Format, accuracy: str) -> bool:
+        """Whether a chunk is long enough for it."""
+        return "renormalise" in steps(form, "dot", accuracy)
 
 
-class Gemv(Sum):
+class Gemv(_OfLanes):
     """y = A x, or A^T x, for A of shape (m, n)."""
 
     axes = "m n"
-
-    def renormalises(self, form: Format, accuracy: str) -> bool:
-        return renormalises(form, accuracy)
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -53,14 +51,11 @@ class Gemv(Sum):
         return [16384 if kind == "gpu" else 2048]
 
 
-class Dot(Sum):
+class Dot(_OfLanes):
     """The sum of x_i y_i."""
 
     name = "dot"
     axes = "n"
-
-    def renormalises(self, form: Format, accuracy: str) -> bool:
-        return renormalises(form, accuracy)
 
     def operands(self, shape: Shape) -> tuple[Shape, ...]:
         return shape, shape

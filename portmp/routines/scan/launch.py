@@ -17,7 +17,7 @@ from portmp.codegen.signature import Array, Index
 from portmp.routines import base
 from portmp.routines.scan import reference
 from portmp.runtime import launch
-from portmp.runtime.planes import Planes, View, allocate, allocate_numbers
+from portmp.runtime.planes import Planes, View, blank
 
 THREADS = 64
 PLAIN = {"add": "({T})(({U}){0} + ({U}){1})", "mul": "({T})(({U}){0} * ({U}){1})"}
@@ -70,13 +70,11 @@ def _launch(op: str, x: View[Any], out: View[Any]) -> None:
     (rows, n), queue = x.shape, out.queue
     chunks = base.blocks(n, definition.SCAN)
     threads = base.threads(out.device, THREADS)
-    totals: View[Any]
+    name, held = out.elements, out.elements
     if isinstance(out, Planes):
-        unit = (kernel_spec(op, out.format.name, threads),)
-        totals = allocate(out.format.compute, (rows, chunks), queue)
-    else:
-        unit = (kernel_spec(op, out.elements, threads),)
-        totals = allocate_numbers(out.elements, (rows, chunks), queue)
+        name, held = out.format.name, out.format.compute
+    unit = (kernel_spec(op, name, threads),)
+    totals = blank(held, (rows, chunks)).made(queue)
     block = (threads, 1, 1)
     given = {"k": n, "chunks": chunks, "out": out, "total": totals}
     grid = (base.blocks(rows * chunks, threads), 1, 1)

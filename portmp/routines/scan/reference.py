@@ -27,7 +27,8 @@ def _scan(ar: Arithmetic, op: str, x: Value) -> Value:
         return x
     chunks = -(-n // SCAN)
     length = min(n, SCAN)
-    padded = tuple(_padded(w, chunks * length).reshape(rows, chunks, length) for w in x)
+    rest = (0, 0), (0, chunks * length - n)
+    padded = tuple(np.pad(w, rest).reshape(rows, chunks, length) for w in x)
     found = [tuple(w[:, :, 0] for w in padded)]
     for i in range(1, length):
         found.append(ar.operator(op, found[-1], tuple(w[:, :, i] for w in padded)))
@@ -42,12 +43,6 @@ def _scan(ar: Arithmetic, op: str, x: Value) -> Value:
     later = ar.operator(op, carry, after)
     whole = (np.concatenate([w[:, :1], s], axis=1) for w, s in zip(stored, later, strict=True))
     return tuple(w.reshape(rows, -1)[:, :n] for w in whole)
-
-
-def _padded(word: np.ndarray[Any, Any], length: int) -> np.ndarray[Any, Any]:
-    found = np.zeros((word.shape[0], length), word.dtype)
-    found[:, : word.shape[1]] = word
-    return found
 
 
 def plain(op: str, dtype: str, x: Host) -> Host:

@@ -12,9 +12,8 @@ from portmp.formats import Format, inputs
 from portmp.routines import base
 from portmp.routines.case import Case
 from portmp.routines.reference import Host
-from portmp.routines.routine import Routine
+from portmp.routines.routine import Routine, Units
 from portmp.routines.scan import launch, reference
-from portmp.runtime.program import CompilationUnit
 
 
 class Scan(Routine):
@@ -23,13 +22,12 @@ class Scan(Routine):
     name = "scan"
     stored = False
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """The kernels of sums; those of products differ by one network."""
         threads = base.threads(device, launch.THREADS)
         yield "cumulative_sum", (launch.kernel_spec("add", form.name, threads),)
 
     def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
         long = inputs.ordinary(form, (2, 2 * SCAN + 9), "scan")
         plain = inputs.ordinary(form, (4, 40), "scan")
         special = inputs.with_specials(plain, "scan", (np.inf, np.nan, -0.0))

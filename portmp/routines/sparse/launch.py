@@ -155,10 +155,7 @@ def times(
         given = _checked(Product(*factors, y, out), a.shape)
         by = partial(_by_kernels, alone), computed_by(partial(reference.times, x.format))
         plan = kept.plan(key, (*given, *pattern), *by, blank_like(given.out))
-    if out is None:
-        out = plan.makes.made(plan.queue)
-    plan.run((*factors, out if y is None else y, out, *pattern))
-    return out
+    return plan.run((*factors, y, None, *pattern), out)
 
 
 def _checked(given: Asked, shape: tuple[int, int]) -> Product[Planes]:

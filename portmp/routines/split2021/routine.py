@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.routine import Routine
+from portmp.routines.routine import Routine, Units
 from portmp.routines.split2021 import launch
-from portmp.runtime.program import CompilationUnit
 
 
 class Split2021(Routine):
@@ -18,7 +15,7 @@ class Split2021(Routine):
 
     name = "split2021"
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+    def units(self, form: Format, device: Device | None) -> Units:
         """What splits and adds."""
         if form.name == launch.FORMAT:
             yield "split2021", (launch.kernel_spec(base.threads(device, ozaki.THREADS)),)

@@ -1,0 +1,25 @@
+"""Traits by compute capability, whichever platform leads to the device."""
+
+from __future__ import annotations
+
+
+def _capability(arch: str) -> int:
+    """90 for ``sm_90``; 0 for what is called otherwise."""
+    number = arch.removeprefix("sm_")
+    return int(number) if number != arch and number.isdigit() else 0
+
+
+def dot4(arch: str) -> str:
+    """The trait: the instruction came with 6.1."""
+    return "assembly" if _capability(arch) >= 61 else "plain"
+
+
+def exchange(arch: str) -> str:
+    """The trait where no built-in function is the shuffle, which came with 3.0."""
+    return "assembly" if _capability(arch) else "memory"
+
+
+def matrix_unit(arch: str) -> str:
+    """The trait: units for float64 came with 8.0, larger ones with 9.0."""
+    number = _capability(arch)
+    return "16x8x4" if number >= 90 else "8x8x4" if number >= 80 else ""

@@ -1,5 +1,0 @@
-"""Elementary functions on the host, bit for bit as on devices."""
-
-from portmp.routines.elementwise.reference import elementwise
-
-__all__ = ["elementwise"]

@@ -1,0 +1,306 @@
+"""GEMM by matrix units: the kernel with a stand-in for the unit, the probe, schedules, texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tiers import need, problem
+
+import portmp as mp
+from portmp import definition, discovery, formats
+from portmp.backends.base import Device
+from portmp.codegen import kernel_spec, platform
+from portmp.codegen.platform import MatrixUnit
+from portmp.compilers.nvrtc import NvrtcCompiler
+from portmp.discovery import probe
+from portmp.errors import ArgumentError
+from portmp.formats import inputs
+from portmp.routines.gemm import launch
+from portmp.routines.gemm.schedule import GemmSchedule, UnitSchedule
+
+SHARED = 4096
+"""Numbers of block memory in front of those that stand-ins for units share."""
+SCHEDULES = (
+    UnitSchedule(warps_m=1, warps_n=1, warp_m=16, warp_n=16, stages=2),
+    UnitSchedule(warps_m=2, warps_n=1, warp_m=16, warp_n=8, stages=3, group=1),
+)
+WIDE = UnitSchedule(warps_m=2, warps_n=2, warp_m=32, warp_n=32, stages=2)
+
+
+@dataclass(frozen=True)
+class ByHand(MatrixUnit):
+    """A unit made of fused multiply-adds, for which the threads of a warp share what they hold."""
+
+    def statement(self, sums: Sequence[str], left: Sequence[str], right: Sequence[str]) -> str:
+        warp, lane = "get_local_id(0) / 32", "get_local_id(0) % 32"
+        row, step = f"{lane} / 4", f"{lane} % 4"
+        held = f"((__local double *)dynamic_ + {SHARED} + {warp} * 128)"
+        lines = [f"{held}[({row} + {8 * i}) * 4 + {step}] = {x};" for i, x in enumerate(left)]
+        lines.append(f"{held}[64 + {step} * 8 + {row}] = {right[0]};")
+        lines.append("barrier(CLK_LOCAL_MEM_FENCE);")
+        for t in range(self.steps):
+            lines += [
+                f"{one} = fma({held}[({row} + {i // 2 * 8}) * 4 + {t}], "
+                f"{held}[64 + {t * 8} + {lane} % 4 * 2 + {i % 2}], {one});"
+                for i, one in enumerate(sums)
+            ]
+        return " ".join(["{", *lines, "barrier(CLK_LOCAL_MEM_FENCE); }"])
+
+
+def copied(count: int) -> str:
+    """What a copy to block memory does, at once."""
+    words = [f"({{0}})[{i}] = ({{2}}) > {8 * i} ? ({{1}})[{i}] : 0.0;" for i in range(count // 8)]
+    return " ".join(words)
+
+
+@pytest.fixture
+def by_hand(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[MatrixUnit], Device]]:
+    """A CPU that is given a stand-in for a unit."""
+    if (missing := problem("cpu")) is not None:
+        need("cpu", missing)
+    device = discovery.get("cpu:0")
+    kept = device.traits
+
+    def given(unit: MatrixUnit) -> Device:
+        table = replace(
+            platform.get(device.platform),
+            matrix_units={repr(unit): unit},
+            tile_copies={count: copied(count) for count in (8, 16)},
+            tile_copies_end="",
+            tile_copies_wait="",
+        )
+        monkeypatch.setitem(platform.PLATFORMS, device.platform, table)
+        device.traits = replace(kept, matrix_unit=repr(unit))
+        return device
+
+    shared = 8 * (SHARED + 8 * 128)
+    monkeypatch.setattr(UnitSchedule, "block_memory", lambda schedule: shared)
+    yield given
+    device.traits = kept
+
+
+def host(x: Any) -> np.ndarray[Any, Any]:
+    """Numbers as they are."""
+    return np.asarray(x, np.float64)
+
+
+def same(x: Any, y: Any) -> bool:
+    """Whether all bits are equal; NaN is NaN."""
+    x, y = host(x), host(y)
+    return bool(np.all((x.view(np.int64) == y.view(np.int64)) | (np.isnan(x) & np.isnan(y))))
+
+
+def numbers(shape: tuple[int, ...], kind: str) -> np.ndarray[Any, Any]:
+    """Numbers of a kind: ordinary ones, hostile ones, or zeros and what underflows."""
+    form = formats.get("float64")
+    count = int(np.prod(shape))
+    if kind == "hostile":
+        return inputs.hostile(form, count, f"units {shape}")[0].reshape(shape)
+    ordinary = inputs.ordinary(form, shape, f"units {shape}")[0]
+    if kind == "tiny":
+        return np.where(np.abs(ordinary) < 0.7, -0.0, np.ldexp(ordinary, -560))
+    return ordinary
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "kind", "schedule", "turned"),
+    [
+        (1, 1, 1, "ordinary", SCHEDULES[0], ""),
+        (17, 23, 37, "tiny", SCHEDULES[1], "a"),
+        (16, 8, definition.SLAB + 19, "tiny", SCHEDULES[0], "b"),
+        (33, 18, 64, "hostile", SCHEDULES[1], ""),
+        (4, 6, 2 * definition.SLAB, "ordinary", SCHEDULES[1], "ab"),
+        (5, 3, 0, "ordinary", SCHEDULES[0], ""),
+    ],
+)
+def test_products(
+    m: int,
+    n: int,
+    k: int,
+    kind: str,
+    schedule: UnitSchedule,
+    turned: str,
+    by_hand: Callable[[MatrixUnit], Device],
+) -> None:
+    """Any sizes, *turned* operands, slabs apart and together, addends in place: the same bits."""
+    queue = by_hand(ByHand(16, 4)).queue
+    hosts = {"a": numbers((m, k), kind), "b": numbers((k, n), kind), "c": numbers((m, n), kind)}
+
+    def product(where: Any, **options: Any) -> Any:
+        x, y, z = (
+            mp.array(one.T.copy(), "float64", where).T
+            if name in turned
+            else mp.array(one, "float64", where)
+            for name, one in hosts.items()
+        )
+        return mp.gemm(x, y, alpha=-2.5, beta=0.5, c=z, out=z, **options), mp.gemm(x, y, **options)
+
+    for one in (schedule, schedule.for_call(split=True)):
+        for got, expected in zip(product(queue, schedule=one), product("host"), strict=True):
+            assert same(got, expected)
+
+
+def test_batches_and_views(by_hand: Callable[[MatrixUnit], Device]) -> None:
+    """Batches, rows that lie apart, odd starts: what lies around is not touched."""
+    queue = by_hand(ByHand(8, 4)).queue
+    a, b = numbers((3, 40, 50), "ordinary"), numbers((3, 50, 19), "ordinary")
+    x, y = mp.array(a, "float64", queue), mp.array(b, "float64", queue)
+    around = mp.full((3, 40, 24), 7.0, "float64", queue)
+    out = around[:, ::2, 1:20]
+    mp.gemm(x[:, ::2, 1:], y[:, 1:], out=out, schedule=SCHEDULES[0])
+    expected = mp.gemm(
+        mp.array(a[:, ::2, 1:], "float64", "host"), mp.array(b[:, 1:], "float64", "host")
+    )
+    assert same(out, expected)
+    out[...] = 7.0
+    assert same(around, np.full((3, 40, 24), 7.0))
+
+
+# --- the probe -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [8, 16])
+def test_other_orders_differ(rows: int) -> None:
+    """What a unit would make that adds up otherwise is told from the chain, often."""
+    a, b, c = probe.factors(rows)
+    chain = probe.chain(a, b, c)
+    with np.errstate(all="ignore"):
+        products = a[..., None] * b[:, None]
+        sums = {
+            "descending": probe.chain(a[..., ::-1], b[:, ::-1], c),
+            "products rounded": _in_groups(products, c, 1),
+            "pairs first": _in_groups(products, c, 2),
+            "the sum last": _in_groups(products, c, probe.DEPTH),
+            "flushed": np.where(np.abs(chain) < np.finfo(float).tiny, 0.0, chain),
+        }
+    for name, other in sums.items():
+        count, _ = probe._differences([other], [chain])
+        assert count > 100, name
+
+
+def _in_groups(products: np.ndarray[Any, Any], c: np.ndarray[Any, Any], count: int) -> Any:
+    """So many neighbouring products are rounded and added first, then to the sum."""
+    for step in range(0, products.shape[2], count):
+        c = c + products[:, :, step : step + count].sum(2)
+    return c.ravel()
+
+
+@dataclass(frozen=True)
+class InProbe(MatrixUnit):
+    """A stand-in for the probe's kernel, which reads its operands where they lie."""
+
+    sums: str = "chain"
+
+    def statement(self, sums: Sequence[str], left: Sequence[str], right: Sequence[str]) -> str:
+        lines = []
+        for i, one in enumerate(sums):
+            row = f"(block * {self.rows} + lane / 4 + {i // 2 * 8}) * {probe.DEPTH} + step"
+            column = f"(block * {probe.DEPTH} + step) * 8 + lane % 4 * 2 + {i % 2}"
+            a = [f"a0[{row} + {t}]" for t in range(self.steps)]
+            b = [f"b0[{column} + {8 * t}]" for t in range(self.steps)]
+            steps = list(zip(a, b, strict=True))
+            if self.sums == "pairs":
+                pairs = [(steps[0], steps[1]), (steps[2], steps[3])]
+                lines += [f"{one} += fma({x}, {y}, {z} * {w});" for (x, y), (z, w) in pairs]
+            else:
+                steps = steps[::-1] if self.sums == "descending" else steps
+                lines += [f"{one} = fma({x}, {y}, {one});" for x, y in steps]
+        return " ".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("sums", "taken"), [("chain", True), ("pairs", False), ("descending", False)]
+)
+def test_unit_that_adds_up_otherwise(
+    sums: str, taken: bool, by_hand: Callable[[MatrixUnit], Device]
+) -> None:
+    """Only the definition's order is taken."""
+    unit = InProbe(16, 4, sums)
+    verdict = probe.examine(by_hand(unit))
+    assert not verdict.refusal
+    assert verdict.traits.matrix_unit == (repr(unit) if sums == "chain" else "")
+
+
+def test_unit_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler that refuses its text costs the unit, not the device."""
+    if (missing := problem("cpu")) is not None:
+        need("cpu", missing)
+    device = discovery.get("cpu:0")
+    monkeypatch.setattr(device, "traits", replace(device.traits, matrix_unit="16x8x4"))
+    verdict = probe.examine(device)
+    assert not verdict.refusal
+    assert not verdict.traits.matrix_unit
+    assert any("matrix unit" in repair for repair in verdict.repairs)
+
+
+# --- schedules -------------------------------------------------------------------------------
+
+
+def test_schedules_are_checked(by_hand: Callable[[MatrixUnit], Device]) -> None:
+    """What does not fit is named."""
+    device = by_hand(ByHand(16, 4))
+    form = formats.get("float64")
+    for wrong, word in (
+        (UnitSchedule(warp_m=24), "warp_m 24"),
+        (UnitSchedule(warp_n=12), "warp_n 12"),
+        (UnitSchedule(tile_k=24), "tile_k 24"),
+        (UnitSchedule(stages=1), "1 stages"),
+        (UnitSchedule(warp_m=128), "results"),
+        (UnitSchedule(warps_m=0), "warps_m"),
+    ):
+        with pytest.raises(ArgumentError, match=word):
+            wrong.check(form, device)
+    SCHEDULES[0].check(form, device)
+    for name in ("dd", "float32"):
+        with pytest.raises(ArgumentError, match="they are for float64"):
+            SCHEDULES[0].check(formats.get(name), device)
+
+
+def test_smaller_tiles_fit() -> None:
+    """Tiles for few rows or columns, or for many compute units, are such that checks take."""
+    seen = [UnitSchedule()]
+    while (smaller := seen[-1].spread(formats.get("float64"))) is not None:
+        seen.append(smaller)
+    seen += [UnitSchedule().fitting(m, n) for m in (9, 40, 1000) for n in (9, 40, 1000)]
+    for one in seen:
+        assert one.warp_m % (4 * one.warps_n) == one.warp_n % (4 * one.warps_m) == 0
+        assert one.warp_m % 16 == one.warp_n % 8 == 0
+        assert one.threads * one.blocks <= 512
+    assert (seen[1].tile_m, seen[1].tile_n) == (64, 64)
+
+
+# --- compiled --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("arch", "unit"), [("sm_80", "8x8x4"), ("sm_90", "16x8x4")])
+def test_compiles(arch: str, unit: str) -> None:
+    """NVRTC takes the texts."""
+    if (missing := problem("nvrtc")) is not None:
+        need("nvrtc", missing)
+    traits = replace(platform.get("cuda").defaults, matrix_unit=unit)
+    for schedule in (WIDE, WIDE.for_call(a_order="m", b_order="k", wide=False, split=True)):
+        specs = launch.compilation_unit("float64", schedule)
+        text = kernel_spec.rendered(specs, "cuda", traits).text
+        assert f"mma.sync.aligned.m{unit.split('x', maxsplit=1)[0]}n8k4" in text
+        assert NvrtcCompiler().compile(text, arch)
+
+
+# --- on a device that has units --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["ordinary", "tiny", "hostile"])
+def test_on_the_device(device: Device, kind: str) -> None:
+    """Products of sizes with rests, by all orders, have the bits of tiles."""
+    if not device.traits.matrix_unit:
+        pytest.skip(f"{device.name} has no matrix unit")
+    for m, n, k in ((130, 127, 1030), (64, 64, 64), (261, 264, 2100), (7, 300, 33)):
+        a, b = (mp.array(numbers(shape, kind), "float64", device) for shape in ((m, k), (k, n)))
+        expected = mp.gemm(a, b, schedule=GemmSchedule())
+        assert same(mp.gemm(a, b, schedule=WIDE), expected)
+        assert same(mp.gemm(a, b), expected)
+        other = mp.array(host(a).T.copy(), "float64", device).T
+        assert same(mp.gemm(other, b, schedule=WIDE), expected)
