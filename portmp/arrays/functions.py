@@ -152,15 +152,3 @@ def _to_tens(x: AnyArray, places: int) -> Any:
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {n: globals()[n] for n in (*_TABLE, "round")}
 """All functions by name."""
-
-NUMPY = {
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "rint": "round",
-}
-"""Names of NumPy's universal functions that are others here."""
