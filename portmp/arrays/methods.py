@@ -13,6 +13,8 @@ from portmp.arrays import (
     exchange,
     functions,
     manipulation,
+    numpy_protocol,
+    printing,
     products,
     sorting,
     statistics,
@@ -89,6 +91,10 @@ class Methods(Operators[V]):
     __dlpack__ = exchange.exported
     __dlpack_device__ = exchange.dlpack_device
     __cuda_array_interface__ = property(exchange.by_address)
+    __array_ufunc__ = numpy_protocol.ufunc
+    __array_function__ = numpy_protocol.function
+    __array_namespace__ = numpy_protocol.namespace
+    __str__, __repr__ = printing.shown, printing.written
 
     sum, prod = statistics.sum, statistics.prod
     max, min, ptp = statistics.max, statistics.min, statistics.ptp

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery
-from portmp.arrays import creation, dtypes, elementwise, numpy_protocol, printing
+from portmp.arrays import creation, dtypes, elementwise
 from portmp.arrays.creation import Where
 from portmp.arrays.methods import Methods
 from portmp.arrays.viewed import Viewed, wrapped
@@ -76,16 +76,6 @@ class PlainArray(Methods[Numbers], holds=Numbers):
             raise ValueError("a copy is needed: the elements are in a device's memory")
         values = self.to_numpy()
         return values if dtype is None else values.astype(dtype)
-
-    __array_ufunc__ = numpy_protocol.ufunc
-    __array_function__ = numpy_protocol.function
-    __array_namespace__ = numpy_protocol.namespace
-
-    def __str__(self) -> str:
-        return printing.shown(self)
-
-    def __repr__(self) -> str:
-        return printing.written(self, self.planes.dtype)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and self.size == 1 else str(self)

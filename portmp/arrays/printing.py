@@ -102,10 +102,10 @@ def shown(x: Any, quoted: bool = False) -> str:
     return _laid_out(_texts(x, quoted)) if x.size <= _now().threshold else _abridged(x, quoted)
 
 
-def written(x: Any, dtype: str) -> str:
+def written(x: Any) -> str:
     """What makes the array again, where nothing is left out; of numbers as texts, so all digits."""
     text = shown(x, quoted=hasattr(x, "to_limbs"))
-    return f"portmp.array({text}, {dtype!r}, device={x.device.name!r})"
+    return f"portmp.array({text}, {str(x.dtype)!r}, device={x.device.name!r})"
 
 
 def html(x: Any) -> str | None:
