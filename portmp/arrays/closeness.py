@@ -72,7 +72,7 @@ def isclose(
 ) -> AnyArray:
     """Whether |a - b| <= atol + rtol |b|, in full format; the tolerances are NumPy's."""
     first, second = _arrays(a, b, exact=False)
-    kind = dtypes.promoted(dtypes.of_view(first.planes), dtypes.of_view(second.planes), "isclose")
+    kind = elementwise.common_dtype("isclose", (first, second))
     if not isinstance(kind, Format):
         kind = dtypes.default()
     first, second = first.astype(kind, copy=False), second.astype(kind, copy=False)

@@ -200,13 +200,10 @@ def _stacked(data: Any, kind: Dtype | None) -> AnyArray:
     made = [
         _stacked(x, kind) if isinstance(x, (list, tuple)) and _has_arrays(x) else x for x in data
     ]
-    known = next(x for x in made if isinstance(x, Viewed))
-    own = dtypes.of_view(known.planes)
-    for other in made:
-        if isinstance(other, Viewed):
-            own = dtypes.promoted(own, dtypes.of_view(other.planes), "array")
+    known = [x for x in made if isinstance(x, Viewed)]
+    own = elementwise.common_dtype("array", known)
     items = [
-        x if isinstance(x, Viewed) else array(x, own, known.queue)  # numbers beside arrays
+        x if isinstance(x, Viewed) else array(x, own, known[0].queue)  # numbers beside arrays
         for x in made
     ]
     found: AnyArray = manipulation.stack(

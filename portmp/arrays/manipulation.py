@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -170,13 +169,11 @@ def _several(arrays: Any, what: str) -> list[AnyArray]:
 
 def _alike(arrays: Sequence[Any], what: str) -> list[View[Any]]:
     """Views of one dtype."""
-    given = [x.planes for x in _several(arrays, what)]
+    given = _several(arrays, what)
     if not given:
         raise ArgumentError(f"{what}: no arrays given")
-    kind = reduce(
-        lambda a, b: dtypes.promoted(a, b, what), (dtypes.of_view(view) for view in given)
-    )
-    return [elementwise.as_dtype(view, kind) for view in given]
+    kind = elementwise.common_dtype(what, given)
+    return [elementwise.as_dtype(x.planes, kind) for x in given]
 
 
 def concat(arrays: Sequence[AnyArray], /, axis: int | None = 0, out: AnyArray | None = None) -> Any:

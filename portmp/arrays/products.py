@@ -23,7 +23,7 @@ def _pair(what: str, x1: Any, x2: Any) -> tuple[Any, Any]:
     if elementwise.alike((x1, x2)) is not None:
         return x1, x2
     first, second = elementwise.as_arrays([x1, x2], (f"{what}: x1", f"{what}: x2"))
-    kind = dtypes.promoted(dtypes.of_view(first.planes), dtypes.of_view(second.planes), what)
+    kind = elementwise.common_dtype(what, (first, second))
     if kind == BOOL:
         raise FormatError(f"{what}: truth values given, numbers are needed")
     a, b = (wrapped(elementwise.as_dtype(x.planes, kind)) for x in (first, second))
