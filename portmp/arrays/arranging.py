@@ -160,7 +160,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         if key.shape != (n,):
             raise PlaceError(f"insert: obj: truth values of shape {key.shape} given, ({n},) needed")
         key = np.flatnonzero(key)
-    more = elementwise.beside_one(values, given, dtypes.of_view(given.planes), "insert: values")
+    more = elementwise.beside_one(values, given, given.dtype, "insert: values")
     more = more.reshape((1,) * (given.ndim - more.ndim) + more.shape)
     one = not isinstance(key, slice) and np.ndim(key) == 0
     if one:
@@ -396,9 +396,9 @@ def _part(part: Any, known: AnyArray | None) -> Any:
         return _line(part)
     if known is None:
         return creation.asarray(part)
-    own = dtypes.of_view(known.planes)
+    own = known.dtype
     whole = creation.asarray(part, device=known.queue)
-    if isinstance(own, np.dtype) or isinstance(dtypes.of_view(whole.planes), np.dtype):
+    if isinstance(own, np.dtype) or isinstance(whole.dtype, np.dtype):
         return whole
     return elementwise.beside_one(part, known, own, "part")
 

@@ -162,7 +162,7 @@ def put(a: AnyArray, ind: Any, v: Any) -> None:
 
 def _repeated(values: Any, like: AnyArray, count: int) -> Any:
     """A vector of so many values of an array's dtype."""
-    more = elementwise.beside_one(values, like, dtypes.of_view(like.planes), "values")
+    more = elementwise.beside_one(values, like, like.dtype, "values")
     flat = manipulation.ravel(more)
     if not flat.size:
         raise ShapeError("values: none given")
@@ -172,7 +172,7 @@ def _repeated(values: Any, like: AnyArray, count: int) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Which bin of edges in order, rising or falling, each element lies in, from 0 (int64)."""
     given = manipulation.checked(x, "x")
-    own = dtypes.of_view(given.planes)
+    own = given.dtype
     form = own if isinstance(own, Format) else None
     edges = (
         creation.asarray(bins, device=given.queue)
@@ -193,7 +193,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 def nan_to_num(x: Any, nan: Any = 0, posinf: Any = None, neginf: Any = None) -> Any:
     """The array with numbers for NaN and infinities, these by default the format's largest."""
     given = manipulation.checked(x, "x")
-    form = dtypes.of_view(given.planes)
+    form = given.dtype
     if not isinstance(form, Format):
         return given.copy()
     largest = Fraction(dtypes.finfo(form).max)

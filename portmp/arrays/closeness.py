@@ -29,7 +29,7 @@ def _arrays(a: Any, b: Any, exact: bool = True) -> tuple[Any, Any]:
 def _like(x: Any, like: AnyArray, exact: bool) -> AnyArray:
     if isinstance(x, Viewed):
         return x
-    kind = dtypes.of_view(like.planes)
+    kind = like.dtype
     made = creation.array(x, kind, like.queue)
     if not exact or not isinstance(x, np.ndarray) or not isinstance(kind, Format):
         return made

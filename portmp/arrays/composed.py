@@ -65,7 +65,7 @@ def _bits(view: Planes) -> Numbers:
 def as_values(x: Any) -> AnyArray:
     """Integers as values of the default format."""
     given: AnyArray = manipulation.checked(x, "x")
-    own = dtypes.of_view(given.planes)
+    own = given.dtype
     return given if isinstance(own, Format) else given.astype(dtypes.default())
 
 
@@ -85,7 +85,7 @@ _BIASES = {"float32": 127, "float64": 1023}
 def ldexp(x1: Any, x2: Any, /) -> Any:
     """x1 2^x2 for integers x2: exact, where no limb underflows."""
     given, power = as_values(x1), manipulation.checked(x2, "ldexp: x2")
-    if isinstance(dtypes.of_view(power.planes), Format):
+    if isinstance(power.dtype, Format):
         raise FormatError("ldexp: x2: values given, integers are needed")
     form = given.format
     found = given.astype(form.arithmetic, copy=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import dtypes, elementwise, manipulation, products, statistics
+from portmp.arrays import elementwise, manipulation, products, statistics
 from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError, ShapeError
 
@@ -133,7 +133,7 @@ def _summed(x: AnyArray, labels: Labels, kept: set[str]) -> tuple[AnyArray, Labe
     over = tuple(i for i, n in enumerate(labels) if n not in kept)
     if not over:
         return x, labels
-    found = statistics.sum(x, over, dtype=dtypes.of_view(x.planes))
+    found = statistics.sum(x, over, dtype=x.dtype)
     return found, [n for n in labels if n in kept]
 
 

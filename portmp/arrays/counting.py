@@ -12,7 +12,6 @@ import numpy as np
 from portmp.arrays import (
     composed,
     creation,
-    dtypes,
     elementwise,
     manipulation,
     numerics,
@@ -155,7 +154,7 @@ def histogram_bin_edges(
 ) -> Any:
     """The edges of the bins that ``histogram`` takes; *weights* change nothing."""
     values = composed.as_values(manipulation.ravel(manipulation.checked(x, "x")))
-    form = dtypes.of_view(values.planes)
+    form = values.dtype
     if isinstance(form, Format) and form.coded:
         form = form.arithmetic
         values = values.astype(form)

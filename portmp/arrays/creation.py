@@ -123,7 +123,7 @@ def array(
     if isinstance(data, (list, tuple)) and _has_arrays(data):
         data = _stacked(data, kind)
     if isinstance(data, Viewed):
-        own = dtypes.of_view(data.planes)
+        own = data.dtype
         wanted = rounded(kind or (own if isinstance(own, Format) else dtypes.default()), rounding)
         if copy is not True:
             return asarray(data, dtype=wanted, device=device, copy=copy)
@@ -243,7 +243,7 @@ def _kind_of(data: Any) -> Dtype:
     Of an array its own.
     """
     if isinstance(data, Viewed):
-        return dtypes.of_view(data.planes)
+        return data.dtype
     if isinstance(data, (list, tuple)) and _has_arrays(data):
         return dtypes.of_view(_stacked(data, None).planes)
     own = getattr(data, "dtype", None)
@@ -367,7 +367,7 @@ def full(
 def _alike(x: AnyArray, dtype: Any, device: Where) -> tuple[Any, Any, Any]:
     """The shape, the dtype and the place of an array, unless others are given."""
     x = manipulation.checked(x, "x")
-    return x.shape, dtypes.of_view(x.planes) if dtype is None else dtype, device or x.queue
+    return x.shape, x.dtype if dtype is None else dtype, device or x.queue
 
 
 def _like(made: Callable[..., Any], about: str) -> Any:
@@ -443,7 +443,7 @@ def arange(
 def _of_ends(what: str, ends: Sequence[Any]) -> tuple[Format | None, Queue | None]:
     """The format in which those of some numbers meet that are arrays, and where the first is."""
     given = [x for x in ends if isinstance(x, Viewed)]
-    known = [found for x in given if isinstance(found := dtypes.of_view(x.planes), Format)]
+    known = [found for x in given if isinstance(found := x.dtype, Format)]
     usual: Any = known[0] if known else None
     for other in known[1:]:
         usual = dtypes.promoted(usual, other, what)
@@ -555,7 +555,7 @@ def _triangle(x: AnyArray, k: int, name: str) -> Any:
     row = wrapped(plain.counted(0, 1, rows, "int64", queue).view((rows, 1), (1, 0), 0))
     col = wrapped(plain.counted(0, 1, cols, "int64", queue))
     kept = elementwise.greater_equal(row + k, col) if name == "tril" else row + k <= col
-    return elementwise.where(kept, x, zeros((), dtypes.of_view(x.planes), queue))
+    return elementwise.where(kept, x, zeros((), x.dtype, queue))
 
 
 def tril(x: AnyArray, /, k: int = 0) -> Any:

@@ -129,7 +129,7 @@ def as_arrays(operands: Sequence[Any], names: str | Sequence[str]) -> list[AnyAr
     if not there:
         return []
     known = next(o for o in there if isinstance(o, Viewed))
-    kind = dtypes.of_view(known.planes)
+    kind = known.dtype
     form = kind if isinstance(kind, Format) else None
     return [
         made(o, dtype=form, device=known.queue)
@@ -142,7 +142,7 @@ def as_arrays(operands: Sequence[Any], names: str | Sequence[str]) -> list[AnyAr
 def _joining(value: Any, known: AnyArray) -> Any:
     """A list, or NumPy's array, as an array beside another; other things as they are."""
     if isinstance(value, (list, tuple, range)):
-        kind = dtypes.of_view(known.planes)
+        kind = known.dtype
         return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
     if is_column(value):
         value = np.asarray(value)
@@ -152,7 +152,7 @@ def _joining(value: Any, known: AnyArray) -> Any:
         return wrapped(indexing.uploaded(value, known.queue))
     if value.dtype.kind != "f" or value.dtype.name not in ("float32", "float64"):
         return value
-    kind = dtypes.of_view(known.planes)
+    kind = known.dtype
     if isinstance(kind, Format):
         refuse_rounding(value, kind, "operand")
     return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
@@ -177,7 +177,7 @@ def refuse_rounding(value: Any, kind: Dtype, argument: str) -> None:
             if isinstance(one, (Viewed, list, tuple)):
                 refuse_rounding(one, kind, argument)
     if isinstance(value, Viewed):
-        found = dtypes.of_view(value.planes)
+        found = value.dtype
         if dtypes.promoted(kind, found, argument) != kind:
             raise FormatError(f"{argument}: {found} given, {kind} does not hold all; use astype")
     if not isinstance(value, np.ndarray) or value.dtype.name not in ("float32", "float64"):

@@ -428,7 +428,7 @@ def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int | None = -1) ->
     (along,) = axes.named(axis, x.ndim, count=1)
     if indices.ndim != x.ndim:
         raise ShapeError(f"take_along_axis: indices have {indices.ndim} axes, x has {x.ndim}")
-    if dtypes.of_view(indices.planes) == dtypes.BOOL:
+    if indices.dtype == dtypes.BOOL:
         raise PlaceError("take_along_axis: indices: truth values given, integers are needed")
     shape = list(
         broadcast_shapes(*((*s[:along], 1, *s[along + 1 :]) for s in (x.shape, indices.shape)))
@@ -496,7 +496,7 @@ def pad(x: AnyArray, pad_width: Any, mode: str = "constant", *, constant_values:
     choice("pad: mode:", mode, ("constant", *_AROUND))
     shape = [n + a + b for n, (a, b) in zip(x.shape, widths, strict=True)]
     made = moves.like(x.planes, tuple(shape))
-    kind = dtypes.of_view(x.planes)
+    kind = x.dtype
     elementwise.refuse_rounding(constant_values, kind, "constant_values")
     fill = elementwise.number(constant_values, kind, "constant_values")
     moves.copied(elementwise.like_number(fill, made), made)

@@ -13,7 +13,6 @@ import numpy as np
 from portmp.arrays import (
     counting,
     creation,
-    dtypes,
     elementwise,
     manipulation,
     methods,
@@ -29,7 +28,7 @@ from portmp.formats import Format
 def _instead(x: Any, number: Any) -> Any:
     """The array with a number for NaN; integers as they are."""
     given = manipulation.checked(x, "x")
-    if not isinstance(dtypes.of_view(given.planes), Format):
+    if not isinstance(given.dtype, Format):
         return given
     return elementwise.where(elementwise.isnan(given), number, given)
 
@@ -59,7 +58,7 @@ def _without(name: str, about: str, worst: float | None = None, few: bool = Fals
     ) -> Any:
         given, known = manipulation.checked(x, "x"), where
         check = few or (worst is not None and options.get("initial") is None)
-        if isinstance(dtypes.of_view(given.planes), Format):
+        if isinstance(given.dtype, Format):
             known = elementwise.logical_not(elementwise.isnan(given))
             known = known if where is True else elementwise.logical_and(known, where)
             options |= {"initial": worst} if check and not few else {}

@@ -28,7 +28,7 @@ def append(x: AnyArray, values: Any, axis: int | None = None) -> Any:
     """x, and then *values* along an axis; without one, all elements of both as a vector."""
     if elementwise.is_number(values):
         first = manipulation.checked(x, "append: x")
-        more = elementwise.beside_one(values, first, dtypes.of_view(first.planes), "append")
+        more = elementwise.beside_one(values, first, first.dtype, "append")
         return manipulation.concat([first, more], axis=axis)
     return manipulation.concat(
         elementwise.as_arrays([x, values], ("append: x", "append: values")), axis=axis
@@ -101,7 +101,7 @@ def _slopes(values: AnyArray, distance: Any, along: int, edge_order: int) -> Any
     y = manipulation.moveaxis(values, along, -1)
     made = creation.empty_like(y)
     if isinstance(distance, (list, tuple, np.ndarray)) and np.ndim(distance):
-        kind = dtypes.of_view(values.planes)
+        kind = values.dtype
         distance = elementwise.beside_one(distance, values, kind, "gradient: distances")
     if not isinstance(distance, Viewed) or not distance.ndim:
         d = distance
@@ -308,7 +308,7 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of neighbours in C order, between others where these are given."""
     given = manipulation.ravel(manipulation.checked(x, "x"))
     parts = [to_begin, statistics.diff(given), to_end]
-    kind = dtypes.of_view(given.planes)
+    kind = given.dtype
     arrays = [
         manipulation.ravel(elementwise.beside_one(p, given, kind, "ediff1d: ends"))
         for p in parts

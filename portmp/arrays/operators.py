@@ -33,10 +33,7 @@ def _in_place(function: Binary) -> Binary:
         if found.shape != self.shape:
             raise ShapeError(f"in place: shape {self.shape} cannot become {found.shape}")
         if found.planes.elements != self.planes.elements:
-            raise FormatError(
-                f"in place: {dtypes.of_view(self.planes)} cannot become "
-                f"{dtypes.of_view(found.planes)}; use x = x + y"
-            )
+            raise FormatError(f"in place: {self.dtype} cannot become {found.dtype}; use x = x + y")
         moves.copied(found.planes, self.planes)
         return self
 

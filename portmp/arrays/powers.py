@@ -83,7 +83,7 @@ def power(x1: Any, x2: Any, /) -> Any:
     """
     x1, x2 = elementwise.beside([x1, x2])
     if isinstance(x1, Viewed) and isinstance(x2, (int, np.integer)) and x2 < 0:
-        kind = dtypes.of_view(x1.planes)
+        kind = x1.dtype
         if not isinstance(kind, Format):
             raise FormatError(
                 f"pow: {kind} to the power {x2} given, whose results are no integers: "
@@ -105,7 +105,7 @@ def _of_values(x1: Any, x2: Any) -> Any:
         and isinstance(x2, _NUMBERS)
         and (isinstance(x2, int) or math.isfinite(x2))
     ):
-        kind = dtypes.of_view(x1.planes)
+        kind = x1.dtype
         known = not (isinstance(kind, Format) and kind.paper)
         whole = int(x2)
         if x2 == whole and (abs(whole) <= _BY_PRODUCTS or not known):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from portmp.arrays import creation, dtypes, elementwise, manipulation, statistics
+from portmp.arrays import creation, elementwise, manipulation, statistics
 from portmp.arrays.dtypes import BOOL
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
@@ -64,7 +64,7 @@ def _of_matrices(left: View[Any], right: View[Any]) -> View[Any]:
         raise ShapeError(f"matmul: {left.shape} and {right.shape} cannot be multiplied")
     rows, columns = wrapped(left)[..., :, :, None], wrapped(right)[..., None, :, :]
     terms = elementwise.multiply(rows, columns)
-    found: View[Any] = statistics.sum(terms, -2, dtype=dtypes.of_view(terms.planes)).planes
+    found: View[Any] = statistics.sum(terms, -2, dtype=terms.dtype).planes
     return found
 
 

@@ -52,8 +52,8 @@ def _chosen(x: AnyArray, where: Any, neutral: Any) -> AnyArray:
 def _mask(x: AnyArray, where: Any) -> AnyArray:
     """Truth values, one for each element of x."""
     mask = elementwise.arrayed(where, "where")
-    if dtypes.of_view(mask.planes) != BOOL:
-        raise FormatError(f"where: {dtypes.of_view(mask.planes)} given, truth values are needed")
+    if mask.dtype != BOOL:
+        raise FormatError(f"where: {mask.dtype} given, truth values are needed")
     return manipulation.broadcast_to(mask, x.shape)
 
 
@@ -228,7 +228,7 @@ def _counted(values: AnyArray, axis: Axis, keepdims: bool, where: Any) -> Any:
     if where is True:
         return Fraction(_count(values, axis))
     there = count_nonzero(_mask(values, where), axis=axis, keepdims=keepdims)
-    return there.astype(dtypes.of_view(values.planes))
+    return there.astype(values.dtype)
 
 
 def near_one(x: AnyArray, axis: Axis, where: Any = True) -> tuple[AnyArray, AnyArray]:
@@ -426,7 +426,7 @@ def _edge(end: Any, x: AnyArray, axis: int) -> Any:
     shape = tuple(1 if i == along else n for i, n in enumerate(x.shape))
     if isinstance(end, Viewed):
         return manipulation.broadcast_to(end, shape)
-    limbs = elementwise.number(end, dtypes.of_view(x.planes), "diff")
+    limbs = elementwise.number(end, x.dtype, "diff")
     return manipulation.broadcast_to(wrapped(elementwise.like_number(limbs, x.planes)), shape)
 
 
@@ -448,7 +448,7 @@ def diff(
     found = manipulation.concat(parts, axis=axis) if len(parts) > 1 else x
     (along,) = axes.named(axis, x.ndim, count=1)
     lead = (slice(None),) * along
-    name = "not_equal" if dtypes.of_view(x.planes) == BOOL else "subtract"
+    name = "not_equal" if x.dtype == BOOL else "subtract"
     for _ in range(n):
         upper, lower = found[(*lead, slice(1, None))], found[(*lead, slice(None, -1))]
         found = elementwise.call(name, upper, lower)

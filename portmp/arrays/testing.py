@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portmp.arrays import closeness, creation, dtypes, elementwise, manipulation, statistics
+from portmp.arrays import closeness, creation, elementwise, manipulation, statistics
 from portmp.arrays.viewed import Viewed
 
 __all__ = [
@@ -61,7 +61,7 @@ def assert_array_equal(
     """
     a, b = _both(actual, desired)
     _shapes(a, b, "equal", strict)
-    if strict and dtypes.of_view(a.planes) != dtypes.of_view(b.planes):
+    if strict and a.dtype != b.dtype:
         raise AssertionError(f"equal: dtypes {a.dtype} and {b.dtype} differ")
     same = elementwise.equal(a, b)
     both = elementwise.logical_and(elementwise.isnan(a), elementwise.isnan(b))
