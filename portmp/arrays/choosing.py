@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -51,10 +52,7 @@ def piecewise(
     given = manipulation.checked(x, "piecewise: x")
     conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
     if len(funclist) == len(conditions) + 1:
-        rest = conditions[0]
-        for other in conditions[1:]:
-            rest = elementwise.logical_or(rest, other)
-        conditions.append(elementwise.logical_not(rest))
+        conditions.append(elementwise.logical_not(reduce(elementwise.logical_or, conditions)))
     if len(funclist) != len(conditions):
         raise ArgumentError(
             f"piecewise: {len(condlist)} conditions and {len(funclist)} functions given"
@@ -172,31 +170,27 @@ def _repeated(values: Any, like: AnyArray, count: int) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Which bin of edges in order, rising or falling, each element lies in, from 0 (int64)."""
     given = manipulation.checked(x, "x")
-    own = given.dtype
-    form = own if isinstance(own, Format) else None
-    edges = (
-        creation.asarray(bins, device=given.queue)
-        if form is None
-        else elementwise.beside_one(bins, given, form, "digitize: bins")
-    )
+    if isinstance(given.dtype, Format):
+        edges = elementwise.beside_one(bins, given, given.dtype, "digitize: bins")
+    else:
+        edges = creation.asarray(bins, device=given.queue)
     if edges.ndim != 1:
         raise ShapeError(f"digitize: bins: a vector is needed, shape {edges.shape} given")
     rises = not edges.size or bool((edges[1:] >= edges[:-1]).all())
     if not rises and not bool((edges[1:] <= edges[:-1]).all()):
         raise ArgumentError("digitize: bins: edges in order are needed")
+    side = "left" if right else "right"
     if rises:
-        return sorting.searchsorted(edges, given, side="left" if right else "right")
-    turned = manipulation.flip(edges)
-    return edges.size - sorting.searchsorted(turned, given, side="left" if right else "right")
+        return sorting.searchsorted(edges, given, side=side)
+    return edges.size - sorting.searchsorted(manipulation.flip(edges), given, side=side)
 
 
 def nan_to_num(x: Any, nan: Any = 0, posinf: Any = None, neginf: Any = None) -> Any:
     """The array with numbers for NaN and infinities, these by default the format's largest."""
     given = manipulation.checked(x, "x")
-    form = given.dtype
-    if not isinstance(form, Format):
+    if not isinstance(given.dtype, Format):
         return given.copy()
-    largest = Fraction(dtypes.finfo(form).max)
+    largest = Fraction(dtypes.finfo(given).max)
     high, low = (largest if posinf is None else posinf), (-largest if neginf is None else neginf)
     found = elementwise.where(elementwise.isnan(given), nan, given)
     found = elementwise.where(isposinf(given), high, found)

@@ -50,13 +50,13 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
         first, second = _arrays(a1, a2)
     except PortmpError:
         return False
-    if first.shape != second.shape:
-        return False
-    same = elementwise.equal(first, second)
-    if equal_nan:
-        both = elementwise.logical_and(elementwise.isnan(first), elementwise.isnan(second))
-        same = elementwise.logical_or(same, both)
-    return bool(statistics.all(same))
+    return first.shape == second.shape and bool(statistics.all(same(first, second, equal_nan)))
+
+
+def same(a: AnyArray, b: AnyArray, equal_nan: bool = True) -> Any:
+    """Which elements of two arrays are equal, to the last digit."""
+    found = elementwise.equal(a, b)
+    return found | (elementwise.isnan(a) & elementwise.isnan(b)) if equal_nan else found
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
@@ -79,10 +79,8 @@ def isclose(
     # The tolerances' own digits matter to nobody.
     rtol, atol = (Fraction(t) if isinstance(t, float) and isfinite(t) else t for t in (rtol, atol))
     near = elementwise.abs(first - second) <= elementwise.abs(second) * rtol + atol
-    finite = elementwise.logical_and(elementwise.isfinite(first), elementwise.isfinite(second))
-    found = elementwise.logical_or(near & finite, elementwise.equal(first, second))
-    if equal_nan:
-        found = found | (elementwise.isnan(first) & elementwise.isnan(second))
+    finite = elementwise.isfinite(first) & elementwise.isfinite(second)
+    found: AnyArray = (near & finite) | same(first, second, equal_nan)
     return found
 
 

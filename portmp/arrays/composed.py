@@ -65,8 +65,7 @@ def _bits(view: Planes) -> Numbers:
 def as_values(x: Any) -> AnyArray:
     """Integers as values of the default format."""
     given: AnyArray = manipulation.checked(x, "x")
-    own = given.dtype
-    return given if isinstance(own, Format) else given.astype(dtypes.default())
+    return given if isinstance(given.dtype, Format) else given.astype(dtypes.default())
 
 
 def powers_of_two(exponents: Any, word: Format) -> Any:
@@ -160,9 +159,7 @@ def conj(x: AnyArray, /) -> Any:
     return manipulation.checked(x, "x")
 
 
-def real(x: AnyArray, /) -> Any:
-    """The array itself: numbers are real."""
-    return manipulation.checked(x, "x")
+real = conj
 
 
 def imag(x: AnyArray, /) -> Any:

@@ -548,24 +548,25 @@ def identity(n: int, format: Any = None, device: Where = None, *, dtype: Any = N
 
 
 def _triangle(x: AnyArray, k: int, name: str) -> Any:
+    x = manipulation.checked(x, "x")
     if x.ndim < 2:
         raise ShapeError(f"{name}: matrices are needed, shape {x.shape} given")
     rows, cols = x.shape[-2:]
     queue = x.queue
     row = wrapped(plain.counted(0, 1, rows, "int64", queue).view((rows, 1), (1, 0), 0))
     col = wrapped(plain.counted(0, 1, cols, "int64", queue))
-    kept = elementwise.greater_equal(row + k, col) if name == "tril" else row + k <= col
+    kept = row + k >= col if name == "tril" else row + k <= col
     return elementwise.where(kept, x, zeros((), x.dtype, queue))
 
 
 def tril(x: AnyArray, /, k: int = 0) -> Any:
     """Matrices with zeros above a diagonal, the k-th above the main one."""
-    return _triangle(manipulation.checked(x, "x"), k, "tril")
+    return _triangle(x, k, "tril")
 
 
 def triu(x: AnyArray, /, k: int = 0) -> Any:
     """Matrices with zeros below a diagonal, the k-th above the main one."""
-    return _triangle(manipulation.checked(x, "x"), k, "triu")
+    return _triangle(x, k, "triu")
 
 
 def meshgrid(*arrays: AnyArray, indexing: str = "xy", sparse: bool = False) -> list[Any]:

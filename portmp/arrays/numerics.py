@@ -8,16 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import (
-    composed,
-    creation,
-    dtypes,
-    elementwise,
-    manipulation,
-    powers,
-    sorting,
-    statistics,
-)
+from portmp.arrays import composed, creation, elementwise, manipulation, powers, sorting, statistics
 from portmp.arrays.composed import as_values
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, ShapeError, choice
@@ -101,8 +92,7 @@ def _slopes(values: AnyArray, distance: Any, along: int, edge_order: int) -> Any
     y = manipulation.moveaxis(values, along, -1)
     made = creation.empty_like(y)
     if isinstance(distance, (list, tuple, np.ndarray)) and np.ndim(distance):
-        kind = values.dtype
-        distance = elementwise.beside_one(distance, values, kind, "gradient: distances")
+        distance = elementwise.beside_one(distance, values, values.dtype, "gradient: distances")
     if not isinstance(distance, Viewed) or not distance.ndim:
         d = distance
         made[..., 1:-1] = (y[..., 2:] - y[..., :-2]) / d / 2
@@ -187,8 +177,7 @@ def _beside(value: Any, known: AnyArray | None) -> AnyArray:
     """An array, of a format like another where it is none; FormatError where that would round."""
     if isinstance(value, Viewed) or known is None:
         return as_values(value)
-    form = dtypes.of_view(as_values(known).planes)
-    return elementwise.beside_one(value, known, form, "operand")
+    return elementwise.beside_one(value, known, as_values(known).dtype, "operand")
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
@@ -308,9 +297,8 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of neighbours in C order, between others where these are given."""
     given = manipulation.ravel(manipulation.checked(x, "x"))
     parts = [to_begin, statistics.diff(given), to_end]
-    kind = given.dtype
     arrays = [
-        manipulation.ravel(elementwise.beside_one(p, given, kind, "ediff1d: ends"))
+        manipulation.ravel(elementwise.beside_one(p, given, given.dtype, "ediff1d: ends"))
         for p in parts
         if p is not None
     ]

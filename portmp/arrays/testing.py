@@ -63,9 +63,7 @@ def assert_array_equal(
     _shapes(a, b, "equal", strict)
     if strict and a.dtype != b.dtype:
         raise AssertionError(f"equal: dtypes {a.dtype} and {b.dtype} differ")
-    same = elementwise.equal(a, b)
-    both = elementwise.logical_and(elementwise.isnan(a), elementwise.isnan(b))
-    _checked(elementwise.logical_or(same, both), a, b, "equal", err_msg)
+    _checked(closeness.same(a, b), a, b, "equal", err_msg)
 
 
 def assert_equal(actual: Any, desired: Any, err_msg: str = "") -> None:
@@ -107,10 +105,7 @@ def assert_almost_equal(actual: Any, desired: Any, decimal: int = 7, err_msg: st
     """That |actual - desired| < 1.5 10^-decimal in full format."""
     a, b = _both(actual, desired, exact=False)
     _shapes(a, b, "almost equal")
-    both = elementwise.logical_and(elementwise.isnan(a), elementwise.isnan(b))
-    same = elementwise.logical_or(elementwise.equal(a, b), both)
-    near = elementwise.less(elementwise.abs(a - b), f"1.5e{-decimal}")
-    good = elementwise.logical_or(same, near)
+    good = closeness.same(a, b) | (elementwise.abs(a - b) < f"1.5e{-decimal}")
     _checked(good, a, b, f"almost equal ({decimal} decimals)", err_msg)
 
 

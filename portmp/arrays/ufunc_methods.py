@@ -8,7 +8,7 @@ bits.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -212,15 +212,16 @@ def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return method
 
 
-METHODS: dict[str, dict[str, Callable[..., Any]]] = {
-    "reduce": {name: reduced(name) for name in (*REDUCED, *FOLDED)},
-    "accumulate": {name: running(name) for name in (*RUNNING, *EXTREMA)},
-    "reduceat": {name: parts(name) for name in REDUCED},
-    "outer": {name: outer(name) for name in BINARY},
-    "at": {name: at(name) for name in BINARY},
+METHODS: dict[Callable[[str], Callable[..., Any]], Collection[str]] = {
+    reduced: (*REDUCED, *FOLDED),
+    running: (*RUNNING, *EXTREMA),
+    parts: REDUCED,
+    outer: BINARY,
+    at: BINARY,
 }
-"""All methods by their names."""
+"""What makes methods, and the functions that have them."""
 
-for _method, _functions in METHODS.items():
-    for _name, _function in _functions.items():
-        setattr(BINARY[_name], _method, _function)
+for _made, _names in METHODS.items():
+    for _name in _names:
+        _method = _made(_name)
+        setattr(BINARY[_name], _method.__name__, _method)

@@ -28,7 +28,7 @@ from portmp.files import text
 from portmp.files.content import TEXT_BYTES, afford, afford_unpacked, content, reading, regular
 from portmp.files.matrix_market import mtx_bytes, read_mtx
 from portmp.files.target import check_place, replace
-from portmp.files.text import Plane, lines, read_csv, read_txt
+from portmp.files.text import Plane, lines, table
 from portmp.formats import Format, convert, encode
 
 FORMAT_KEY = "format"
@@ -252,8 +252,8 @@ _READERS: dict[str, Callable[[Path, bytes, Format], list[Plane]]] = {
     ".npy": _read_npy,
     ".npz": _read_npz,
     ".mtx": read_mtx,
-    ".csv": read_csv,
-    ".txt": read_txt,
+    ".csv": partial(table, True),
+    ".txt": partial(table, False),
 }
 
 
