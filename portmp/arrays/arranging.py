@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import composed, creation, dtypes, elementwise, functions, manipulation, powers
+from portmp.arrays import composed, creation, dtypes, elementwise, functions, manipulation
 from portmp.arrays.creation import Where
 from portmp.arrays.products import diag
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers
@@ -295,7 +295,7 @@ def logspace(
 ) -> Any:
     """Powers of *base* whose exponents ``linspace`` gives."""
     exponents = creation.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
-    return powers.power(base, exponents)
+    return composed.power(base, exponents)
 
 
 def geomspace(

@@ -17,7 +17,6 @@ from portmp.arrays import (
     elementwise,
     functions,
     manipulation,
-    powers,
     sorting,
     statistics,
 )
@@ -244,7 +243,7 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
 @elementwise.maskable
 def exp2(x: Any, /) -> Any:
     """2^x."""
-    return powers.power(2, composed.as_values(x))
+    return composed.power(2, composed.as_values(x))
 
 
 @elementwise.maskable
@@ -259,7 +258,7 @@ def logaddexp2(x1: Any, x2: Any, /) -> Any:
 @elementwise.maskable
 def float_power(x1: Any, x2: Any, /) -> Any:
     """x1 to the power of x2, of values."""
-    return powers.power(
+    return composed.power(
         *(x if elementwise.is_number(x) else composed.as_values(x) for x in (x1, x2))
     )
 
@@ -294,7 +293,7 @@ def modf(x: Any, /) -> tuple[Any, Any]:
 @elementwise.maskable
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     """``floor_divide`` and ``remainder``."""
-    return powers.floor_divide(x1, x2), powers.remainder(x1, x2)
+    return composed.floor_divide(x1, x2), composed.remainder(x1, x2)
 
 
 def sinc(x: Any, /) -> Any:
@@ -327,7 +326,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = None) -
     whole = 2 * constants.pi if period is None else period
     step = statistics.diff(given, axis=axis)
     half = elementwise.multiply(creation.ones((), given.dtype, given.queue), whole) / 2
-    turned = powers.remainder(step + half, whole) - half
+    turned = composed.remainder(step + half, whole) - half
     both = elementwise.logical_and(elementwise.equal(turned, -half), elementwise.greater(step, 0))
     turned = elementwise.where(both, half, turned)
     limit = half if discont is None else elementwise.maximum(half, discont)

@@ -12,7 +12,6 @@ from portmp.arrays import (
     functions,
     manipulation,
     methods,
-    powers,
     statistics,
 )
 from portmp.arrays.viewed import Viewed
@@ -30,7 +29,7 @@ inf, nan, newaxis = math.inf, math.nan, None
 absolute, concatenate = elementwise.abs, manipulation.concat
 invert = elementwise.bitwise_invert
 left_shift, right_shift = elementwise.bitwise_left_shift, elementwise.bitwise_right_shift
-pow, mod, true_divide = powers.power, powers.remainder, elementwise.divide
+pow, mod, true_divide = composed.power, composed.remainder, elementwise.divide
 amax, amin = statistics.max, statistics.min
 cumsum, cumprod = methods.cumsum, methods.cumprod
 arcsin, arccos, arctan, arctan2 = functions.asin, functions.acos, functions.atan, functions.atan2

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import composed, creation, elementwise, manipulation, powers, sorting, statistics
+from portmp.arrays import composed, creation, elementwise, manipulation, sorting, statistics
 from portmp.arrays.composed import as_values
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, ShapeError, choice
@@ -141,7 +141,7 @@ def interp(
         period = elementwise.abs(elementwise.beside_one(period, known, known.dtype, "period"))
         if not bool(period > 0):
             raise ArgumentError(f"interp: period: {period} given, another number is needed")
-        where, known = powers.remainder(where, period), powers.remainder(known, period)
+        where, known = composed.remainder(where, period), composed.remainder(known, period)
         order = sorting.argsort(known)
         known, values = known[order], values[order]
         known = manipulation.concat([known[-1:] - period, known, known[:1] + period])

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from portmp.arrays import creation, dtypes, elementwise, indexing, powers, products
+from portmp.arrays import composed, creation, dtypes, elementwise, indexing, products
 from portmp.arrays.viewed import Viewed
 from portmp.errors import FormatError, PlaceError, ShapeError
 from portmp.routines import base
@@ -110,9 +110,9 @@ class Operators(Viewed[V]):
     __sub__, __rsub__, __isub__ = _three("subtract")
     __mul__, __rmul__, __imul__ = _three("multiply")
     __truediv__, __rtruediv__, __itruediv__ = _three("divide")
-    __floordiv__, __rfloordiv__, __ifloordiv__ = _three(powers.floor_divide)
-    __mod__, __rmod__, __imod__ = _three(powers.remainder)
-    __pow__, __rpow__, __ipow__ = _three(powers.power)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _three(composed.floor_divide)
+    __mod__, __rmod__, __imod__ = _three(composed.remainder)
+    __pow__, __rpow__, __ipow__ = _three(composed.power)
     __and__, __rand__, __iand__ = _three("bitwise_and")
     __or__, __ror__, __ior__ = _three("bitwise_or")
     __xor__, __rxor__, __ixor__ = _three("bitwise_xor")
@@ -131,7 +131,7 @@ class Operators(Viewed[V]):
         return _in_place(products.matmul)(self, other)
 
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
-        return powers.floor_divide(self, other), powers.remainder(self, other)
+        return composed.floor_divide(self, other), composed.remainder(self, other)
 
     __neg__, __pos__ = elementwise.negative, elementwise.positive
     __abs__, __invert__ = elementwise.abs, elementwise.bitwise_invert

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import creation, elementwise, manipulation, powers, statistics
+from portmp.arrays import composed, creation, elementwise, manipulation, statistics
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, PlaceError, ShapeError
 from portmp.routines import axes
@@ -39,7 +39,7 @@ BINARY: dict[str, Callable[..., Any]] = {
     name: getattr(elementwise, name)
     for name, row in elementwise.FUNCTIONS.items()
     if row.arity == 2
-} | {"floor_divide": powers.floor_divide, "remainder": powers.remainder, "power": powers.power}
+} | {f.__name__: f for f in (composed.floor_divide, composed.remainder, composed.power)}
 """Functions of two operands, which have ``outer`` and ``at``."""
 
 
