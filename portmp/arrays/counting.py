@@ -18,7 +18,7 @@ from portmp.arrays import (
     sorting,
     statistics,
 )
-from portmp.arrays.numerics import Axis
+from portmp.arrays.statistics import Axis
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.formats import Format, foreign

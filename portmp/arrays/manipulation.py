@@ -434,17 +434,11 @@ def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int | None = -1) ->
         broadcast_shapes(*((*s[:along], 1, *s[along + 1 :]) for s in (x.shape, indices.shape)))
     )
     shape[along] = indices.shape[along]
-    key: list[Any] = []
+    key = [broadcast_to(indices, shape)] * x.ndim
     for i, n in enumerate(x.shape):
-        if i == along:
-            key.append(broadcast_to(indices, shape))
-            continue
-        grid = [1] * x.ndim
-        grid[i] = n
-        every = wrapped(plain.counted(0, 1, n, "int64", x.queue)).reshape(grid)
-        key.append(
-            every if n == shape[i] else broadcast_to(every, [*grid[:i], shape[i], *grid[i + 1 :]])
-        )
+        if i != along:
+            every = wrapped(plain.counted(0, 1, n, "int64", x.queue))
+            key[i] = every.reshape([n if j == i else 1 for j in range(x.ndim)])
     return x[tuple(key)]
 
 

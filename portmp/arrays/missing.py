@@ -19,7 +19,7 @@ from portmp.arrays import (
     numerics,
     statistics,
 )
-from portmp.arrays.numerics import Axis
+from portmp.arrays.statistics import Axis
 from portmp.arrays.viewed import called
 from portmp.errors import ArgumentError
 from portmp.formats import Format

@@ -10,6 +10,7 @@ import numpy as np
 
 from portmp.arrays import composed, creation, elementwise, manipulation, sorting, statistics
 from portmp.arrays.composed import as_values
+from portmp.arrays.statistics import Axis
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.routines import axes
@@ -197,9 +198,6 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     if mode == "full":
         return full
     return full[(m - 1) // 2 : (m - 1) // 2 + n] if mode == "same" else full[m - 1 : n]
-
-
-Axis = int | tuple[int, ...] | None
 
 
 def in_order(x: Any, axis: Axis, keepdims: bool, name: str, *beside: AnyArray) -> Any:
