@@ -47,15 +47,11 @@ def nextafter(x1: Any, x2: Any, /) -> Any:
     # Bits of positive numbers are in their order, those of negative ones in the reverse order.
     away = (first < second) == (first > 0)
     bits[...] = bits + (away.astype(bits.dtype) * 2 - 1)
-    tiny = elementwise.copysign(_SMALLEST[view.format.word], second)
+    tiny = elementwise.copysign(2.0 ** view.format.encodings[0].smallest, second)
     found = elementwise.where(elementwise.equal(first, 0), tiny, moved)
     found = elementwise.where(elementwise.equal(first, second), second, found)
     unknown = elementwise.isnan(first) | elementwise.isnan(second)
     return elementwise.where(unknown, first + second, found)
-
-
-_SMALLEST = {"float32": 2.0**-149, "float64": 2.0**-1074}
-"""The smallest positive number of a word."""
 
 
 def _bits(view: Planes) -> Numbers:
@@ -74,12 +70,9 @@ def powers_of_two(exponents: Any, word: Format) -> Any:
     """2 to the power of integers for which it is a normal number of a word."""
     found = creation.empty(exponents.shape, word, exponents.queue)
     bits = wrapped(_bits(found.planes))
-    bits[...] = (exponents + _BIASES[word.name]).astype(bits.dtype) * 2 ** (word.bits - 1)
+    bias = 1 - np.finfo(word.name).minexp
+    bits[...] = (exponents + bias).astype(bits.dtype) * 2 ** (word.bits - 1)
     return found
-
-
-_BIASES = {"float32": 127, "float64": 1023}
-"""What is added to exponents in a word."""
 
 
 @elementwise.maskable

@@ -584,8 +584,6 @@ def meshgrid(*arrays: AnyArray, indexing: str = "xy", sparse: bool = False) -> l
     shape = tuple(arrays[i].size for i in order)
     found = []
     for i, x in enumerate(arrays):
-        ends = [1] * count
-        ends[order.index(i)] = x.size
-        line = x.reshape(ends)
+        line = x.reshape([x.size if axis == i else 1 for axis in order])
         found.append(line.copy() if sparse else manipulation.broadcast_to(line, shape).copy())
     return found

@@ -8,7 +8,7 @@ import numpy as np
 
 from portmp.arrays import (
     choosing,
-    creation,
+    composed,
     elementwise,
     exchange,
     functions,
@@ -135,21 +135,8 @@ class Methods(Operators[V]):
         """Bytes of an element in memory."""
         return sum(np.dtype(part).itemsize for part in self.planes.parts)
 
-    @property
-    def real(self) -> Any:
-        """The array itself: numbers are real."""
-        return self
-
-    @property
-    def imag(self) -> Any:
-        """Zeros: numbers are real."""
-        return creation.zeros_like(self)
-
-    def conj(self) -> Any:
-        """The array itself: numbers are real."""
-        return self
-
-    conjugate = conj
+    real, imag = property(composed.real), property(composed.imag)
+    conj = conjugate = composed.conj
 
     def fill(self, value: Any) -> None:
         """Set all elements to a number."""

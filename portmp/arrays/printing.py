@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import decimal as standard
-import itertools
 import locale
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
@@ -187,18 +186,14 @@ def formatted(x: Any, spec: str) -> str:
         text = text.replace("e", ".e") if alternate and "." not in text else text
     less = exact < 0 and not (no_minus and not any(c in "123456789" for c in text.split("e")[0]))
     sign = "-" if less else sign.strip("-")
-    point, groups = ".", [3]
-    if kind == "n":
-        known = locale.localeconv()
-        point, by, groups = known["decimal_point"], known["thousands_sep"], known["grouping"]
     rest = text.lstrip("0123456789")
-    whole = text[: len(text) - len(rest)]
-    rest = rest.replace(".", point)
+    whole = int(text[: len(text) - len(rest)])
+    if kind == "n":
+        by, rest = "n", rest.replace(".", str(locale.localeconv()["decimal_point"]))
     fill, side = fill or ("0" if zeros else " "), side or ("=" if zeros else ">")
     room = int(width or 0) - len(sign + rest)
-    while side == "=" and fill == "0" and len(_grouped(whole, by, groups)) < room:
-        whole = f"0{whole}"
-    text = f"{_grouped(whole, by, groups)}{rest}"
+    least = f"0{max(room, 0)}" if side == "=" and fill == "0" else ""
+    text = f"{whole:{least}{by}}{rest}"
     return (
         f"{sign}{text.rjust(room + len(rest), fill)}"
         if side == "="
@@ -229,16 +224,6 @@ def _digits(size: standard.Decimal, kind: str, precision: int, alternate: bool) 
         e = "E" if kind in ("E", "G") else "e"
         return f"{digits}{e}{place:+03d}"
     return digits if kind or "." in digits else f"{digits}.0"
-
-
-def _grouped(digits: str, by: str, groups: Sequence[int]) -> str:
-    """Digits in groups from the right, of which the last size is repeated, as locales have them."""
-    found: list[str] = []
-    sizes = itertools.chain(groups, itertools.repeat(groups[-1] if groups else 0))
-    while by and digits and 0 < (n := next(sizes)) < locale.CHAR_MAX:
-        found.insert(0, digits[-n:])
-        digits = digits[:-n]
-    return by.join([digits, *found] if digits else found)
 
 
 def _exact(limbs: list[float]) -> standard.Decimal:

@@ -366,17 +366,10 @@ def _parsed(subscripts: str, arrays: list[Any]) -> tuple[list[Labels], Labels]:
     names = left.split(",")
     if len(names) != len(arrays):
         raise ArgumentError(f"einsum: {len(arrays)} operands given for {subscripts!r}")
-    most = max(
-        (
-            x.ndim - len(name.replace("...", ""))
-            for name, x in zip(names, arrays, strict=True)
-            if "..." in name
-        ),
-        default=0,
-    )
+    opened = [x.ndim - len(n.replace("...", "")) for n, x in zip(names, arrays, strict=True)]
+    most = max((k for n, k in zip(names, opened, strict=True) if "..." in n), default=0)
     given = []
-    for name, x in zip(names, arrays, strict=True):
-        open_ = x.ndim - len(name.replace("...", ""))
+    for name, x, open_ in zip(names, arrays, opened, strict=True):
         if open_ < 0 or ("..." not in name and open_):
             raise ShapeError(f"einsum: {name!r} given for an array of shape {x.shape}")
         given.append(_letters(name, [str(i) for i in range(most - open_, most)], subscripts))

@@ -37,15 +37,12 @@ def _checked(good: Any, a: Any, b: Any, what: str, message: str) -> None:
     if not count:
         return
     place = int(statistics.argmax(wrong.astype("int8")))
-    first, second = (_at(x, good.shape, place) for x in (a, b))
+    spread = (manipulation.broadcast_to(x, good.shape) for x in (a, b))
+    first, second = (manipulation.ravel(x)[place] for x in spread)
     raise AssertionError(
         f"{message + ': ' if message else ''}{what}: {count} of {good.size} elements are not; the "
         f"first, at place {place}: {first} and {second}"
     )
-
-
-def _at(x: Any, shape: tuple[int, ...], place: int) -> str:
-    return str(manipulation.ravel(manipulation.broadcast_to(x, shape))[place])
 
 
 def _shapes(a: Any, b: Any, what: str, strict: bool = False) -> None:
