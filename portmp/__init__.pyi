@@ -130,6 +130,7 @@ from portmp.arrays.creation import asarray as asarray
 from portmp.arrays.creation import empty as empty
 from portmp.arrays.creation import empty_like as empty_like
 from portmp.arrays.creation import eye as eye
+from portmp.arrays.creation import from_dlpack as from_dlpack
 from portmp.arrays.creation import full as full
 from portmp.arrays.creation import full_like as full_like
 from portmp.arrays.creation import identity as identity
@@ -182,7 +183,6 @@ from portmp.arrays.elementwise import signbit as signbit
 from portmp.arrays.elementwise import sqrt as sqrt
 from portmp.arrays.elementwise import square as square
 from portmp.arrays.elementwise import subtract as subtract
-from portmp.arrays.exchange import from_dlpack as from_dlpack
 from portmp.arrays.functions import acos as acos
 from portmp.arrays.functions import acosh as acosh
 from portmp.arrays.functions import asin as asin

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery, formats
-from portmp.arrays import borrowed, dtypes, elementwise, manipulation
+from portmp.arrays import dtypes, elementwise, exchange, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_arrays, wrapped
 from portmp.backends import cuda_array, dlpack
@@ -154,7 +154,7 @@ def _on_device(data: Any) -> Any:
         return data
     if told is not None and int(told()[0]) == dlpack.CPU:
         return data
-    return wrapped(borrowed.taken(data))
+    return wrapped(exchange.taken(data))
 
 
 def _real(data: Any) -> Any:
@@ -302,6 +302,29 @@ def host_plane(plane: Any) -> np.ndarray[Any, Any]:
         if hasattr(plane, "cpu"):
             return np.asarray(plane.cpu())
     return np.asarray(plane)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """An array of another library's, by DLPack.
+
+    Of a GPU that portmp drives the memory is shared, unless *device* or *copy* asks otherwise; else
+    it is copied. Integers and truth values become plain numbers, float32 and float64 values.
+    """
+    if isinstance(x, Viewed):
+        return asarray(x, device=device, copy=copy)
+    if not hasattr(x, "__dlpack__"):
+        raise ArgumentError(f"from_dlpack: {type(x).__name__} given, which has no __dlpack__")
+    kind, index = (int(n) for n in x.__dlpack_device__())
+    where = None if device is None else discovery.queue_of(device)
+    if kind != dlpack.CPU and exchange.device_of(kind, index) is not None:
+        found = wrapped(exchange.taken(x))
+        if where is not None and where is not found.queue:
+            return found.to(where)
+        return found.copy() if copy else found
+    if copy is False:
+        raise BufferError("copy=False given, memory of the host must be copied to a device")
+    host = host_plane(x)
+    return asarray(host, dtype=host.dtype, device=device)
 
 
 def _whole(given: np.ndarray[Any, Any]) -> bool:

@@ -392,19 +392,14 @@ def given_back(found: View[Any], out: AnyArray | None) -> Any:
         return wrapped(found)
     place = target(out)
     if found is not place:
-        into(found, place)
+        base.check_out(place, found.elements, found.shape, found.queue)
+        moves.copied(found, place)
     return out
 
 
 def _filled(like: View[Any], truth: bool) -> Numbers:
     """Truth values of the shape of *like*, all the same."""
     return plain.counted(truth, 0, like.size, "bool", like.queue).view_as(like.shape)
-
-
-def into(found: View[Any], target: View[Any]) -> None:
-    """Copy a result into *out*, which has its dtype and shape."""
-    base.check_out(target, found.elements, found.shape, found.queue)
-    moves.copied(found, target)
 
 
 def _defined(name: str) -> Any:
