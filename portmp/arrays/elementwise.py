@@ -129,8 +129,7 @@ def as_arrays(operands: Sequence[Any], names: str | Sequence[str]) -> list[AnyAr
     if not there:
         return []
     known = next(o for o in there if isinstance(o, Viewed))
-    kind = known.dtype
-    form = kind if isinstance(kind, Format) else None
+    form = known.dtype if isinstance(known.dtype, Format) else None
     return [
         made(o, dtype=form, device=known.queue)
         if is_number(o) and not isinstance(o, np.ndarray)

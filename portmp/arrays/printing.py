@@ -178,7 +178,7 @@ def formatted(x: Any, spec: str) -> str:
     if not math.isfinite(limbs[0]) or not limbs[0]:
         return format(limbs[0], spec)
     fill, side, sign, no_minus, alternate, zeros, width, by, precision, kind = match.groups()
-    exact = _exact(limbs)
+    exact = _WIDE.divide(*convert.exact_sum(limbs))
     if precision or kind:
         text = _digits(exact.copy_abs(), kind, int(precision or 6), bool(alternate))
     else:  # as it is printed
@@ -202,7 +202,7 @@ def formatted(x: Any, spec: str) -> str:
 
 
 _WIDE = standard.Context(prec=10_000)
-"""Of a multi-limb number there are at most some 2,000 digits."""
+"""A multi-limb number has at most some 2,000 digits, so that its quotient of integers is exact."""
 
 
 def _digits(size: standard.Decimal, kind: str, precision: int, alternate: bool) -> str:
@@ -224,11 +224,3 @@ def _digits(size: standard.Decimal, kind: str, precision: int, alternate: bool) 
         e = "E" if kind in ("E", "G") else "e"
         return f"{digits}{e}{place:+03d}"
     return digits if kind or "." in digits else f"{digits}.0"
-
-
-def _exact(limbs: list[float]) -> standard.Decimal:
-    """The sum of limbs with all its digits."""
-    numerator, denominator = convert.exact_sum(limbs)
-    places = denominator.bit_length() - 1
-    digits = tuple(map(int, str(abs(numerator) * 5**places)))
-    return standard.Decimal((int(numerator < 0), digits, -places))
