@@ -280,8 +280,6 @@ from portmp.arrays.names import bool as bool
 from portmp.arrays.names import bool_ as bool_
 from portmp.arrays.names import concatenate as concatenate
 from portmp.arrays.names import conjugate as conjugate
-from portmp.arrays.names import cumprod as cumprod
-from portmp.arrays.names import cumsum as cumsum
 from portmp.arrays.names import dd as dd
 from portmp.arrays.names import double as double
 from portmp.arrays.names import dps as dps
@@ -389,6 +387,8 @@ from portmp.arrays.statistics import argmax as argmax
 from portmp.arrays.statistics import argmin as argmin
 from portmp.arrays.statistics import average as average
 from portmp.arrays.statistics import count_nonzero as count_nonzero
+from portmp.arrays.statistics import cumprod as cumprod
+from portmp.arrays.statistics import cumsum as cumsum
 from portmp.arrays.statistics import cumulative_prod as cumulative_prod
 from portmp.arrays.statistics import cumulative_sum as cumulative_sum
 from portmp.arrays.statistics import diff as diff

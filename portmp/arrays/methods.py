@@ -21,7 +21,7 @@ from portmp.arrays import (
     storing,
 )
 from portmp.arrays.operators import Operators
-from portmp.errors import ArgumentError, ShapeError, not_here
+from portmp.errors import ArgumentError, not_here
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View
 
@@ -48,23 +48,6 @@ class Flat:
 
 
 V = TypeVar("V", bound=View[Any])
-
-
-def _cumulative(function: Any) -> Any:
-    """Running results of all elements in C order where no axis is named, as NumPy has them."""
-
-    def method(x: Any, axis: int | None = None, **options: Any) -> Any:
-        x = manipulation.checked(x, "x")
-        if axis is None:
-            return function(manipulation.ravel(x), axis=0, **options)
-        return function(x, axis=axis, **options)
-
-    method.__doc__ = function.__doc__
-    return method
-
-
-cumsum = _cumulative(statistics.cumulative_sum)
-cumprod = _cumulative(statistics.cumulative_prod)
 
 
 def _sorted_in_place(x: Any, axis: int = -1, **options: Any) -> None:
@@ -101,7 +84,7 @@ class Methods(Operators[V]):
     mean, var, std = statistics.mean, statistics.var, statistics.std
     all, any = statistics.all, statistics.any
     argmax, argmin = statistics.argmax, statistics.argmin
-    cumsum, cumprod = cumsum, cumprod
+    cumsum, cumprod = statistics.cumsum, statistics.cumprod
     sort = _sorted_in_place
     argsort, searchsorted, nonzero = sorting.argsort, sorting.searchsorted, sorting.nonzero
     round = functions.round
@@ -159,10 +142,6 @@ class Methods(Operators[V]):
 
     def __complex__(self) -> complex:
         return complex(float(self))
-
-    def _one(self, what: str) -> None:
-        if self.size != 1:
-            raise ShapeError(f"{what}: one element expected, shape {self.shape} given")
 
     def _only(self, what: str) -> Any:
         self._one(what)

@@ -10,15 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import (
-    counting,
-    creation,
-    elementwise,
-    manipulation,
-    methods,
-    numerics,
-    statistics,
-)
+from portmp.arrays import counting, creation, elementwise, manipulation, numerics, statistics
 from portmp.arrays.statistics import Axis
 from portmp.arrays.viewed import called
 from portmp.errors import ArgumentError
@@ -35,12 +27,12 @@ def _instead(x: Any, number: Any) -> Any:
 
 def nancumsum(x: Any, axis: int | None = None, **options: Any) -> Any:
     """Running sums, of all elements where no axis is named; options are those of ``cumsum``."""
-    return methods.cumsum(_instead(x, 0), axis, **options)
+    return statistics.cumsum(_instead(x, 0), axis, **options)
 
 
 def nancumprod(x: Any, axis: int | None = None, **options: Any) -> Any:
     """Running products, likewise."""
-    return methods.cumprod(_instead(x, 1), axis, **options)
+    return statistics.cumprod(_instead(x, 1), axis, **options)
 
 
 def _without(name: str, about: str, worst: float | None = None, few: bool = False) -> Any:

@@ -132,7 +132,7 @@ def interp(
     any order.
     """
     known = next((v for v in (x, xp, fp) if isinstance(v, Viewed)), None)
-    x, xp, fp = (_beside(v, known) for v in (x, xp, fp))
+    x, xp, fp = (values_beside(v, known) for v in (x, xp, fp))
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ShapeError(
             f"interp: vectors of one length are needed, {xp.shape} and {fp.shape} given"
@@ -174,7 +174,7 @@ def _on_line(x: AnyArray, xp: AnyArray, fp: AnyArray) -> Any:
     return elementwise.where(elementwise.equal(x, end), high, found)
 
 
-def _beside(value: Any, known: AnyArray | None) -> AnyArray:
+def values_beside(value: Any, known: AnyArray | None) -> AnyArray:
     """An array, of a format like another where it is none; FormatError where that would round."""
     if isinstance(value, Viewed) or known is None:
         return as_values(value)
@@ -185,7 +185,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """The products of two polynomials' coefficients, summed; *mode* as in NumPy."""
     known = next((x for x in (a, v) if isinstance(x, Viewed)), None)
     if not (isinstance(a, Viewed) and isinstance(v, Viewed)):
-        a, v = _beside(a, known), _beside(v, known)
+        a, v = values_beside(a, known), values_beside(v, known)
     if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
         raise ShapeError(f"convolve: vectors with elements are needed, {a.shape}, {v.shape} given")
     choice("convolve: mode:", mode, ("full", "same", "valid"))
@@ -252,9 +252,9 @@ def _covariances(m: Any, y: Any, rowvar: bool, less: Any, often: Any, important:
     """Covariances of rows over powers of two where they leave the range, and these powers."""
     found = _rows(m if y is None else elementwise.as_arrays([m, y], "cov: m")[0], rowvar, "cov: m")
     if y is not None:
-        found = manipulation.concat([found, _rows(_beside(y, found), rowvar, "cov: y")])
+        found = manipulation.concat([found, _rows(values_beside(y, found), rowvar, "cov: y")])
     one = creation.ones(found.shape[1:], found.dtype, found.queue)
-    many, heavy = (one if w is None else _beside(w, found) for w in (often, important))
+    many, heavy = (one if w is None else values_beside(w, found) for w in (often, important))
     for given, name in ((many, "fweights"), (heavy, "aweights")):
         if given.shape != one.shape or bool((given < 0).any()):
             raise ArgumentError(f"cov: {name}: {one.size} numbers from 0 on are needed")

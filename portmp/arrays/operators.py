@@ -61,7 +61,7 @@ def _in_memory(name: str, function: Binary) -> Binary:
 
 def _three(of: str | Binary) -> tuple[Binary, Binary, Binary]:
     """An operator, the same with operands exchanged, and in place: a row of the table, or any."""
-    function = of if callable(of) else partial(elementwise.call, of)
+    function: Binary = of if callable(of) else partial(elementwise.call, of)
 
     def forward(self: Any, other: Any) -> Any:
         return function(self, other)
@@ -163,9 +163,12 @@ class Operators(Viewed[V]):
                 return
         indexing.put(view, key, _value(view, value))
 
-    def __bool__(self) -> bool:
+    def _one(self, what: str) -> None:
         if self.size != 1:
-            raise ShapeError(f"bool: one element expected, shape {self.shape} given")
+            raise ShapeError(f"{what}: one element expected, shape {self.shape} given")
+
+    def __bool__(self) -> bool:
+        self._one("bool")
         return bool(self.item())
 
     def item(self, *index: int) -> Any:
@@ -183,6 +186,5 @@ class Operators(Viewed[V]):
                     raise PlaceError(f"item: index {index[0]} given, {self.size} elements")
                 return self[np.unravel_index(index[0] % self.size, self.shape)].item()
             return self[index].item()
-        if self.size != 1:
-            raise ShapeError(f"item: one element expected, shape {self.shape} given")
+        self._one("item")
         return self.reshape(()).tolist()

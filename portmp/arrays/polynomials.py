@@ -16,7 +16,7 @@ def _coefficients(*given: Any, what: str) -> list[AnyArray]:
     known = next((x for x in given if isinstance(x, Viewed)), None)
     found = []
     for x in given:
-        made = manipulation.atleast_1d(numerics._beside(x, known))
+        made = manipulation.atleast_1d(numerics.values_beside(x, known))
         if made.ndim != 1:
             raise ShapeError(f"{what}: vectors are needed, shape {made.shape} given")
         found.append(made)

@@ -418,6 +418,23 @@ cumulative_prod = _running(
 )
 
 
+def _cumulative(function: Any) -> Any:
+    """Running results of all elements in C order where no axis is named, as NumPy has them."""
+
+    def method(x: Any, axis: int | None = None, **options: Any) -> Any:
+        x = manipulation.checked(x, "x")
+        if axis is None:
+            return function(manipulation.ravel(x), axis=0, **options)
+        return function(x, axis=axis, **options)
+
+    method.__doc__ = function.__doc__
+    return method
+
+
+cumsum = _cumulative(cumulative_sum)
+cumprod = _cumulative(cumulative_prod)
+
+
 def _edge(end: Any, x: AnyArray, axis: int) -> Any:
     """An array beside another along an axis: a number has length 1 there."""
     if end is None or (isinstance(end, Viewed) and end.ndim) or not elementwise.is_number(end):
