@@ -56,7 +56,10 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 def same(a: AnyArray, b: AnyArray, equal_nan: bool = True) -> Any:
     """Which elements of two arrays are equal, to the last digit."""
     found = elementwise.equal(a, b)
-    return found | (elementwise.isnan(a) & elementwise.isnan(b)) if equal_nan else found
+    if not equal_nan:
+        return found
+    both = elementwise.logical_and(elementwise.isnan(a), elementwise.isnan(b))
+    return elementwise.logical_or(found, both)
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
@@ -79,8 +82,9 @@ def isclose(
     # The tolerances' own digits matter to nobody.
     rtol, atol = (Fraction(t) if isinstance(t, float) and isfinite(t) else t for t in (rtol, atol))
     near = elementwise.abs(first - second) <= elementwise.abs(second) * rtol + atol
-    finite = elementwise.isfinite(first) & elementwise.isfinite(second)
-    found: AnyArray = (near & finite) | same(first, second, equal_nan)
+    finite = elementwise.logical_and(elementwise.isfinite(first), elementwise.isfinite(second))
+    near = elementwise.logical_and(near, finite)
+    found: AnyArray = elementwise.logical_or(near, same(first, second, equal_nan))
     return found
 
 

@@ -70,8 +70,7 @@ def powers_of_two(exponents: Any, word: Format) -> Any:
     """2 to the power of integers for which it is a normal number of a word."""
     found = creation.empty(exponents.shape, word, exponents.queue)
     bits = wrapped(_bits(found.planes))
-    bias = 1 - np.finfo(word.name).minexp
-    bits[...] = (exponents + bias).astype(bits.dtype) * 2 ** (word.bits - 1)
+    bits[...] = (exponents + word.encodings[0].bias).astype(bits.dtype) * 2 ** (word.bits - 1)
     return found
 
 
@@ -185,7 +184,8 @@ def _remainders(x1: Any, x2: Any) -> tuple[Any, Any, Any]:
     """What fmod leaves, whether it has not the sign of x2, and x2 as an array."""
     first, second = elementwise.views("remainder", [x1, x2])
     rest = functions.fmod(first, second)
-    return rest, ((rest < 0) != (second < 0)) & (rest != 0), second
+    other = elementwise.not_equal(rest < 0, second < 0)
+    return rest, elementwise.logical_and(other, elementwise.not_equal(rest, 0)), second
 
 
 @elementwise.maskable

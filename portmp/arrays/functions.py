@@ -130,6 +130,8 @@ def _to_tens(x: AnyArray, places: int) -> Any:
         return x * 0
     unit = 10**places
     count, rest = wide // unit, wide % unit
+    odd = elementwise.equal(count % 2, 1)
     further = unit - rest
-    up = (rest > further) | ((rest == further) & (count % 2 == 1))
+    tie = elementwise.logical_and(elementwise.equal(rest, further), odd)
+    up = elementwise.logical_or(rest > further, tie)
     return ((count + up.astype(wide.dtype)) * unit).astype(own)

@@ -21,7 +21,7 @@ from portmp.arrays import (
     storing,
 )
 from portmp.arrays.operators import Operators
-from portmp.errors import ArgumentError, not_here
+from portmp.errors import ArgumentError, ShapeError, not_here
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View
 
@@ -142,6 +142,10 @@ class Methods(Operators[V]):
 
     def __complex__(self) -> complex:
         return complex(float(self))
+
+    def _one(self, what: str) -> None:
+        if self.size != 1:
+            raise ShapeError(f"{what}: one element expected, shape {self.shape} given")
 
     def _only(self, what: str) -> Any:
         self._one(what)

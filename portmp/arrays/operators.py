@@ -163,12 +163,9 @@ class Operators(Viewed[V]):
                 return
         indexing.put(view, key, _value(view, value))
 
-    def _one(self, what: str) -> None:
-        if self.size != 1:
-            raise ShapeError(f"{what}: one element expected, shape {self.shape} given")
-
     def __bool__(self) -> bool:
-        self._one("bool")
+        if self.size != 1:
+            raise ShapeError(f"bool: one element expected, shape {self.shape} given")
         return bool(self.item())
 
     def item(self, *index: int) -> Any:
@@ -186,5 +183,6 @@ class Operators(Viewed[V]):
                     raise PlaceError(f"item: index {index[0]} given, {self.size} elements")
                 return self[np.unravel_index(index[0] % self.size, self.shape)].item()
             return self[index].item()
-        self._one("item")
+        if self.size != 1:
+            raise ShapeError(f"item: one element expected, shape {self.shape} given")
         return self.reshape(()).tolist()

@@ -33,7 +33,7 @@ class PlainArray(Methods[Numbers], holds=Numbers):
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's dtype of the elements."""
-        return np.dtype(self.planes.dtype)
+        return np.dtype(self.planes.elements)
 
     def astype(self, dtype: Any, *, copy: bool = True) -> Any:
         """A copy of another dtype, cut to its bits, or in a format, each rounded once.

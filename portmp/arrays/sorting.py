@@ -175,7 +175,8 @@ def _unique(x: AnyArray, equal_nan: bool) -> UniqueAll:
         differ = statistics.any(differ, axis=1)
     elif equal_nan:
         unknown = elementwise.isnan(values)
-        differ = differ & ~(unknown[1:] & unknown[:-1])
+        both = elementwise.logical_and(unknown[1:], unknown[:-1])
+        differ = elementwise.logical_and(differ, ~both)
     moves.copied(differ.planes, new.view((n - 1,), (1,), 1))
     rank = allocate_numbers("int64", (1, n), queue)
     scan.over_rows("add", plain.apply("copy", [new.view_as((1, n))], "int64"), rank)
