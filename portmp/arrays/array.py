@@ -23,8 +23,6 @@ from portmp.routines.elementwise import launch as routine
 from portmp.runtime.planes import Planes, allocate, moved, upload, within
 
 Number = int | float | str | Fraction
-DEFAULT_FORMAT = "dd"
-SHOWN = printing.SHOWN
 
 
 def operand(value: object, argument: str) -> Array:
