@@ -84,8 +84,7 @@ def isclose(
     near = elementwise.abs(first - second) <= elementwise.abs(second) * rtol + atol
     finite = elementwise.logical_and(elementwise.isfinite(first), elementwise.isfinite(second))
     near = elementwise.logical_and(near, finite)
-    found: AnyArray = elementwise.logical_or(near, same(first, second, equal_nan))
-    return found
+    return elementwise.logical_or(near, same(first, second, equal_nan))
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:

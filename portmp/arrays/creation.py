@@ -206,10 +206,7 @@ def _stacked(data: Any, kind: Dtype | None) -> AnyArray:
         x if isinstance(x, Viewed) else array(x, own, known[0].queue)  # numbers beside arrays
         for x in made
     ]
-    found: AnyArray = manipulation.stack(
-        [wrapped(elementwise.as_dtype(x.planes, kind or own)) for x in items]
-    )
-    return found
+    return manipulation.stack([wrapped(elementwise.as_dtype(x.planes, kind or own)) for x in items])
 
 
 @makes_arrays

@@ -86,8 +86,7 @@ def arrayed(value: Any, argument: str) -> AnyArray:
     if isinstance(value, Viewed):
         return value
     _check_kind(value, argument)
-    found: AnyArray = made(value)
-    return found
+    return made(value)
 
 
 def _check_kind(value: Any, argument: str) -> None:
@@ -165,8 +164,7 @@ def is_column(value: Any) -> bool:
 def beside_one(value: Any, known: AnyArray, kind: Dtype, argument: str) -> AnyArray:
     """A value as an array of a dtype beside a known array; of arrays only what is held whole."""
     refuse_rounding(value, kind, argument)
-    found: AnyArray = made(value, dtype=kind, device=known.queue)
-    return found
+    return made(value, dtype=kind, device=known.queue)
 
 
 def refuse_rounding(value: Any, kind: Dtype, argument: str) -> None:

@@ -110,8 +110,7 @@ class Methods(Operators[V]):
     @property
     def nbytes(self) -> int:
         """Bytes of the elements."""
-        found: int = self.size * self.itemsize
-        return found
+        return self.size * self.itemsize
 
     @property
     def itemsize(self) -> int:

@@ -45,8 +45,7 @@ def _chosen(x: AnyArray, where: Any, neutral: Any) -> AnyArray:
     if where is True:
         return x
     given = manipulation.checked(x, "x")
-    found: AnyArray = elementwise.where(_mask(given, where), given, neutral)
-    return found
+    return elementwise.where(_mask(given, where), given, neutral)
 
 
 def _mask(x: AnyArray, where: Any) -> AnyArray:
@@ -215,8 +214,7 @@ def _values(x: AnyArray, dtype: Any, what: str) -> AnyArray:
         wanted = dtypes.promoted(own, dtypes.default(), what)
     if not isinstance(wanted, Format):
         raise FormatError(f"{what}: {wanted} asked for, a format is needed")
-    found: AnyArray = wrapped(elementwise.as_dtype(view, wanted))
-    return found
+    return wrapped(elementwise.as_dtype(view, wanted))
 
 
 def _count(x: AnyArray, axis: Axis) -> int:
