@@ -9,6 +9,7 @@ Special values are those of C99's Annex F. Bounds of errors stand in docs/functi
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -39,10 +40,15 @@ def _whole(name: str, names: str, x: Any, out: AnyArray | None = None) -> Any:
     return elementwise.positive(given, out=out)
 
 
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""All functions by name."""
+
+
 def _defined(name: str, names: str, about: str) -> Any:
     """An elementary function, by the letters of its operands and what it is."""
-    function = _whole if name in ("floor", "ceil", "trunc") else _applied
-    return elementwise.defined(name, list(names), about, partial(function, name, names))
+    compute = partial(_whole if name in ("floor", "ceil", "trunc") else _applied, name, names)
+    FUNCTIONS[name] = elementwise.defined(name, list(names), about, compute)
+    return FUNCTIONS[name]
 
 
 exp = _defined("exp", "x", "e^x.")
@@ -135,3 +141,6 @@ def _to_tens(x: AnyArray, places: int) -> Any:
     tie = elementwise.logical_and(elementwise.equal(rest, further), odd)
     up = elementwise.logical_or(rest > further, tie)
     return ((count + up.astype(wide.dtype)) * unit).astype(own)
+
+
+FUNCTIONS["round"] = round
