@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery, formats
-from portmp.arrays import dtypes, elementwise, exchange, manipulation
+from portmp.arrays import dtypes, elementwise, exchange, indexing, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_arrays, wrapped
 from portmp.backends import cuda_array, dlpack
@@ -21,7 +21,7 @@ from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
-from portmp.runtime.planes import Numbers, Planes, View, allocate_numbers, blank, upload
+from portmp.runtime.planes import Numbers, Planes, View, blank, upload
 
 Where = str | Device | Queue | None
 
@@ -182,11 +182,7 @@ def _of_host(data: Any, kind: Dtype, device: Where) -> View[Any]:
         limbs = convert.to_limbs(data, kind)
         losses.check(data, kind, "data")
         return upload(kind, limbs, opened(kind, device))
-    host = plain_host(data, kind.name, "data")
-    made = allocate_numbers(kind.name, host.shape, opened(kind, device))
-    if made.size:
-        made.write_parts([host])
-    return made
+    return indexing.uploaded(plain_host(data, kind.name, "data"), opened(kind, device))
 
 
 def _has_arrays(data: Any) -> bool:
