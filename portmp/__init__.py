@@ -86,7 +86,7 @@ def _found(name: str) -> Any:
 @functools.cache
 def _load_arrays() -> None:
     """All functions on arrays, and their methods."""
-    also = ("portmp.arrays.array", "portmp.arrays.numpy_names", "portmp.arrays.ufunc_methods")
+    also = ("portmp.arrays.array", "portmp.arrays.ufunc_methods")
     for module in (*also, *_PLACES.values()):
         if module.startswith(("portmp.formats", "portmp.arrays.")):
             importlib.import_module(module)

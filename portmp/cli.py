@@ -244,7 +244,7 @@ def _finish(
     *note*: a line about it for standard error; *also*: what JSON tells instead.
     """
     from portmp import files
-    from portmp.arrays.array import SHOWN
+    from portmp.arrays.printing import SHOWN
     from portmp.files import text as files_text
 
     facts: dict[str, Any] = {"format": result.format.name, "shape": result.shape, **also}
@@ -289,13 +289,13 @@ def _prepare(args: Args, *inputs: str | None) -> Callable[[str], Array]:
 def _stored_format(inputs: list[str]) -> str:
     """The format that the input files name; which of several is meant is not guessed."""
     from portmp import files
-    from portmp.arrays.array import DEFAULT_FORMAT
+    from portmp.arrays.dtypes import USUAL
 
     stored = {name: form.name for name in inputs if (form := files.stored_format(name))}
     if len(set(stored.values())) > 1:
         found = ", ".join(f"{name} holds {form}" for name, form in stored.items())
         raise ArgumentError(f"{found}: give --format to choose the format of the result")
-    return next(iter(stored.values()), DEFAULT_FORMAT)
+    return next(iter(stored.values()), USUAL)
 
 
 def _waiting(what: str, a: Array) -> AbstractContextManager[None]:

@@ -58,18 +58,16 @@ def cache_folder() -> Path | None:
     ``PORTMP_CACHE_DIR=`` (empty) turns caching off. A folder that others may write to is not used,
     with a line on standard error.
     """
-    given = os.environ.get("PORTMP_CACHE_DIR")
-    if given == "":
+    folder = _user_folder("PORTMP_CACHE_DIR", "XDG_CACHE_HOME", "~/.cache")
+    if folder is None:
         return None
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:
-        folder = Path(given or Path(base) / "portmp").expanduser()
         make_private(folder)
         doubt = writers(folder)
         if not doubt:
             with tempfile.TemporaryFile(dir=folder):
                 pass
-    except (OSError, RuntimeError):  # RuntimeError: a user without a home
+    except (OSError, RuntimeError):  # RuntimeError: links in a circle
         return None
     if doubt:
         _warn(f"the cache folder {folder} is not used: {doubt}")
@@ -83,12 +81,16 @@ def settings_folder() -> Path | None:
 
     ``PORTMP_CONFIG_DIR=`` (empty) and a user without a home mean none.
     """
-    given = os.environ.get("PORTMP_CONFIG_DIR")
+    return _user_folder("PORTMP_CONFIG_DIR", "XDG_CONFIG_HOME", "~/.config")
+
+
+def _user_folder(own: str, shared: str, usual: str) -> Path | None:
+    """The folder that *own* names, or portmp's; None for an empty name or a user without a home."""
+    given = os.environ.get(own)
     if given == "":
         return None
-    base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     try:
-        return Path(given or Path(base) / "portmp").expanduser()
+        return Path(given or Path(os.environ.get(shared) or usual) / "portmp").expanduser()
     except RuntimeError:
         return None
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp.arrays.borrowed import reach
+from portmp.arrays.exchange import reach
 from portmp.backends import dlpack
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, DeviceError, FormatError, InputError, PortmpError

@@ -24,7 +24,7 @@ import pytest
 import tiers
 import portmp as mp
 from portmp import discovery
-from portmp.arrays import borrowed
+from portmp.arrays import exchange
 from portmp.errors import DeviceError
 
 there = discovery.find("opencl").devices
@@ -41,7 +41,7 @@ for device in mp.devices():
     assert mp.from_dlpack(np.arange(3.0), device=device).tolist() == [0, 1, 2]
 for number, device in enumerate(discovery.listed()):
     device.dlpack_type = 1000 + number
-    assert (borrowed.device_of(1000 + number) is None) == (device in refused)
+    assert (exchange.device_of(1000 + number) is None) == (device in refused)
 
 # Messages name what there is.
 for call in (

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import composed, creation, dtypes, elementwise, functions, manipulation, powers
+from portmp.arrays import composed, creation, dtypes, elementwise, functions, manipulation
 from portmp.arrays.creation import Where
 from portmp.arrays.products import diag
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers
@@ -160,7 +160,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         if key.shape != (n,):
             raise PlaceError(f"insert: obj: truth values of shape {key.shape} given, ({n},) needed")
         key = np.flatnonzero(key)
-    more = elementwise.beside_one(values, given, dtypes.of_view(given.planes), "insert: values")
+    more = elementwise.beside_one(values, given, given.dtype, "insert: values")
     more = more.reshape((1,) * (given.ndim - more.ndim) + more.shape)
     one = not isinstance(key, slice) and np.ndim(key) == 0
     if one:
@@ -237,8 +237,23 @@ def ix_(*vectors: Any) -> tuple[Any, ...]:
         x = np.flatnonzero(x) if x.dtype == bool else x.astype(np.int64) if not x.size else x
         if x.ndim != 1 or x.dtype.kind not in "iu":
             raise ArgumentError(f"ix_: argument {i}: integers or truths in a vector are needed")
-        found.append(x.reshape([x.size if j == i else 1 for j in range(len(vectors))]))
-    return tuple(map(creation.asarray, found))
+        found.append(x)
+    return tuple(map(creation.asarray, _crossed(found)))
+
+
+def _crossed(lines: Sequence[Any]) -> list[Any]:
+    """Vectors, each along an axis of its own."""
+    return [
+        x.reshape([x.size if j == i else 1 for j in range(len(lines))]) for i, x in enumerate(lines)
+    ]
+
+
+def _grid(lines: Sequence[Any], sparse: bool) -> Any:
+    """Vectors as the coordinates of all points of a grid, or as open ones."""
+    opened, shape = _crossed(lines), [x.size for x in lines]
+    if sparse:
+        return tuple(opened)
+    return manipulation.stack([manipulation.broadcast_to(x, shape) for x in opened])
 
 
 def indices(
@@ -247,15 +262,9 @@ def indices(
     """The indices of all elements of a shape: an array of those of each axis, or open grids."""
     sizes = integers((dimensions,), "dimensions")
     kind = dtypes.resolved(dtype)
-    lines = [creation.arange(n, dtype=kind, device=device) for n in sizes]
-    opened = [
-        x.reshape([x.size if j == i else 1 for j in range(len(sizes))]) for i, x in enumerate(lines)
-    ]
-    if sparse:
-        return tuple(opened)
-    if not opened:
+    if not sizes and not sparse:
         return creation.zeros((0,), kind, device)
-    return manipulation.stack([manipulation.broadcast_to(x, sizes) for x in opened])
+    return _grid([creation.arange(n, dtype=kind, device=device) for n in sizes], sparse)
 
 
 def fromfunction(
@@ -286,7 +295,7 @@ def logspace(
 ) -> Any:
     """Powers of *base* whose exponents ``linspace`` gives."""
     exponents = creation.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
-    return powers.power(base, exponents)
+    return composed.power(base, exponents)
 
 
 def geomspace(
@@ -343,17 +352,8 @@ class _Grid:
         lines = [_line(one) for one in (key if isinstance(key, tuple) else (key,))]
         if not isinstance(key, tuple):
             return lines[0]
-        kind = dtypes.of_view(lines[0].planes)
-        for other in lines[1:]:
-            kind = dtypes.promoted(kind, dtypes.of_view(other.planes), "grid")
-        opened = [
-            x.astype(kind).reshape([x.size if j == i else 1 for j in range(len(lines))])
-            for i, x in enumerate(lines)
-        ]
-        if self._sparse:
-            return tuple(opened)
-        shape = [x.size for x in lines]
-        return manipulation.stack([manipulation.broadcast_to(x, shape) for x in opened])
+        kind = elementwise.common_dtype("grid", lines)
+        return _grid([x.astype(kind) for x in lines], self._sparse)
 
 
 def _line(key: Any) -> Any:
@@ -381,9 +381,7 @@ class _Joined:
             raise ArgumentError("r_, c_: a text given; concat and stack have axes as arguments")
         known = next((x for x in parts if isinstance(x, Viewed)), None)
         found = [_part(part, known) for part in parts]
-        kind = dtypes.of_view(found[0].planes)
-        for other in found[1:]:
-            kind = dtypes.promoted(kind, dtypes.of_view(other.planes), "r_")
+        kind = elementwise.common_dtype("r_", found)
         alike = [x.astype(kind, copy=False) for x in found]
         if not self._columns:
             return manipulation.concat([manipulation.atleast_1d(x) for x in alike])
@@ -398,9 +396,9 @@ def _part(part: Any, known: AnyArray | None) -> Any:
         return _line(part)
     if known is None:
         return creation.asarray(part)
-    own = dtypes.of_view(known.planes)
+    own = known.dtype
     whole = creation.asarray(part, device=known.queue)
-    if isinstance(own, np.dtype) or isinstance(dtypes.of_view(whole.planes), np.dtype):
+    if isinstance(own, np.dtype) or isinstance(whole.dtype, np.dtype):
         return whole
     return elementwise.beside_one(part, known, own, "part")
 

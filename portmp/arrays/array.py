@@ -23,8 +23,6 @@ from portmp.routines.elementwise import launch as routine
 from portmp.runtime.planes import Planes, allocate, moved, upload, within
 
 Number = int | float | str | Fraction
-DEFAULT_FORMAT = "dd"
-SHOWN = printing.SHOWN
 
 
 def operand(value: object, argument: str) -> Array:
@@ -139,16 +137,6 @@ class Array(Methods[Planes], holds=Planes):
         losses.leaving(limbs, found)
         return found
 
-    __array_ufunc__ = numpy_protocol.ufunc
-    __array_function__ = numpy_protocol.function
-    __array_namespace__ = numpy_protocol.namespace
-
-    def __str__(self) -> str:
-        return printing.shown(self)
-
-    def __repr__(self) -> str:
-        return printing.written(self, self.format.name)
-
     def _repr_html_(self) -> str | None:
         return printing.html(self)
 
@@ -179,20 +167,6 @@ class Array(Methods[Planes], holds=Planes):
         if queue.device is not self.device:
             return Array(moved(routine.contiguous(self.planes), queue))
         return Array(self.planes.in_queue(queue)) if isinstance(device, Queue) else self
-
-    # --- what functions of operators are made of ----------------------------------------------
-
-    def _operand(self, value: Any, argument: str = "operand") -> routine.Operand:
-        """An operand beside this array: planes of the same format, or limbs of a number."""
-        if isinstance(value, Array):
-            base.same(self.format, self=self.planes, **{argument: value.planes})
-            return value.planes
-        elementwise.refuse_sequence(argument, value, self.format)
-        return base.scalar_limbs(self.format, value, argument)
-
-    def _apply(self, op: str, *others: Any) -> Array:
-        operands = [self.planes, *(self._operand(o) for o in others)]
-        return Array(routine.apply(op, operands))
 
 
 class Scalar(Array, holds=Planes, axes=(False,)):

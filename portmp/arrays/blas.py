@@ -7,7 +7,7 @@ alpha and beta are exact scalars: Python numbers, decimal strings, or an Array o
 from __future__ import annotations
 
 import math
-from typing import Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from portmp.arrays import norm_bounds
 from portmp.arrays.array import Array, Number, operand
 from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import Bound, ProductBound, dot
-from portmp.errors import ShapeError
+from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import base, certified, methods, normwise, tight
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.gemm.schedule import Schedule
@@ -24,6 +24,9 @@ from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 from portmp.routines.product import Asked, Product
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.runtime.planes import Planes
+
+if TYPE_CHECKING:
+    from portmp.routines.explained import Explanation
 
 
 def scalar(like: Array, value: Number | Array, argument: str) -> base.ScalarLimbs:
@@ -291,3 +294,42 @@ def _unscaled(square: Array, exponent: int | None) -> Array:
     """2^exponent sqrt(square)."""
     root = sqrt(square)
     return root if exponent is None else scal(math.ldexp(1.0, exponent), root)
+
+
+# --- how products are made ------------------------------------------------------------------------
+
+ROUTINES = "gemm", "matmul"
+
+
+def explain(
+    routine: str, a: Array, b: Array, *, method: Any = "auto", accuracy: str = "accurate"
+) -> Explanation:
+    """How ``gemm`` or ``matmul`` makes a b: method, bits, bound, and who multiplies.
+
+    a (..., m, k) and b (..., k, n), matrices or stacks. The product is not made; where elements are
+    judged they are, which waits for the device. ShapeError, FormatError, ArgumentError as there.
+    """
+    # Seldom wanted, and much to import.
+    from portmp.routines import explained
+
+    if routine not in ROUTINES:
+        raise ArgumentError(f"routine: {routine!r} given; {' and '.join(ROUTINES)} are explained")
+    left, right = operand(a, "a"), operand(b, "b")
+    if left.ndim < 2 or right.ndim < 2:
+        raise ShapeError(
+            f"{routine}: shapes {left.shape} and {right.shape} given; products of matrices are "
+            "explained, those with vectors are direct"
+        )
+    one, zero = (base.scalar_limbs(left.format, number, "alpha") for number in (1, 0))
+    given = Product(left.planes, right.planes, one, zero, None, None)
+    return explained.product(given, method, accuracy)
+
+
+def last_product() -> Explanation | None:
+    """How this thread's last product of matrices was made; None before the first one.
+
+    Shares of elements are known where all have the first level.
+    """
+    from portmp.routines import explained
+
+    return explained.last_one()

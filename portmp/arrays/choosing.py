@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from portmp.arrays import (
     elementwise,
     functions,
     manipulation,
-    powers,
     sorting,
     statistics,
 )
@@ -51,10 +51,7 @@ def piecewise(
     given = manipulation.checked(x, "piecewise: x")
     conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
     if len(funclist) == len(conditions) + 1:
-        rest = conditions[0]
-        for other in conditions[1:]:
-            rest = elementwise.logical_or(rest, other)
-        conditions.append(elementwise.logical_not(rest))
+        conditions.append(elementwise.logical_not(reduce(elementwise.logical_or, conditions)))
     if len(funclist) != len(conditions):
         raise ArgumentError(
             f"piecewise: {len(condlist)} conditions and {len(funclist)} functions given"
@@ -162,7 +159,7 @@ def put(a: AnyArray, ind: Any, v: Any) -> None:
 
 def _repeated(values: Any, like: AnyArray, count: int) -> Any:
     """A vector of so many values of an array's dtype."""
-    more = elementwise.beside_one(values, like, dtypes.of_view(like.planes), "values")
+    more = elementwise.beside_one(values, like, like.dtype, "values")
     flat = manipulation.ravel(more)
     if not flat.size:
         raise ShapeError("values: none given")
@@ -172,31 +169,27 @@ def _repeated(values: Any, like: AnyArray, count: int) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Which bin of edges in order, rising or falling, each element lies in, from 0 (int64)."""
     given = manipulation.checked(x, "x")
-    own = dtypes.of_view(given.planes)
-    form = own if isinstance(own, Format) else None
-    edges = (
-        creation.asarray(bins, device=given.queue)
-        if form is None
-        else elementwise.beside_one(bins, given, form, "digitize: bins")
-    )
+    if isinstance(given.dtype, Format):
+        edges = elementwise.beside_one(bins, given, given.dtype, "digitize: bins")
+    else:
+        edges = creation.asarray(bins, device=given.queue)
     if edges.ndim != 1:
         raise ShapeError(f"digitize: bins: a vector is needed, shape {edges.shape} given")
     rises = not edges.size or bool((edges[1:] >= edges[:-1]).all())
     if not rises and not bool((edges[1:] <= edges[:-1]).all()):
         raise ArgumentError("digitize: bins: edges in order are needed")
+    side = "left" if right else "right"
     if rises:
-        return sorting.searchsorted(edges, given, side="left" if right else "right")
-    turned = manipulation.flip(edges)
-    return edges.size - sorting.searchsorted(turned, given, side="left" if right else "right")
+        return sorting.searchsorted(edges, given, side=side)
+    return edges.size - sorting.searchsorted(manipulation.flip(edges), given, side=side)
 
 
 def nan_to_num(x: Any, nan: Any = 0, posinf: Any = None, neginf: Any = None) -> Any:
     """The array with numbers for NaN and infinities, these by default the format's largest."""
     given = manipulation.checked(x, "x")
-    form = dtypes.of_view(given.planes)
-    if not isinstance(form, Format):
+    if not isinstance(given.dtype, Format):
         return given.copy()
-    largest = Fraction(dtypes.finfo(form).max)
+    largest = Fraction(dtypes.finfo(given).max)
     high, low = (largest if posinf is None else posinf), (-largest if neginf is None else neginf)
     found = elementwise.where(elementwise.isnan(given), nan, given)
     found = elementwise.where(isposinf(given), high, found)
@@ -250,7 +243,7 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
 @elementwise.maskable
 def exp2(x: Any, /) -> Any:
     """2^x."""
-    return powers.power(2, composed.as_values(x))
+    return composed.power(2, composed.as_values(x))
 
 
 @elementwise.maskable
@@ -265,7 +258,7 @@ def logaddexp2(x1: Any, x2: Any, /) -> Any:
 @elementwise.maskable
 def float_power(x1: Any, x2: Any, /) -> Any:
     """x1 to the power of x2, of values."""
-    return powers.power(
+    return composed.power(
         *(x if elementwise.is_number(x) else composed.as_values(x) for x in (x1, x2))
     )
 
@@ -300,7 +293,7 @@ def modf(x: Any, /) -> tuple[Any, Any]:
 @elementwise.maskable
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     """``floor_divide`` and ``remainder``."""
-    return powers.floor_divide(x1, x2), powers.remainder(x1, x2)
+    return composed.floor_divide(x1, x2), composed.remainder(x1, x2)
 
 
 def sinc(x: Any, /) -> Any:
@@ -333,7 +326,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = None) -
     whole = 2 * constants.pi if period is None else period
     step = statistics.diff(given, axis=axis)
     half = elementwise.multiply(creation.ones((), given.dtype, given.queue), whole) / 2
-    turned = powers.remainder(step + half, whole) - half
+    turned = composed.remainder(step + half, whole) - half
     both = elementwise.logical_and(elementwise.equal(turned, -half), elementwise.greater(step, 0))
     turned = elementwise.where(both, half, turned)
     limit = half if discont is None else elementwise.maximum(half, discont)

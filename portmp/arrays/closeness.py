@@ -29,7 +29,7 @@ def _arrays(a: Any, b: Any, exact: bool = True) -> tuple[Any, Any]:
 def _like(x: Any, like: AnyArray, exact: bool) -> AnyArray:
     if isinstance(x, Viewed):
         return x
-    kind = dtypes.of_view(like.planes)
+    kind = like.dtype
     made = creation.array(x, kind, like.queue)
     if not exact or not isinstance(x, np.ndarray) or not isinstance(kind, Format):
         return made
@@ -50,13 +50,16 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
         first, second = _arrays(a1, a2)
     except PortmpError:
         return False
-    if first.shape != second.shape:
-        return False
-    same = elementwise.equal(first, second)
-    if equal_nan:
-        both = elementwise.logical_and(elementwise.isnan(first), elementwise.isnan(second))
-        same = elementwise.logical_or(same, both)
-    return bool(statistics.all(same))
+    return first.shape == second.shape and bool(statistics.all(same(first, second, equal_nan)))
+
+
+def same(a: AnyArray, b: AnyArray, equal_nan: bool = True) -> Any:
+    """Which elements of two arrays are equal, to the last digit."""
+    found = elementwise.equal(a, b)
+    if not equal_nan:
+        return found
+    both = elementwise.logical_and(elementwise.isnan(a), elementwise.isnan(b))
+    return elementwise.logical_or(found, both)
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
@@ -72,7 +75,7 @@ def isclose(
 ) -> AnyArray:
     """Whether |a - b| <= atol + rtol |b|, in full format; the tolerances are NumPy's."""
     first, second = _arrays(a, b, exact=False)
-    kind = dtypes.promoted(dtypes.of_view(first.planes), dtypes.of_view(second.planes), "isclose")
+    kind = elementwise.common_dtype("isclose", (first, second))
     if not isinstance(kind, Format):
         kind = dtypes.default()
     first, second = first.astype(kind, copy=False), second.astype(kind, copy=False)
@@ -80,10 +83,8 @@ def isclose(
     rtol, atol = (Fraction(t) if isinstance(t, float) and isfinite(t) else t for t in (rtol, atol))
     near = elementwise.abs(first - second) <= elementwise.abs(second) * rtol + atol
     finite = elementwise.logical_and(elementwise.isfinite(first), elementwise.isfinite(second))
-    found = elementwise.logical_or(near & finite, elementwise.equal(first, second))
-    if equal_nan:
-        found = found | (elementwise.isnan(first) & elementwise.isnan(second))
-    return found
+    near = elementwise.logical_and(near, finite)
+    return elementwise.logical_or(near, same(first, second, equal_nan))
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:

@@ -1,4 +1,4 @@
-"""Elementwise functions that are made of others."""
+"""Elementwise functions that are made of others: powers, quotients rounded down, powers of two."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import numpy as np
 
 from portmp import formats
 from portmp.arrays import creation, dtypes, elementwise, functions, manipulation
+from portmp.arrays.dtypes import BOOL
 from portmp.arrays.viewed import AnyArray, Viewed, wrapped
 from portmp.backends.base import is_recording
 from portmp.errors import FormatError
 from portmp.formats import Format, constants
+from portmp.routines.plain import launch as plain
 from portmp.runtime.planes import Numbers, Planes
 
 
@@ -43,17 +45,13 @@ def nextafter(x1: Any, x2: Any, /) -> Any:
     moved = first.copy()
     bits = wrapped(_bits(moved.planes))
     # Bits of positive numbers are in their order, those of negative ones in the reverse order.
-    away = elementwise.less(first, second) == elementwise.greater(first, 0)
+    away = (first < second) == (first > 0)
     bits[...] = bits + (away.astype(bits.dtype) * 2 - 1)
-    tiny = elementwise.copysign(_SMALLEST[view.format.word], second)
+    tiny = elementwise.copysign(2.0 ** view.format.encodings[0].smallest, second)
     found = elementwise.where(elementwise.equal(first, 0), tiny, moved)
     found = elementwise.where(elementwise.equal(first, second), second, found)
-    unknown = elementwise.logical_or(elementwise.isnan(first), elementwise.isnan(second))
+    unknown = elementwise.isnan(first) | elementwise.isnan(second)
     return elementwise.where(unknown, first + second, found)
-
-
-_SMALLEST = {"float32": 2.0**-149, "float64": 2.0**-1074}
-"""The smallest positive number of a word."""
 
 
 def _bits(view: Planes) -> Numbers:
@@ -65,27 +63,22 @@ def _bits(view: Planes) -> Numbers:
 def as_values(x: Any) -> AnyArray:
     """Integers as values of the default format."""
     given: AnyArray = manipulation.checked(x, "x")
-    own = dtypes.of_view(given.planes)
-    return given if isinstance(own, Format) else given.astype(dtypes.default())
+    return given if isinstance(given.dtype, Format) else given.astype(dtypes.default())
 
 
 def powers_of_two(exponents: Any, word: Format) -> Any:
     """2 to the power of integers for which it is a normal number of a word."""
     found = creation.empty(exponents.shape, word, exponents.queue)
     bits = wrapped(_bits(found.planes))
-    bits[...] = (exponents + _BIASES[word.name]).astype(bits.dtype) * 2 ** (word.bits - 1)
+    bits[...] = (exponents + word.encodings[0].bias).astype(bits.dtype) * 2 ** (word.bits - 1)
     return found
-
-
-_BIASES = {"float32": 127, "float64": 1023}
-"""What is added to exponents in a word."""
 
 
 @elementwise.maskable
 def ldexp(x1: Any, x2: Any, /) -> Any:
     """x1 2^x2 for integers x2: exact, where no limb underflows."""
     given, power = as_values(x1), manipulation.checked(x2, "ldexp: x2")
-    if isinstance(dtypes.of_view(power.planes), Format):
+    if isinstance(power.dtype, Format):
         raise FormatError("ldexp: x2: values given, integers are needed")
     form = given.format
     found = given.astype(form.arithmetic, copy=False)
@@ -160,11 +153,120 @@ def conj(x: AnyArray, /) -> Any:
     return manipulation.checked(x, "x")
 
 
-def real(x: AnyArray, /) -> Any:
-    """The array itself: numbers are real."""
-    return manipulation.checked(x, "x")
+real = conj
 
 
 def imag(x: AnyArray, /) -> Any:
     """Zeros of the shape of x: numbers are real."""
     return creation.zeros_like(manipulation.checked(x, "x"))
+
+
+# --- powers, and quotients and remainders that are rounded down -----------------------------------
+
+
+def _of_integers(name: str, x1: Any, x2: Any) -> Any:
+    """An operation on plain numbers; None where operands are values."""
+    kind = elementwise.common_dtype(name, [x1, x2])
+    if isinstance(kind, Format):
+        return None
+    if kind == BOOL:
+        raise FormatError(f"{name}: truth values given, numbers are needed")
+    given: list[Any] = [
+        elementwise.as_dtype(x.planes, kind)
+        if isinstance(x, Viewed)
+        else elementwise.number(x, kind)
+        for x in (x1, x2)
+    ]
+    return wrapped(plain.apply(name, given, kind.name))
+
+
+def _remainders(x1: Any, x2: Any) -> tuple[Any, Any, Any]:
+    """What fmod leaves, whether it has not the sign of x2, and x2 as an array."""
+    first, second = elementwise.views("remainder", [x1, x2])
+    rest = functions.fmod(first, second)
+    other = elementwise.not_equal(rest < 0, second < 0)
+    return rest, elementwise.logical_and(other, elementwise.not_equal(rest, 0)), second
+
+
+@elementwise.maskable
+def floor_divide(x1: Any, x2: Any, /) -> Any:
+    """The quotient rounded down; of integers 0 where x2 is 0, of values the quotient there.
+
+    Of values it is round((x1 - fmod(x1, x2)) / x2), less 1 where the rest has not the sign of x2.
+    """
+    x1, x2 = elementwise.beside([x1, x2])
+    found = _of_integers("floor_divide", x1, x2)
+    if found is None:
+        rest, other, second = _remainders(x1, x2)
+        whole = functions.round((x1 - rest) / second)
+        found, quotient = elementwise.where(other, whole - 1, whole), x1 / second
+        zero = elementwise.equal(found, 0)
+        found = elementwise.where(zero, elementwise.copysign(0, quotient), found)
+        found = elementwise.where(elementwise.equal(second, 0), quotient, found)
+    return found
+
+
+@elementwise.maskable
+def remainder(x1: Any, x2: Any, /) -> Any:
+    """What the quotient rounded down leaves, with the sign of x2; of integers 0 where x2 is 0.
+
+    Of values it is fmod(x1, x2), plus x2 where that has not its sign.
+    """
+    x1, x2 = elementwise.beside([x1, x2])
+    found = _of_integers("remainder", x1, x2)
+    if found is None:
+        rest, other, second = _remainders(x1, x2)
+        found = elementwise.where(other, rest + second, elementwise.copysign(rest, second))
+    return found
+
+
+@elementwise.maskable
+def power(x1: Any, x2: Any, /) -> Any:
+    """x1 to the power x2: ``pow``, but for some exponents that are Python's numbers.
+
+    A whole number from -4 to 4 takes products: from its second bit on, the power so far is squared
+    and, where the bit is 1, multiplied by x1; of a negative one the reciprocal. 0.5 takes the
+    square root. Formats that have no ``pow`` take all whole numbers so, and no others. Of integers
+    a negative number is refused, as NumPy does; negative ones in arrays leave whole parts.
+    """
+    x1, x2 = elementwise.beside([x1, x2])
+    negative = isinstance(x2, (int, np.integer)) and x2 < 0
+    if negative and isinstance(x1, Viewed) and not isinstance(x1.dtype, Format):
+        raise FormatError(
+            f"pow: {x1.dtype} to the power {x2} given, whose results are no integers: "
+            f"astype({dtypes.default().name!r}) makes values of them"
+        )
+    found = _of_integers("pow", x1, x2)
+    if found is None:
+        found = _power_of_values(x1, x2)
+    return found
+
+
+_NUMBERS = (int, float, np.integer, np.floating, Fraction)
+_BY_PRODUCTS = 4
+
+
+def _power_of_values(x1: Any, x2: Any) -> Any:
+    finite = isinstance(x2, int) or (isinstance(x2, _NUMBERS) and math.isfinite(x2))
+    if isinstance(x1, Viewed) and finite:
+        known = not (isinstance(x1.dtype, Format) and x1.dtype.paper)
+        whole = int(x2)
+        if x2 == whole and (abs(whole) <= _BY_PRODUCTS or not known):
+            return whole_power(x1, whole)
+        if x2 == Fraction(1, 2):
+            return elementwise.sqrt(x1)
+    return functions.pow(x1, x2)
+
+
+def whole_power(x: AnyArray, n: int) -> Any:
+    """x to a whole power, by products."""
+    if n < 0:
+        return elementwise.reciprocal(whole_power(x, -n))
+    if n == 0:
+        return creation.ones_like(x)
+    found = x
+    for bit in bin(n)[3:]:
+        found = elementwise.square(found)
+        if bit == "1":
+            found = elementwise.multiply(found, x)
+    return elementwise.positive(found) if found is x else found

@@ -9,17 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import (
-    composed,
-    creation,
-    dtypes,
-    elementwise,
-    manipulation,
-    numerics,
-    sorting,
-    statistics,
-)
-from portmp.arrays.numerics import Axis
+from portmp.arrays import composed, creation, elementwise, manipulation, sorting, statistics
+from portmp.arrays.numerics import in_order, values_beside
+from portmp.arrays.statistics import Axis
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.formats import Format, foreign
@@ -126,7 +118,7 @@ def histogram2d(
     two vectors of edges). *weights* and *density* as there, of rectangles. A wait.
     """
     known = next((v for v in (x, y) if isinstance(v, Viewed)), None)
-    points = [manipulation.ravel(numerics._beside(v, known)) for v in (x, y)]
+    points = [manipulation.ravel(values_beside(v, known)) for v in (x, y)]
     if points[0].size != points[1].size:
         raise ShapeError(f"histogram2d: {points[0].size} x and {points[1].size} y given")
     pair = isinstance(bins, (list, tuple)) and len(bins) == 2
@@ -155,7 +147,7 @@ def histogram_bin_edges(
 ) -> Any:
     """The edges of the bins that ``histogram`` takes; *weights* change nothing."""
     values = composed.as_values(manipulation.ravel(manipulation.checked(x, "x")))
-    form = dtypes.of_view(values.planes)
+    form = values.dtype
     if isinstance(form, Format) and form.coded:
         form = form.arithmetic
         values = values.astype(form)
@@ -245,7 +237,7 @@ def _at_shares(name: str, whole: int, about: str) -> Any:
         weights: Any = None,
     ) -> Any:
         if weights is None:
-            (ordered, kept), sums = numerics.in_order(x, axis, keepdims, name), None
+            (ordered, kept), sums = in_order(x, axis, keepdims, name), None
         else:
             if method != "inverted_cdf":
                 raise ArgumentError(
@@ -255,7 +247,7 @@ def _at_shares(name: str, whole: int, about: str) -> Any:
             spread = statistics.spread_weights(composed.as_values(weights), x, axis, name)
             if bool((spread < 0).any()):
                 raise ArgumentError(f"{name}: weights: numbers from 0 on are needed")
-            (ordered, light), kept = numerics.in_order(x, axis, keepdims, name, spread)
+            (ordered, light), kept = in_order(x, axis, keepdims, name, spread)
             sums = statistics.cumulative_sum(light, axis=-1)
 
         def at(one: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery, formats
-from portmp.arrays import borrowed, dtypes, elementwise, manipulation
+from portmp.arrays import dtypes, elementwise, exchange, indexing, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_arrays, wrapped
 from portmp.backends import cuda_array, dlpack
@@ -21,7 +21,7 @@ from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
-from portmp.runtime.planes import Numbers, Planes, View, allocate_numbers, blank, upload
+from portmp.runtime.planes import Numbers, Planes, View, blank, upload
 
 Where = str | Device | Queue | None
 
@@ -123,7 +123,7 @@ def array(
     if isinstance(data, (list, tuple)) and _has_arrays(data):
         data = _stacked(data, kind)
     if isinstance(data, Viewed):
-        own = dtypes.of_view(data.planes)
+        own = data.dtype
         wanted = rounded(kind or (own if isinstance(own, Format) else dtypes.default()), rounding)
         if copy is not True:
             return asarray(data, dtype=wanted, device=device, copy=copy)
@@ -154,7 +154,7 @@ def _on_device(data: Any) -> Any:
         return data
     if told is not None and int(told()[0]) == dlpack.CPU:
         return data
-    return wrapped(borrowed.taken(data))
+    return wrapped(exchange.taken(data))
 
 
 def _real(data: Any) -> Any:
@@ -182,11 +182,7 @@ def _of_host(data: Any, kind: Dtype, device: Where) -> View[Any]:
         limbs = convert.to_limbs(data, kind)
         losses.check(data, kind, "data")
         return upload(kind, limbs, opened(kind, device))
-    host = plain_host(data, kind.name, "data")
-    made = allocate_numbers(kind.name, host.shape, opened(kind, device))
-    if made.size:
-        made.write_parts([host])
-    return made
+    return indexing.uploaded(plain_host(data, kind.name, "data"), opened(kind, device))
 
 
 def _has_arrays(data: Any) -> bool:
@@ -200,19 +196,13 @@ def _stacked(data: Any, kind: Dtype | None) -> AnyArray:
     made = [
         _stacked(x, kind) if isinstance(x, (list, tuple)) and _has_arrays(x) else x for x in data
     ]
-    known = next(x for x in made if isinstance(x, Viewed))
-    own = dtypes.of_view(known.planes)
-    for other in made:
-        if isinstance(other, Viewed):
-            own = dtypes.promoted(own, dtypes.of_view(other.planes), "array")
+    known = [x for x in made if isinstance(x, Viewed)]
+    own = elementwise.common_dtype("array", known)
     items = [
-        x if isinstance(x, Viewed) else array(x, own, known.queue)  # numbers beside arrays
+        x if isinstance(x, Viewed) else array(x, own, known[0].queue)  # numbers beside arrays
         for x in made
     ]
-    found: AnyArray = manipulation.stack(
-        [wrapped(elementwise.as_dtype(x.planes, kind or own)) for x in items]
-    )
-    return found
+    return manipulation.stack([wrapped(elementwise.as_dtype(x.planes, kind or own)) for x in items])
 
 
 @makes_arrays
@@ -246,7 +236,7 @@ def _kind_of(data: Any) -> Dtype:
     Of an array its own.
     """
     if isinstance(data, Viewed):
-        return dtypes.of_view(data.planes)
+        return data.dtype
     if isinstance(data, (list, tuple)) and _has_arrays(data):
         return dtypes.of_view(_stacked(data, None).planes)
     own = getattr(data, "dtype", None)
@@ -305,6 +295,29 @@ def host_plane(plane: Any) -> np.ndarray[Any, Any]:
         if hasattr(plane, "cpu"):
             return np.asarray(plane.cpu())
     return np.asarray(plane)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """An array of another library's, by DLPack.
+
+    Of a GPU that portmp drives the memory is shared, unless *device* or *copy* asks otherwise; else
+    it is copied. Integers and truth values become plain numbers, float32 and float64 values.
+    """
+    if isinstance(x, Viewed):
+        return asarray(x, device=device, copy=copy)
+    if not hasattr(x, "__dlpack__"):
+        raise ArgumentError(f"from_dlpack: {type(x).__name__} given, which has no __dlpack__")
+    kind, index = (int(n) for n in x.__dlpack_device__())
+    where = None if device is None else discovery.queue_of(device)
+    if kind != dlpack.CPU and exchange.device_of(kind, index) is not None:
+        found = wrapped(exchange.taken(x))
+        if where is not None and where is not found.queue:
+            return found.to(where)
+        return found.copy() if copy else found
+    if copy is False:
+        raise BufferError("copy=False given, memory of the host must be copied to a device")
+    host = host_plane(x)
+    return asarray(host, dtype=host.dtype, device=device)
 
 
 def _whole(given: np.ndarray[Any, Any]) -> bool:
@@ -370,7 +383,7 @@ def full(
 def _alike(x: AnyArray, dtype: Any, device: Where) -> tuple[Any, Any, Any]:
     """The shape, the dtype and the place of an array, unless others are given."""
     x = manipulation.checked(x, "x")
-    return x.shape, dtypes.of_view(x.planes) if dtype is None else dtype, device or x.queue
+    return x.shape, x.dtype if dtype is None else dtype, device or x.queue
 
 
 def _like(made: Callable[..., Any], about: str) -> Any:
@@ -446,7 +459,7 @@ def arange(
 def _of_ends(what: str, ends: Sequence[Any]) -> tuple[Format | None, Queue | None]:
     """The format in which those of some numbers meet that are arrays, and where the first is."""
     given = [x for x in ends if isinstance(x, Viewed)]
-    known = [found for x in given if isinstance(found := dtypes.of_view(x.planes), Format)]
+    known = [found for x in given if isinstance(found := x.dtype, Format)]
     usual: Any = known[0] if known else None
     for other in known[1:]:
         usual = dtypes.promoted(usual, other, what)
@@ -551,24 +564,25 @@ def identity(n: int, format: Any = None, device: Where = None, *, dtype: Any = N
 
 
 def _triangle(x: AnyArray, k: int, name: str) -> Any:
+    x = manipulation.checked(x, "x")
     if x.ndim < 2:
         raise ShapeError(f"{name}: matrices are needed, shape {x.shape} given")
     rows, cols = x.shape[-2:]
     queue = x.queue
     row = wrapped(plain.counted(0, 1, rows, "int64", queue).view((rows, 1), (1, 0), 0))
     col = wrapped(plain.counted(0, 1, cols, "int64", queue))
-    kept = elementwise.greater_equal(row + k, col) if name == "tril" else row + k <= col
-    return elementwise.where(kept, x, zeros((), dtypes.of_view(x.planes), queue))
+    kept = row + k >= col if name == "tril" else row + k <= col
+    return elementwise.where(kept, x, zeros((), x.dtype, queue))
 
 
 def tril(x: AnyArray, /, k: int = 0) -> Any:
     """Matrices with zeros above a diagonal, the k-th above the main one."""
-    return _triangle(manipulation.checked(x, "x"), k, "tril")
+    return _triangle(x, k, "tril")
 
 
 def triu(x: AnyArray, /, k: int = 0) -> Any:
     """Matrices with zeros below a diagonal, the k-th above the main one."""
-    return _triangle(manipulation.checked(x, "x"), k, "triu")
+    return _triangle(x, k, "triu")
 
 
 def meshgrid(*arrays: AnyArray, indexing: str = "xy", sparse: bool = False) -> list[Any]:
@@ -586,8 +600,6 @@ def meshgrid(*arrays: AnyArray, indexing: str = "xy", sparse: bool = False) -> l
     shape = tuple(arrays[i].size for i in order)
     found = []
     for i, x in enumerate(arrays):
-        ends = [1] * count
-        ends[order.index(i)] = x.size
-        line = x.reshape(ends)
+        line = x.reshape([x.size if axis == i else 1 for axis in order])
         found.append(line.copy() if sparse else manipulation.broadcast_to(line, shape).copy())
     return found

@@ -34,7 +34,7 @@ INTEGER, BOOL = np.dtype("int64"), np.dtype("bool")
 """The dtype of Python's integers and of indices, and that of truth values."""
 
 SETTING = "PORTMP_FORMAT"
-_USUAL = "dd"
+USUAL = "dd"
 _chosen: ContextVar[Format | None] = ContextVar("default_format", default=None)
 
 
@@ -43,7 +43,7 @@ def default() -> Format:
 
     Else PORTMP_FORMAT, else dd.
     """
-    return _chosen.get() or formats.get(os.environ.get(SETTING, "").strip() or _USUAL)
+    return _chosen.get() or formats.get(os.environ.get(SETTING, "").strip() or USUAL)
 
 
 @contextmanager

@@ -86,8 +86,7 @@ def arrayed(value: Any, argument: str) -> AnyArray:
     if isinstance(value, Viewed):
         return value
     _check_kind(value, argument)
-    found: AnyArray = made(value)
-    return found
+    return made(value)
 
 
 def _check_kind(value: Any, argument: str) -> None:
@@ -129,8 +128,7 @@ def as_arrays(operands: Sequence[Any], names: str | Sequence[str]) -> list[AnyAr
     if not there:
         return []
     known = next(o for o in there if isinstance(o, Viewed))
-    kind = dtypes.of_view(known.planes)
-    form = kind if isinstance(kind, Format) else None
+    form = known.dtype if isinstance(known.dtype, Format) else None
     return [
         made(o, dtype=form, device=known.queue)
         if is_number(o) and not isinstance(o, np.ndarray)
@@ -142,7 +140,7 @@ def as_arrays(operands: Sequence[Any], names: str | Sequence[str]) -> list[AnyAr
 def _joining(value: Any, known: AnyArray) -> Any:
     """A list, or NumPy's array, as an array beside another; other things as they are."""
     if isinstance(value, (list, tuple, range)):
-        kind = dtypes.of_view(known.planes)
+        kind = known.dtype
         return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
     if is_column(value):
         value = np.asarray(value)
@@ -152,7 +150,7 @@ def _joining(value: Any, known: AnyArray) -> Any:
         return wrapped(indexing.uploaded(value, known.queue))
     if value.dtype.kind != "f" or value.dtype.name not in ("float32", "float64"):
         return value
-    kind = dtypes.of_view(known.planes)
+    kind = known.dtype
     if isinstance(kind, Format):
         refuse_rounding(value, kind, "operand")
     return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
@@ -166,8 +164,7 @@ def is_column(value: Any) -> bool:
 def beside_one(value: Any, known: AnyArray, kind: Dtype, argument: str) -> AnyArray:
     """A value as an array of a dtype beside a known array; of arrays only what is held whole."""
     refuse_rounding(value, kind, argument)
-    found: AnyArray = made(value, dtype=kind, device=known.queue)
-    return found
+    return made(value, dtype=kind, device=known.queue)
 
 
 def refuse_rounding(value: Any, kind: Dtype, argument: str) -> None:
@@ -177,7 +174,7 @@ def refuse_rounding(value: Any, kind: Dtype, argument: str) -> None:
             if isinstance(one, (Viewed, list, tuple)):
                 refuse_rounding(one, kind, argument)
     if isinstance(value, Viewed):
-        found = dtypes.of_view(value.planes)
+        found = value.dtype
         if dtypes.promoted(kind, found, argument) != kind:
             raise FormatError(f"{argument}: {found} given, {kind} does not hold all; use astype")
     if not isinstance(value, np.ndarray) or value.dtype.name not in ("float32", "float64"):
@@ -392,19 +389,14 @@ def given_back(found: View[Any], out: AnyArray | None) -> Any:
         return wrapped(found)
     place = target(out)
     if found is not place:
-        into(found, place)
+        base.check_out(place, found.elements, found.shape, found.queue)
+        moves.copied(found, place)
     return out
 
 
 def _filled(like: View[Any], truth: bool) -> Numbers:
     """Truth values of the shape of *like*, all the same."""
     return plain.counted(truth, 0, like.size, "bool", like.queue).view_as(like.shape)
-
-
-def into(found: View[Any], target: View[Any]) -> None:
-    """Copy a result into *out*, which has its dtype and shape."""
-    base.check_out(target, found.elements, found.shape, found.queue)
-    moves.copied(found, target)
 
 
 def _defined(name: str) -> Any:

@@ -7,14 +7,15 @@ through the host.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from portmp import discovery
-from portmp.arrays import borrowed, creation
-from portmp.arrays.viewed import AnyArray, Viewed, wrapped
+from portmp import discovery, formats
+from portmp.arrays.viewed import AnyArray
 from portmp.backends import cuda_array, dlpack
+from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError
 from portmp.runtime.planes import Numbers, Planes, View
 
@@ -73,29 +74,6 @@ def exported(
     return dlpack.lent(buffer, start, dlpack_device(x), dtype, source.shape, source.strides)
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """An array of another library's, by DLPack.
-
-    Of a GPU that portmp drives the memory is shared, unless *device* or *copy* asks otherwise; else
-    it is copied. Integers and truth values become plain numbers, float32 and float64 values.
-    """
-    if isinstance(x, Viewed):
-        return creation.asarray(x, device=device, copy=copy)
-    if not hasattr(x, "__dlpack__"):
-        raise ArgumentError(f"from_dlpack: {type(x).__name__} given, which has no __dlpack__")
-    kind, index = (int(n) for n in x.__dlpack_device__())
-    where = None if device is None else discovery.queue_of(device)
-    if kind != dlpack.CPU and borrowed.device_of(kind, index) is not None:
-        found = wrapped(borrowed.taken(x))
-        if where is not None and where is not found.queue:
-            return found.to(where)
-        return found.copy() if copy else found
-    if copy is False:
-        raise BufferError("copy=False given, memory of the host must be copied to a device")
-    host = creation.host_plane(x)
-    return creation.asarray(host, dtype=host.dtype, device=device)
-
-
 def by_address(x: AnyArray) -> dict[str, Any]:
     """The memory of the elements by NVIDIA's array interface, for arrays on such devices."""
     view = x.planes
@@ -109,3 +87,56 @@ def by_address(x: AnyArray) -> dict[str, Any]:
     start = buffer.pointer + view.start * np.dtype(dtype).itemsize
     stream = view.device.stream_number(view.queue)
     return cuda_array.lent(start, dtype, view.shape, view.strides, stream)
+
+
+# --- memory of others, taken as it lies there -----------------------------------------------------
+
+
+def device_of(kind: int, index: int | None = None) -> Device | None:
+    """The device with memory of this kind of DLPack's, opened; None where there is none."""
+    there = (d for d in discovery.listed() if d.dlpack_type == kind and index in (None, d.index))
+    return next(discovery.accepted(there), None)
+
+
+def taken(x: Any) -> View[Any]:
+    """A view of another library's memory, which its first queue can use.
+
+    By DLPack or, where there is none, by its address; what was given to its stream comes first.
+    """
+    if hasattr(x, "__dlpack__"):
+        device = device_of(*(int(n) for n in x.__dlpack_device__()))
+    elif device := device_of(cuda_array.DEVICE_TYPE):
+        device = device_of(cuda_array.DEVICE_TYPE, device.index_at(cuda_array.borrowed(x).pointer))
+    if device is None:
+        raise ArgumentError(f"{type(x).__name__} given, and no device here has such memory")
+    queue = device.queue
+    if hasattr(x, "__dlpack__"):
+        return _over(dlpack.borrowed(x.__dlpack__(stream=device.stream_number(queue))), queue)
+    there = cuda_array.borrowed(x)
+    if there.stream is not None:
+        device.wait_for_stream(there.stream)
+    return _over(there, queue)
+
+
+def _over(there: dlpack.Borrowed | cuda_array.Borrowed, queue: Queue) -> View[Any]:
+    size, device = np.dtype(there.dtype).itemsize, queue.device
+    low, high = reach(there.shape, there.strides)
+    # Kernels rely on where buffers begin: this one begins below the array, at a round address.
+    begin = there.pointer + low * size
+    begin -= begin % device.properties.alignment
+    start, rest = divmod(there.pointer - begin, size)
+    if rest:
+        raise ArgumentError(f"{there.dtype} at address {there.pointer:#x}: it is misaligned")
+    buffer = device.adopt(begin, (start + high) * size, there)
+    if there.dtype in ("float32", "float64"):
+        form = formats.get(there.dtype)
+        return Planes(form, there.shape, there.strides, start, (buffer,), queue)
+    return Numbers(there.dtype, there.shape, there.strides, start, (buffer,), queue)
+
+
+def reach(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
+    """From where on, and to where, elements lie around the first one; 0 and 0 for none."""
+    if 0 in shape:
+        return 0, 0
+    steps = [(n - 1) * step for n, step in zip(shape, strides, strict=True)]
+    return sum(min(0, step) for step in steps), 1 + sum(max(0, step) for step in steps)

@@ -9,7 +9,7 @@ Special values are those of C99's Annex F. Bounds of errors stand in docs/functi
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -34,60 +34,53 @@ def _applied(name: str, names: str, *operands: Any, out: AnyArray | None = None)
 def _whole(name: str, names: str, x: Any, out: AnyArray | None = None) -> Any:
     """A function to integers, which stay integers of their dtype."""
     given = elementwise.arrayed(x, "x")
-    kind = dtypes.of_view(given.planes)
+    kind = given.dtype
     if isinstance(kind, Format) or kind.kind == "b":
         return _applied(name, names, given, out=out)
     return elementwise.positive(given, out=out)
 
 
-_TABLE = {
-    "exp": ("x", "e^x."),
-    "expm1": ("x", "e^x - 1, accurate about 0."),
-    "log": ("x", "The natural logarithm; of zero -inf, of negative numbers NaN."),
-    "log1p": ("x", "log(1 + x), accurate about 0."),
-    "log2": ("x", "The logarithm to base 2; of a power of two exact."),
-    "log10": ("x", "The logarithm to base 10."),
-    "pow": ("xy", "x^y; special values as C's pow."),
-    "sin": ("x", "The sine of x radians, of any size."),
-    "cos": ("x", "The cosine of x radians, of any size."),
-    "tan": ("x", "The tangent of x radians, of any size."),
-    "asin": ("x", "The arcsine, from -pi/2 to pi/2; NaN beyond [-1, 1]."),
-    "acos": ("x", "The arccosine, from 0 to pi; NaN beyond [-1, 1]."),
-    "atan": ("x", "The arctangent, from -pi/2 to pi/2."),
-    "atan2": ("yx", "The angle of the point (x, y), from -pi to pi."),
-    "sinh": ("x", "The hyperbolic sine."),
-    "cosh": ("x", "The hyperbolic cosine."),
-    "tanh": ("x", "The hyperbolic tangent."),
-    "asinh": ("x", "The inverse hyperbolic sine."),
-    "acosh": ("x", "The inverse hyperbolic cosine; NaN below 1."),
-    "atanh": ("x", "The inverse hyperbolic tangent; NaN beyond [-1, 1]."),
-    "cbrt": ("x", "The cube root, with the sign of x."),
-    "hypot": ("xy", "sqrt(x^2 + y^2) without overflow on the way."),
-    "erf": ("x", "The error function."),
-    "erfc": ("x", "1 - erf(x), accurate where that is small."),
-    "gamma": ("x", "The gamma function; NaN at negative integers."),
-    "lgamma": ("x", "log|gamma(x)|."),
-    "floor": ("x", "The largest integer that is not above x."),
-    "ceil": ("x", "The smallest integer that is not below x."),
-    "trunc": ("x", "The integer part, toward zero."),
-    "fmod": ("xy", "x - n y with the integer n toward zero: the sign is x's."),
-}
-"""Elementary functions: the letters of their operands, and what they are."""
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""All functions by name."""
 
 
-def _defined(name: str) -> Any:
-    """The public function of a row of the table."""
-    names, about = _TABLE[name]
-    function = _whole if name in ("floor", "ceil", "trunc") else _applied
-    return elementwise.defined(name, list(names), about, partial(function, name, names))
+def _defined(name: str, names: str, about: str) -> Any:
+    """An elementary function, by the letters of its operands and what it is."""
+    compute = partial(_whole if name in ("floor", "ceil", "trunc") else _applied, name, names)
+    FUNCTIONS[name] = elementwise.defined(name, list(names), about, compute)
+    return FUNCTIONS[name]
 
 
-exp, expm1, log, log1p, log2 = map(_defined, ("exp", "expm1", "log", "log1p", "log2"))
-log10, pow, sin, cos, tan, asin = map(_defined, ("log10", "pow", "sin", "cos", "tan", "asin"))
-acos, atan, atan2, sinh, cosh = map(_defined, ("acos", "atan", "atan2", "sinh", "cosh"))
-tanh, asinh, acosh, atanh, cbrt = map(_defined, ("tanh", "asinh", "acosh", "atanh", "cbrt"))
-hypot, erf, erfc, gamma, lgamma = map(_defined, ("hypot", "erf", "erfc", "gamma", "lgamma"))
-floor, ceil, trunc, fmod = map(_defined, ("floor", "ceil", "trunc", "fmod"))
+exp = _defined("exp", "x", "e^x.")
+expm1 = _defined("expm1", "x", "e^x - 1, accurate about 0.")
+log = _defined("log", "x", "The natural logarithm; of zero -inf, of negative numbers NaN.")
+log1p = _defined("log1p", "x", "log(1 + x), accurate about 0.")
+log2 = _defined("log2", "x", "The logarithm to base 2; of a power of two exact.")
+log10 = _defined("log10", "x", "The logarithm to base 10.")
+pow = _defined("pow", "xy", "x^y; special values as C's pow.")
+sin = _defined("sin", "x", "The sine of x radians, of any size.")
+cos = _defined("cos", "x", "The cosine of x radians, of any size.")
+tan = _defined("tan", "x", "The tangent of x radians, of any size.")
+asin = _defined("asin", "x", "The arcsine, from -pi/2 to pi/2; NaN beyond [-1, 1].")
+acos = _defined("acos", "x", "The arccosine, from 0 to pi; NaN beyond [-1, 1].")
+atan = _defined("atan", "x", "The arctangent, from -pi/2 to pi/2.")
+atan2 = _defined("atan2", "yx", "The angle of the point (x, y), from -pi to pi.")
+sinh = _defined("sinh", "x", "The hyperbolic sine.")
+cosh = _defined("cosh", "x", "The hyperbolic cosine.")
+tanh = _defined("tanh", "x", "The hyperbolic tangent.")
+asinh = _defined("asinh", "x", "The inverse hyperbolic sine.")
+acosh = _defined("acosh", "x", "The inverse hyperbolic cosine; NaN below 1.")
+atanh = _defined("atanh", "x", "The inverse hyperbolic tangent; NaN beyond [-1, 1].")
+cbrt = _defined("cbrt", "x", "The cube root, with the sign of x.")
+hypot = _defined("hypot", "xy", "sqrt(x^2 + y^2) without overflow on the way.")
+erf = _defined("erf", "x", "The error function.")
+erfc = _defined("erfc", "x", "1 - erf(x), accurate where that is small.")
+gamma = _defined("gamma", "x", "The gamma function; NaN at negative integers.")
+lgamma = _defined("lgamma", "x", "log|gamma(x)|.")
+floor = _defined("floor", "x", "The largest integer that is not above x.")
+ceil = _defined("ceil", "x", "The smallest integer that is not below x.")
+trunc = _defined("trunc", "x", "The integer part, toward zero.")
+fmod = _defined("fmod", "xy", "x - n y with the integer n toward zero: the sign is x's.")
 
 
 def round(x: AnyArray, decimals: int = 0, *, out: AnyArray | None = None) -> Any:
@@ -146,21 +139,8 @@ def _to_tens(x: AnyArray, places: int) -> Any:
     odd = elementwise.equal(count % 2, 1)
     further = unit - rest
     tie = elementwise.logical_and(elementwise.equal(rest, further), odd)
-    up = elementwise.logical_or(elementwise.greater(rest, further), tie)
+    up = elementwise.logical_or(rest > further, tie)
     return ((count + up.astype(wide.dtype)) * unit).astype(own)
 
 
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {n: globals()[n] for n in (*_TABLE, "round")}
-"""All functions by name."""
-
-NUMPY = {
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "rint": "round",
-}
-"""Names of NumPy's universal functions that are others here."""
+FUNCTIONS["round"] = round

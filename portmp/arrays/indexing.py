@@ -273,7 +273,7 @@ def uploaded(host: np.ndarray[Any, Any], queue: Queue) -> Numbers:
     """Integers or truth values of the host on the device."""
     made = allocate_numbers(host.dtype.name, host.shape, queue)
     if made.size:
-        made.write_parts([np.ascontiguousarray(host)])
+        made.write_parts([host])
     return made
 
 

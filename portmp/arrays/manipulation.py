@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -170,13 +169,11 @@ def _several(arrays: Any, what: str) -> list[AnyArray]:
 
 def _alike(arrays: Sequence[Any], what: str) -> list[View[Any]]:
     """Views of one dtype."""
-    given = [x.planes for x in _several(arrays, what)]
+    given = _several(arrays, what)
     if not given:
         raise ArgumentError(f"{what}: no arrays given")
-    kind = reduce(
-        lambda a, b: dtypes.promoted(a, b, what), (dtypes.of_view(view) for view in given)
-    )
-    return [elementwise.as_dtype(view, kind) for view in given]
+    kind = elementwise.common_dtype(what, given)
+    return [elementwise.as_dtype(x.planes, kind) for x in given]
 
 
 def concat(arrays: Sequence[AnyArray], /, axis: int | None = 0, out: AnyArray | None = None) -> Any:
@@ -431,23 +428,17 @@ def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int | None = -1) ->
     (along,) = axes.named(axis, x.ndim, count=1)
     if indices.ndim != x.ndim:
         raise ShapeError(f"take_along_axis: indices have {indices.ndim} axes, x has {x.ndim}")
-    if dtypes.of_view(indices.planes) == dtypes.BOOL:
+    if indices.dtype == dtypes.BOOL:
         raise PlaceError("take_along_axis: indices: truth values given, integers are needed")
     shape = list(
         broadcast_shapes(*((*s[:along], 1, *s[along + 1 :]) for s in (x.shape, indices.shape)))
     )
     shape[along] = indices.shape[along]
-    key: list[Any] = []
+    key = [broadcast_to(indices, shape)] * x.ndim
     for i, n in enumerate(x.shape):
-        if i == along:
-            key.append(broadcast_to(indices, shape))
-            continue
-        grid = [1] * x.ndim
-        grid[i] = n
-        every = wrapped(plain.counted(0, 1, n, "int64", x.queue)).reshape(grid)
-        key.append(
-            every if n == shape[i] else broadcast_to(every, [*grid[:i], shape[i], *grid[i + 1 :]])
-        )
+        if i != along:
+            every = wrapped(plain.counted(0, 1, n, "int64", x.queue))
+            key[i] = every.reshape([n if j == i else 1 for j in range(x.ndim)])
     return x[tuple(key)]
 
 
@@ -499,7 +490,7 @@ def pad(x: AnyArray, pad_width: Any, mode: str = "constant", *, constant_values:
     choice("pad: mode:", mode, ("constant", *_AROUND))
     shape = [n + a + b for n, (a, b) in zip(x.shape, widths, strict=True)]
     made = moves.like(x.planes, tuple(shape))
-    kind = dtypes.of_view(x.planes)
+    kind = x.dtype
     elementwise.refuse_rounding(constant_values, kind, "constant_values")
     fill = elementwise.number(constant_values, kind, "constant_values")
     moves.copied(elementwise.like_number(fill, made), made)

@@ -8,11 +8,13 @@ import numpy as np
 
 from portmp.arrays import (
     choosing,
-    creation,
+    composed,
     elementwise,
     exchange,
     functions,
     manipulation,
+    numpy_protocol,
+    printing,
     products,
     sorting,
     statistics,
@@ -48,23 +50,6 @@ class Flat:
 V = TypeVar("V", bound=View[Any])
 
 
-def _cumulative(function: Any) -> Any:
-    """Running results of all elements in C order where no axis is named, as NumPy has them."""
-
-    def method(x: Any, axis: int | None = None, **options: Any) -> Any:
-        x = manipulation.checked(x, "x")
-        if axis is None:
-            return function(manipulation.ravel(x), axis=0, **options)
-        return function(x, axis=axis, **options)
-
-    method.__doc__ = function.__doc__
-    return method
-
-
-cumsum = _cumulative(statistics.cumulative_sum)
-cumprod = _cumulative(statistics.cumulative_prod)
-
-
 def _sorted_in_place(x: Any, axis: int = -1, **options: Any) -> None:
     """Put the elements in order along an axis, in their own memory."""
     moves.copied(sorting.sort(x, axis, **options).planes, x.planes)
@@ -89,13 +74,17 @@ class Methods(Operators[V]):
     __dlpack__ = exchange.exported
     __dlpack_device__ = exchange.dlpack_device
     __cuda_array_interface__ = property(exchange.by_address)
+    __array_ufunc__ = numpy_protocol.ufunc
+    __array_function__ = numpy_protocol.function
+    __array_namespace__ = numpy_protocol.namespace
+    __str__, __repr__ = printing.shown, printing.written
 
     sum, prod = statistics.sum, statistics.prod
     max, min, ptp = statistics.max, statistics.min, statistics.ptp
     mean, var, std = statistics.mean, statistics.var, statistics.std
     all, any = statistics.all, statistics.any
     argmax, argmin = statistics.argmax, statistics.argmin
-    cumsum, cumprod = cumsum, cumprod
+    cumsum, cumprod = statistics.cumsum, statistics.cumprod
     sort = _sorted_in_place
     argsort, searchsorted, nonzero = sorting.argsort, sorting.searchsorted, sorting.nonzero
     round = functions.round
@@ -121,29 +110,15 @@ class Methods(Operators[V]):
     @property
     def nbytes(self) -> int:
         """Bytes of the elements."""
-        found: int = self.size * self.itemsize
-        return found
+        return self.size * self.itemsize
 
     @property
     def itemsize(self) -> int:
         """Bytes of an element in memory."""
         return sum(np.dtype(part).itemsize for part in self.planes.parts)
 
-    @property
-    def real(self) -> Any:
-        """The array itself: numbers are real."""
-        return self
-
-    @property
-    def imag(self) -> Any:
-        """Zeros: numbers are real."""
-        return creation.zeros_like(self)
-
-    def conj(self) -> Any:
-        """The array itself: numbers are real."""
-        return self
-
-    conjugate = conj
+    real, imag = property(composed.real), property(composed.imag)
+    conj = conjugate = composed.conj
 
     def fill(self, value: Any) -> None:
         """Set all elements to a number."""

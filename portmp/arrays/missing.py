@@ -10,17 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import (
-    counting,
-    creation,
-    dtypes,
-    elementwise,
-    manipulation,
-    methods,
-    numerics,
-    statistics,
-)
-from portmp.arrays.numerics import Axis
+from portmp.arrays import counting, creation, elementwise, manipulation, numerics, statistics
+from portmp.arrays.statistics import Axis
 from portmp.arrays.viewed import called
 from portmp.errors import ArgumentError
 from portmp.formats import Format
@@ -29,19 +20,19 @@ from portmp.formats import Format
 def _instead(x: Any, number: Any) -> Any:
     """The array with a number for NaN; integers as they are."""
     given = manipulation.checked(x, "x")
-    if not isinstance(dtypes.of_view(given.planes), Format):
+    if not isinstance(given.dtype, Format):
         return given
     return elementwise.where(elementwise.isnan(given), number, given)
 
 
 def nancumsum(x: Any, axis: int | None = None, **options: Any) -> Any:
     """Running sums, of all elements where no axis is named; options are those of ``cumsum``."""
-    return methods.cumsum(_instead(x, 0), axis, **options)
+    return statistics.cumsum(_instead(x, 0), axis, **options)
 
 
 def nancumprod(x: Any, axis: int | None = None, **options: Any) -> Any:
     """Running products, likewise."""
-    return methods.cumprod(_instead(x, 1), axis, **options)
+    return statistics.cumprod(_instead(x, 1), axis, **options)
 
 
 def _without(name: str, about: str, worst: float | None = None, few: bool = False) -> Any:
@@ -59,7 +50,7 @@ def _without(name: str, about: str, worst: float | None = None, few: bool = Fals
     ) -> Any:
         given, known = manipulation.checked(x, "x"), where
         check = few or (worst is not None and options.get("initial") is None)
-        if isinstance(dtypes.of_view(given.planes), Format):
+        if isinstance(given.dtype, Format):
             known = elementwise.logical_not(elementwise.isnan(given))
             known = known if where is True else elementwise.logical_and(known, where)
             options |= {"initial": worst} if check and not few else {}

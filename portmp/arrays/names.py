@@ -5,16 +5,7 @@ import math
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import (
-    composed,
-    creation,
-    elementwise,
-    functions,
-    manipulation,
-    methods,
-    powers,
-    statistics,
-)
+from portmp.arrays import composed, creation, elementwise, functions, manipulation, statistics
 from portmp.arrays.viewed import Viewed
 
 float32, float64 = formats.get("float32"), formats.get("float64")
@@ -30,9 +21,8 @@ inf, nan, newaxis = math.inf, math.nan, None
 absolute, concatenate = elementwise.abs, manipulation.concat
 invert = elementwise.bitwise_invert
 left_shift, right_shift = elementwise.bitwise_left_shift, elementwise.bitwise_right_shift
-pow, mod, true_divide = powers.power, powers.remainder, elementwise.divide
+pow, mod, true_divide = composed.power, composed.remainder, elementwise.divide
 amax, amin = statistics.max, statistics.min
-cumsum, cumprod = methods.cumsum, methods.cumprod
 arcsin, arccos, arctan, arctan2 = functions.asin, functions.acos, functions.atan, functions.atan2
 arcsinh, arccosh, arctanh = functions.asinh, functions.acosh, functions.atanh
 rint = around = functions.round

@@ -8,17 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import (
-    composed,
-    creation,
-    dtypes,
-    elementwise,
-    manipulation,
-    powers,
-    sorting,
-    statistics,
-)
+from portmp.arrays import composed, creation, elementwise, manipulation, sorting, statistics
 from portmp.arrays.composed import as_values
+from portmp.arrays.statistics import Axis
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.routines import axes
@@ -28,7 +20,7 @@ def append(x: AnyArray, values: Any, axis: int | None = None) -> Any:
     """x, and then *values* along an axis; without one, all elements of both as a vector."""
     if elementwise.is_number(values):
         first = manipulation.checked(x, "append: x")
-        more = elementwise.beside_one(values, first, dtypes.of_view(first.planes), "append")
+        more = elementwise.beside_one(values, first, first.dtype, "append")
         return manipulation.concat([first, more], axis=axis)
     return manipulation.concat(
         elementwise.as_arrays([x, values], ("append: x", "append: values")), axis=axis
@@ -101,8 +93,7 @@ def _slopes(values: AnyArray, distance: Any, along: int, edge_order: int) -> Any
     y = manipulation.moveaxis(values, along, -1)
     made = creation.empty_like(y)
     if isinstance(distance, (list, tuple, np.ndarray)) and np.ndim(distance):
-        kind = dtypes.of_view(values.planes)
-        distance = elementwise.beside_one(distance, values, kind, "gradient: distances")
+        distance = elementwise.beside_one(distance, values, values.dtype, "gradient: distances")
     if not isinstance(distance, Viewed) or not distance.ndim:
         d = distance
         made[..., 1:-1] = (y[..., 2:] - y[..., :-2]) / d / 2
@@ -141,7 +132,7 @@ def interp(
     any order.
     """
     known = next((v for v in (x, xp, fp) if isinstance(v, Viewed)), None)
-    x, xp, fp = (_beside(v, known) for v in (x, xp, fp))
+    x, xp, fp = (values_beside(v, known) for v in (x, xp, fp))
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ShapeError(
             f"interp: vectors of one length are needed, {xp.shape} and {fp.shape} given"
@@ -151,7 +142,7 @@ def interp(
         period = elementwise.abs(elementwise.beside_one(period, known, known.dtype, "period"))
         if not bool(period > 0):
             raise ArgumentError(f"interp: period: {period} given, another number is needed")
-        where, known = powers.remainder(where, period), powers.remainder(known, period)
+        where, known = composed.remainder(where, period), composed.remainder(known, period)
         order = sorting.argsort(known)
         known, values = known[order], values[order]
         known = manipulation.concat([known[-1:] - period, known, known[:1] + period])
@@ -183,19 +174,18 @@ def _on_line(x: AnyArray, xp: AnyArray, fp: AnyArray) -> Any:
     return elementwise.where(elementwise.equal(x, end), high, found)
 
 
-def _beside(value: Any, known: AnyArray | None) -> AnyArray:
+def values_beside(value: Any, known: AnyArray | None) -> AnyArray:
     """An array, of a format like another where it is none; FormatError where that would round."""
     if isinstance(value, Viewed) or known is None:
         return as_values(value)
-    form = dtypes.of_view(as_values(known).planes)
-    return elementwise.beside_one(value, known, form, "operand")
+    return elementwise.beside_one(value, known, as_values(known).dtype, "operand")
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """The products of two polynomials' coefficients, summed; *mode* as in NumPy."""
     known = next((x for x in (a, v) if isinstance(x, Viewed)), None)
     if not (isinstance(a, Viewed) and isinstance(v, Viewed)):
-        a, v = _beside(a, known), _beside(v, known)
+        a, v = values_beside(a, known), values_beside(v, known)
     if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
         raise ShapeError(f"convolve: vectors with elements are needed, {a.shape}, {v.shape} given")
     choice("convolve: mode:", mode, ("full", "same", "valid"))
@@ -208,9 +198,6 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     if mode == "full":
         return full
     return full[(m - 1) // 2 : (m - 1) // 2 + n] if mode == "same" else full[m - 1 : n]
-
-
-Axis = int | tuple[int, ...] | None
 
 
 def in_order(x: Any, axis: Axis, keepdims: bool, name: str, *beside: AnyArray) -> Any:
@@ -265,9 +252,9 @@ def _covariances(m: Any, y: Any, rowvar: bool, less: Any, often: Any, important:
     """Covariances of rows over powers of two where they leave the range, and these powers."""
     found = _rows(m if y is None else elementwise.as_arrays([m, y], "cov: m")[0], rowvar, "cov: m")
     if y is not None:
-        found = manipulation.concat([found, _rows(_beside(y, found), rowvar, "cov: y")])
+        found = manipulation.concat([found, _rows(values_beside(y, found), rowvar, "cov: y")])
     one = creation.ones(found.shape[1:], found.dtype, found.queue)
-    many, heavy = (one if w is None else _beside(w, found) for w in (often, important))
+    many, heavy = (one if w is None else values_beside(w, found) for w in (often, important))
     for given, name in ((many, "fweights"), (heavy, "aweights")):
         if given.shape != one.shape or bool((given < 0).any()):
             raise ArgumentError(f"cov: {name}: {one.size} numbers from 0 on are needed")
@@ -308,9 +295,8 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of neighbours in C order, between others where these are given."""
     given = manipulation.ravel(manipulation.checked(x, "x"))
     parts = [to_begin, statistics.diff(given), to_end]
-    kind = dtypes.of_view(given.planes)
     arrays = [
-        manipulation.ravel(elementwise.beside_one(p, given, kind, "ediff1d: ends"))
+        manipulation.ravel(elementwise.beside_one(p, given, given.dtype, "ediff1d: ends"))
         for p in parts
         if p is not None
     ]

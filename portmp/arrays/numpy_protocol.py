@@ -8,6 +8,7 @@ works on a copy of them.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 from typing import Any
@@ -49,10 +50,9 @@ def as_numpy(x: AnyArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]
 
 def ufunc(x: AnyArray, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
     """A universal function of NumPy's on arrays of portmp's."""
-    from portmp.arrays import numpy_names
-
     name = function.__name__
-    own = numpy_names.ufunc(name, method)
+    own = _own(name)
+    own = own if method == "__call__" else getattr(own, method, None)
     out = options.pop("out", None)
     for one in out or ():
         if not isinstance(one, (Viewed, type(None))):
@@ -87,16 +87,14 @@ _OPTIONS = {
 
 def function(x: AnyArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """A function of NumPy's on arrays of portmp's."""
-    from portmp.arrays import numpy_names
-
     module = func.__module__.removeprefix("numpy").removeprefix(".")
     name = f"{module}.{func.__name__}" if module else func.__name__
-    own = numpy_names.function(name)
+    own = _own(name)
     if own is None:
         if _lossless((args, kwargs)):
             return func(*_copied(args), **_copied(kwargs))
         raise _missing(f"np.{name}", {})
-    kept = {k: v for k, v in kwargs.items() if not numpy_names.is_default(func, own, k, v)}
+    kept = {k: v for k, v in kwargs.items() if not _is_default(func, own, k, v)}
     try:
         return own(*args, **kept)
     except TypeError:
@@ -145,3 +143,63 @@ def _copied(given: Any) -> Any:
     if isinstance(given, dict):
         return {k: _copied(v) for k, v in given.items()}
     return type(given)(map(_copied, given)) if isinstance(given, (list, tuple)) else given
+
+
+# --- NumPy's names for what portmp has ------------------------------------------------------------
+
+_OTHERS = {"conjugate": "positive", "float_power": "power"}
+"""Functions whose namesakes here have no *out*, or another dtype."""
+_MAKERS = ("array", "asarray", "asanyarray", "empty", "zeros", "ones", "full", "eye", "arange")
+_NOT_THESE = (*_MAKERS, "linspace", "save")
+"""Functions of NumPy's that those of these names do not stand for."""
+_AS_NUMPY = {
+    "linalg.cond": ("portmp.linalg.norms", "cond_in_format"),
+    "linalg.lstsq": ("portmp.linalg.least_squares", "lstsq_as_numpy"),
+}
+"""Functions of which NumPy's give another kind of result than those of their names here."""
+
+
+@functools.cache
+def _own(name: str) -> Any:
+    """The function that one of NumPy's is, by its name below ``numpy``; None if there is none."""
+    if name == "copy":
+        return lambda a, **_: a.copy()
+    if name in _AS_NUMPY:
+        module, own = _AS_NUMPY[name]
+        return getattr(importlib.import_module(module), own)
+    module, _, own = _OTHERS.get(name, name).rpartition(".")
+    if module not in ("", "linalg") or own in _NOT_THESE:
+        return None
+    # They build on arrays, and are named here.
+    public = importlib.import_module("portmp.linalg" if module else "portmp")
+    found = getattr(public, own) if own in public.__all__ else None
+    return found if callable(found) else None
+
+
+def _is_default(function: Any, own: Any, name: str, value: Any) -> bool:
+    """Whether an option of NumPy's function says what it does anyhow, and portmp's too."""
+    if value is np._NoValue:
+        return True
+    if value is None:  # along no axis is along all, where another is usual
+        usual, other = (_usual(one, name) for one in (function, own))
+        return usual is None or other in (None, inspect.Parameter.empty)
+    return (name, value) in _DEFAULTS if isinstance(value, (bool, str, int)) else False
+
+
+def _usual(function: Any, name: str) -> Any:
+    """The default of a parameter; empty where there is no such parameter."""
+    try:
+        known = inspect.signature(function).parameters
+    except ValueError:
+        return inspect.Parameter.empty
+    return known[name].default if name in known else inspect.Parameter.empty
+
+
+_DEFAULTS = {
+    ("keepdims", False),
+    ("casting", "same_kind"),
+    ("order", "K"),
+    ("order", "C"),
+    ("subok", True),
+    ("overwrite_input", False),
+}

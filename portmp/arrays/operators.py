@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
-from portmp.arrays import creation, dtypes, elementwise, indexing, powers, products
+from portmp.arrays import composed, creation, dtypes, elementwise, indexing, products
 from portmp.arrays.viewed import Viewed
 from portmp.errors import FormatError, PlaceError, ShapeError
 from portmp.routines import base
@@ -32,10 +33,7 @@ def _in_place(function: Binary) -> Binary:
         if found.shape != self.shape:
             raise ShapeError(f"in place: shape {self.shape} cannot become {found.shape}")
         if found.planes.elements != self.planes.elements:
-            raise FormatError(
-                f"in place: {dtypes.of_view(self.planes)} cannot become "
-                f"{dtypes.of_view(found.planes)}; use x = x + y"
-            )
+            raise FormatError(f"in place: {self.dtype} cannot become {found.dtype}; use x = x + y")
         moves.copied(found.planes, self.planes)
         return self
 
@@ -61,20 +59,9 @@ def _in_memory(name: str, function: Binary) -> Binary:
     return operator
 
 
-def _three(name: str) -> tuple[Binary, Binary, Binary]:
-    """An operator, the same with operands exchanged, and in place, by a row of the table."""
-
-    def forward(self: Any, other: Any) -> Any:
-        return elementwise.call(name, self, other)
-
-    def reflected(self: Any, other: Any) -> Any:
-        return elementwise.call(name, other, self)
-
-    return forward, reflected, _in_memory(name, forward)
-
-
-def _of(function: Binary) -> tuple[Binary, Binary, Binary]:
-    """The same of any function."""
+def _three(of: str | Binary) -> tuple[Binary, Binary, Binary]:
+    """An operator, the same with operands exchanged, and in place: a row of the table, or any."""
+    function: Binary = of if callable(of) else partial(elementwise.call, of)
 
     def forward(self: Any, other: Any) -> Any:
         return function(self, other)
@@ -82,7 +69,7 @@ def _of(function: Binary) -> tuple[Binary, Binary, Binary]:
     def reflected(self: Any, other: Any) -> Any:
         return function(other, self)
 
-    return forward, reflected, _in_place(function)
+    return forward, reflected, _in_place(of) if callable(of) else _in_memory(of, function)
 
 
 def _product(x: Any, other: Any, turned: bool) -> Any:
@@ -123,9 +110,9 @@ class Operators(Viewed[V]):
     __sub__, __rsub__, __isub__ = _three("subtract")
     __mul__, __rmul__, __imul__ = _three("multiply")
     __truediv__, __rtruediv__, __itruediv__ = _three("divide")
-    __floordiv__, __rfloordiv__, __ifloordiv__ = _of(powers.floor_divide)
-    __mod__, __rmod__, __imod__ = _of(powers.remainder)
-    __pow__, __rpow__, __ipow__ = _of(powers.power)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _three(composed.floor_divide)
+    __mod__, __rmod__, __imod__ = _three(composed.remainder)
+    __pow__, __rpow__, __ipow__ = _three(composed.power)
     __and__, __rand__, __iand__ = _three("bitwise_and")
     __or__, __ror__, __ior__ = _three("bitwise_or")
     __xor__, __rxor__, __ixor__ = _three("bitwise_xor")
@@ -144,19 +131,12 @@ class Operators(Viewed[V]):
         return _in_place(products.matmul)(self, other)
 
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
-        return powers.floor_divide(self, other), powers.remainder(self, other)
+        return composed.floor_divide(self, other), composed.remainder(self, other)
 
-    def __neg__(self) -> Any:
-        return elementwise.negative(self)
-
-    def __pos__(self) -> Any:
-        return elementwise.positive(self)
-
-    def __abs__(self) -> Any:
-        return elementwise.abs(self)
-
-    def __invert__(self) -> Any:
-        return elementwise.bitwise_invert(self)
+    __neg__, __pos__ = elementwise.negative, elementwise.positive
+    __abs__, __invert__ = elementwise.abs, elementwise.bitwise_invert
+    __lt__, __le__ = elementwise.less, elementwise.less_equal
+    __gt__, __ge__ = elementwise.greater, elementwise.greater_equal
 
     def __hash__(self) -> int:
         """That of a single number, as NumPy's numbers have it: keys of dicts, elements of sets."""
@@ -169,18 +149,6 @@ class Operators(Viewed[V]):
 
     def __ne__(self, other: object) -> Any:
         return elementwise.is_same(self, other, "not_equal")
-
-    def __lt__(self, other: Any) -> Any:
-        return elementwise.less(self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return elementwise.less_equal(self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return elementwise.greater(self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return elementwise.greater_equal(self, other)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Copy elements (broadcast) to those that a key names.

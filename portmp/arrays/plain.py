@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery
-from portmp.arrays import creation, dtypes, elementwise, numpy_protocol, printing
+from portmp.arrays import creation, dtypes, elementwise, indexing
 from portmp.arrays.creation import Where
 from portmp.arrays.methods import Methods
 from portmp.arrays.viewed import Viewed, wrapped
 from portmp.backends.base import Device, Queue
 from portmp.errors import FormatError
-from portmp.runtime.planes import Numbers, allocate_numbers
+from portmp.runtime.planes import Numbers
 
 DTYPES = dtypes.PLAIN
 """What elements may be: NumPy's dtypes. Truth values take a byte."""
@@ -33,7 +33,7 @@ class PlainArray(Methods[Numbers], holds=Numbers):
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's dtype of the elements."""
-        return np.dtype(self.planes.dtype)
+        return np.dtype(self.planes.elements)
 
     def astype(self, dtype: Any, *, copy: bool = True) -> Any:
         """A copy of another dtype, cut to its bits, or in a format, each rounded once.
@@ -77,16 +77,6 @@ class PlainArray(Methods[Numbers], holds=Numbers):
         values = self.to_numpy()
         return values if dtype is None else values.astype(dtype)
 
-    __array_ufunc__ = numpy_protocol.ufunc
-    __array_function__ = numpy_protocol.function
-    __array_namespace__ = numpy_protocol.namespace
-
-    def __str__(self) -> str:
-        return printing.shown(self)
-
-    def __repr__(self) -> str:
-        return printing.written(self, self.planes.dtype)
-
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and self.size == 1 else str(self)
 
@@ -101,10 +91,8 @@ def plain_array(data: Any, dtype: str | None = None, device: Where = None) -> Pl
         dtype, device = dtype or data.planes.dtype, device or data.queue
         data = np.asarray(data)
     host = creation.plain_host(data, _checked(dtype) if dtype else None, "data")
-    made = allocate_numbers(_checked(host.dtype.name), host.shape, discovery.queue_of(device))
-    if made.size:
-        made.write_parts([host])
-    return PlainArray(made)
+    _checked(host.dtype.name)
+    return PlainArray(indexing.uploaded(host, discovery.queue_of(device)))
 
 
 def plain_zeros(

@@ -13,14 +13,10 @@ from portmp.errors import ArgumentError, ShapeError
 
 def _coefficients(*given: Any, what: str) -> list[AnyArray]:
     """Vectors of one format; numbers are constants."""
-    arrays = [x for x in given if isinstance(x, Viewed)]
+    known = next((x for x in given if isinstance(x, Viewed)), None)
     found = []
     for x in given:
-        if isinstance(x, Viewed) or not arrays:
-            made = composed.as_values(x)
-        else:
-            made = numerics._beside(x, arrays[0])
-        made = manipulation.atleast_1d(made)
+        made = manipulation.atleast_1d(numerics.values_beside(x, known))
         if made.ndim != 1:
             raise ShapeError(f"{what}: vectors are needed, shape {made.shape} given")
         found.append(made)

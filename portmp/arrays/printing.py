@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import decimal as standard
-import itertools
 import locale
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
@@ -102,10 +101,10 @@ def shown(x: Any, quoted: bool = False) -> str:
     return _laid_out(_texts(x, quoted)) if x.size <= _now().threshold else _abridged(x, quoted)
 
 
-def written(x: Any, dtype: str) -> str:
+def written(x: Any) -> str:
     """What makes the array again, where nothing is left out; of numbers as texts, so all digits."""
     text = shown(x, quoted=hasattr(x, "to_limbs"))
-    return f"portmp.array({text}, {dtype!r}, device={x.device.name!r})"
+    return f"portmp.array({text}, {str(x.dtype)!r}, device={x.device.name!r})"
 
 
 def html(x: Any) -> str | None:
@@ -179,7 +178,7 @@ def formatted(x: Any, spec: str) -> str:
     if not math.isfinite(limbs[0]) or not limbs[0]:
         return format(limbs[0], spec)
     fill, side, sign, no_minus, alternate, zeros, width, by, precision, kind = match.groups()
-    exact = _exact(limbs)
+    exact = _WIDE.divide(*convert.exact_sum(limbs))
     if precision or kind:
         text = _digits(exact.copy_abs(), kind, int(precision or 6), bool(alternate))
     else:  # as it is printed
@@ -187,18 +186,14 @@ def formatted(x: Any, spec: str) -> str:
         text = text.replace("e", ".e") if alternate and "." not in text else text
     less = exact < 0 and not (no_minus and not any(c in "123456789" for c in text.split("e")[0]))
     sign = "-" if less else sign.strip("-")
-    point, groups = ".", [3]
-    if kind == "n":
-        known = locale.localeconv()
-        point, by, groups = known["decimal_point"], known["thousands_sep"], known["grouping"]
     rest = text.lstrip("0123456789")
-    whole = text[: len(text) - len(rest)]
-    rest = rest.replace(".", point)
+    whole = int(text[: len(text) - len(rest)])
+    if kind == "n":
+        by, rest = "n", rest.replace(".", str(locale.localeconv()["decimal_point"]))
     fill, side = fill or ("0" if zeros else " "), side or ("=" if zeros else ">")
     room = int(width or 0) - len(sign + rest)
-    while side == "=" and fill == "0" and len(_grouped(whole, by, groups)) < room:
-        whole = f"0{whole}"
-    text = f"{_grouped(whole, by, groups)}{rest}"
+    least = f"0{max(room, 0)}" if side == "=" and fill == "0" else ""
+    text = f"{whole:{least}{by}}{rest}"
     return (
         f"{sign}{text.rjust(room + len(rest), fill)}"
         if side == "="
@@ -207,7 +202,7 @@ def formatted(x: Any, spec: str) -> str:
 
 
 _WIDE = standard.Context(prec=10_000)
-"""Of a multi-limb number there are at most some 2,000 digits."""
+"""A multi-limb number has at most some 2,000 digits, so that its quotient of integers is exact."""
 
 
 def _digits(size: standard.Decimal, kind: str, precision: int, alternate: bool) -> str:
@@ -229,21 +224,3 @@ def _digits(size: standard.Decimal, kind: str, precision: int, alternate: bool) 
         e = "E" if kind in ("E", "G") else "e"
         return f"{digits}{e}{place:+03d}"
     return digits if kind or "." in digits else f"{digits}.0"
-
-
-def _grouped(digits: str, by: str, groups: Sequence[int]) -> str:
-    """Digits in groups from the right, of which the last size is repeated, as locales have them."""
-    found: list[str] = []
-    sizes = itertools.chain(groups, itertools.repeat(groups[-1] if groups else 0))
-    while by and digits and 0 < (n := next(sizes)) < locale.CHAR_MAX:
-        found.insert(0, digits[-n:])
-        digits = digits[:-n]
-    return by.join([digits, *found] if digits else found)
-
-
-def _exact(limbs: list[float]) -> standard.Decimal:
-    """The sum of limbs with all its digits."""
-    numerator, denominator = convert.exact_sum(limbs)
-    places = denominator.bit_length() - 1
-    digits = tuple(map(int, str(abs(numerator) * 5**places)))
-    return standard.Decimal((int(numerator < 0), digits, -places))

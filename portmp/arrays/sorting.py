@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portmp.arrays import creation, dtypes, elementwise, indexing, manipulation, statistics
+from portmp.arrays import creation, elementwise, indexing, manipulation, statistics
 from portmp.arrays.dtypes import BOOL
-from portmp.arrays.viewed import AnyArray, Viewed, called, integers, wrapped
+from portmp.arrays.viewed import AnyArray, called, integers, wrapped
 from portmp.errors import ArgumentError, ShapeError, choice
-from portmp.formats import Format
 from portmp.routines import axes
 from portmp.routines.moves import launch as moves
 from portmp.routines.order import launch as order
@@ -71,15 +70,6 @@ def _in_order(rows: View[Any], places: Numbers) -> View[Any]:
         plain.apply("mul", [places, rows.strides[1]], "int64") if rows.strides[1] != 1 else places
     )
     return moves.gathered(rows, steps, rows.shape, (rows.strides[0], 0))
-
-
-def _beside(x: Any, other: Any) -> Any:
-    """Lists as arrays of an array's dtype, or of what suits them where that holds integers."""
-    if not isinstance(x, (list, tuple)) or not isinstance(other, Viewed):
-        return x
-    kind = dtypes.of_view(other.planes)
-    form = kind if isinstance(kind, Format) else None
-    return creation.asarray(x, dtype=form, device=other.queue)
 
 
 def searchsorted(x1: Any, x2: Any, /, side: str = "left", *, sorter: AnyArray | None = None) -> Any:
@@ -186,7 +176,7 @@ def _unique(x: AnyArray, equal_nan: bool) -> UniqueAll:
     elif equal_nan:
         unknown = elementwise.isnan(values)
         both = elementwise.logical_and(unknown[1:], unknown[:-1])
-        differ = elementwise.logical_and(differ, elementwise.logical_not(both))
+        differ = elementwise.logical_and(differ, ~both)
     moves.copied(differ.planes, new.view((n - 1,), (1,), 1))
     rank = allocate_numbers("int64", (1, n), queue)
     scan.over_rows("add", plain.apply("copy", [new.view_as((1, n))], "int64"), rank)
@@ -244,17 +234,9 @@ def unique(
     return (found.values, *more) if more else found.values
 
 
-def _pair(x1: Any, x2: Any) -> list[Any]:
-    """Two arrays, lists of which become such as the other one is."""
-    first = _beside(x1, x2)
-    if isinstance(first, (list, tuple)):
-        first = manipulation.checked(first, "x1")
-    return [first, _beside(x2, first)]
-
-
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     """Which elements of x1 are among those of x2."""
-    first, second = elementwise.views("isin", _pair(x1, x2))
+    first, second = elementwise.views("isin", [x1, x2])
     known = sort(manipulation.ravel(second))
     places = searchsorted(known, first)
     if not known.size:
@@ -267,27 +249,27 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
 
 def union1d(x1: Any, x2: Any, /) -> Any:
     """The values that one of two arrays has, in order. A wait."""
-    first, second = elementwise.views("union1d", _pair(x1, x2))
+    first, second = elementwise.views("union1d", [x1, x2])
     return unique(manipulation.concat([first, second], axis=None))
 
 
 def intersect1d(x1: Any, x2: Any, /) -> Any:
     """The values that both of two arrays have, in order. A wait."""
-    first, second = elementwise.views("intersect1d", _pair(x1, x2))
+    first, second = elementwise.views("intersect1d", [x1, x2])
     found = unique_values(first)
     return found[isin(found, second)]
 
 
 def setdiff1d(x1: Any, x2: Any, /) -> Any:
     """The values of the first array that the second has not, in order. A wait."""
-    first, second = elementwise.views("setdiff1d", _pair(x1, x2))
+    first, second = elementwise.views("setdiff1d", [x1, x2])
     found = unique(first)
     return found[isin(found, second, invert=True)]
 
 
 def setxor1d(x1: Any, x2: Any, /) -> Any:
     """The values that exactly one of two arrays has, in order. A wait."""
-    first, second = elementwise.views("setxor1d", _pair(x1, x2))
+    first, second = elementwise.views("setxor1d", [x1, x2])
     return union1d(setdiff1d(first, second), setdiff1d(second, first))
 
 

@@ -45,15 +45,14 @@ def _chosen(x: AnyArray, where: Any, neutral: Any) -> AnyArray:
     if where is True:
         return x
     given = manipulation.checked(x, "x")
-    found: AnyArray = elementwise.where(_mask(given, where), given, neutral)
-    return found
+    return elementwise.where(_mask(given, where), given, neutral)
 
 
 def _mask(x: AnyArray, where: Any) -> AnyArray:
     """Truth values, one for each element of x."""
     mask = elementwise.arrayed(where, "where")
-    if dtypes.of_view(mask.planes) != BOOL:
-        raise FormatError(f"where: {dtypes.of_view(mask.planes)} given, truth values are needed")
+    if mask.dtype != BOOL:
+        raise FormatError(f"where: {mask.dtype} given, truth values are needed")
     return manipulation.broadcast_to(mask, x.shape)
 
 
@@ -215,8 +214,7 @@ def _values(x: AnyArray, dtype: Any, what: str) -> AnyArray:
         wanted = dtypes.promoted(own, dtypes.default(), what)
     if not isinstance(wanted, Format):
         raise FormatError(f"{what}: {wanted} asked for, a format is needed")
-    found: AnyArray = wrapped(elementwise.as_dtype(view, wanted))
-    return found
+    return wrapped(elementwise.as_dtype(view, wanted))
 
 
 def _count(x: AnyArray, axis: Axis) -> int:
@@ -228,7 +226,7 @@ def _counted(values: AnyArray, axis: Axis, keepdims: bool, where: Any) -> Any:
     if where is True:
         return Fraction(_count(values, axis))
     there = count_nonzero(_mask(values, where), axis=axis, keepdims=keepdims)
-    return there.astype(dtypes.of_view(values.planes))
+    return there.astype(values.dtype)
 
 
 def near_one(x: AnyArray, axis: Axis, where: Any = True) -> tuple[AnyArray, AnyArray]:
@@ -418,6 +416,23 @@ cumulative_prod = _running(
 )
 
 
+def _cumulative(function: Any) -> Any:
+    """Running results of all elements in C order where no axis is named, as NumPy has them."""
+
+    def method(x: Any, axis: int | None = None, **options: Any) -> Any:
+        x = manipulation.checked(x, "x")
+        if axis is None:
+            return function(manipulation.ravel(x), axis=0, **options)
+        return function(x, axis=axis, **options)
+
+    method.__doc__ = function.__doc__
+    return method
+
+
+cumsum = _cumulative(cumulative_sum)
+cumprod = _cumulative(cumulative_prod)
+
+
 def _edge(end: Any, x: AnyArray, axis: int) -> Any:
     """An array beside another along an axis: a number has length 1 there."""
     if end is None or (isinstance(end, Viewed) and end.ndim) or not elementwise.is_number(end):
@@ -426,7 +441,7 @@ def _edge(end: Any, x: AnyArray, axis: int) -> Any:
     shape = tuple(1 if i == along else n for i, n in enumerate(x.shape))
     if isinstance(end, Viewed):
         return manipulation.broadcast_to(end, shape)
-    limbs = elementwise.number(end, dtypes.of_view(x.planes), "diff")
+    limbs = elementwise.number(end, x.dtype, "diff")
     return manipulation.broadcast_to(wrapped(elementwise.like_number(limbs, x.planes)), shape)
 
 
@@ -448,7 +463,7 @@ def diff(
     found = manipulation.concat(parts, axis=axis) if len(parts) > 1 else x
     (along,) = axes.named(axis, x.ndim, count=1)
     lead = (slice(None),) * along
-    name = "not_equal" if dtypes.of_view(x.planes) == BOOL else "subtract"
+    name = "not_equal" if x.dtype == BOOL else "subtract"
     for _ in range(n):
         upper, lower = found[(*lead, slice(1, None))], found[(*lead, slice(None, -1))]
         found = elementwise.call(name, upper, lower)

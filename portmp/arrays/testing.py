@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portmp.arrays import closeness, creation, dtypes, elementwise, manipulation, statistics
+from portmp.arrays import closeness, creation, elementwise, manipulation, statistics
 from portmp.arrays.viewed import Viewed
 
 __all__ = [
@@ -37,15 +37,12 @@ def _checked(good: Any, a: Any, b: Any, what: str, message: str) -> None:
     if not count:
         return
     place = int(statistics.argmax(wrong.astype("int8")))
-    first, second = (_at(x, good.shape, place) for x in (a, b))
+    spread = (manipulation.broadcast_to(x, good.shape) for x in (a, b))
+    first, second = (manipulation.ravel(x)[place] for x in spread)
     raise AssertionError(
         f"{message + ': ' if message else ''}{what}: {count} of {good.size} elements are not; the "
         f"first, at place {place}: {first} and {second}"
     )
-
-
-def _at(x: Any, shape: tuple[int, ...], place: int) -> str:
-    return str(manipulation.ravel(manipulation.broadcast_to(x, shape))[place])
 
 
 def _shapes(a: Any, b: Any, what: str, strict: bool = False) -> None:
@@ -61,11 +58,9 @@ def assert_array_equal(
     """
     a, b = _both(actual, desired)
     _shapes(a, b, "equal", strict)
-    if strict and dtypes.of_view(a.planes) != dtypes.of_view(b.planes):
+    if strict and a.dtype != b.dtype:
         raise AssertionError(f"equal: dtypes {a.dtype} and {b.dtype} differ")
-    same = elementwise.equal(a, b)
-    both = elementwise.logical_and(elementwise.isnan(a), elementwise.isnan(b))
-    _checked(elementwise.logical_or(same, both), a, b, "equal", err_msg)
+    _checked(closeness.same(a, b), a, b, "equal", err_msg)
 
 
 def assert_equal(actual: Any, desired: Any, err_msg: str = "") -> None:
@@ -107,10 +102,7 @@ def assert_almost_equal(actual: Any, desired: Any, decimal: int = 7, err_msg: st
     """That |actual - desired| < 1.5 10^-decimal in full format."""
     a, b = _both(actual, desired, exact=False)
     _shapes(a, b, "almost equal")
-    both = elementwise.logical_and(elementwise.isnan(a), elementwise.isnan(b))
-    same = elementwise.logical_or(elementwise.equal(a, b), both)
-    near = elementwise.less(elementwise.abs(a - b), f"1.5e{-decimal}")
-    good = elementwise.logical_or(same, near)
+    good = closeness.same(a, b) | (elementwise.abs(a - b) < f"1.5e{-decimal}")
     _checked(good, a, b, f"almost equal ({decimal} decimals)", err_msg)
 
 

@@ -8,12 +8,12 @@ bits.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
-from portmp.arrays import creation, elementwise, manipulation, powers, statistics
+from portmp.arrays import composed, creation, elementwise, manipulation, statistics
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, PlaceError, ShapeError
 from portmp.routines import axes
@@ -39,7 +39,7 @@ BINARY: dict[str, Callable[..., Any]] = {
     name: getattr(elementwise, name)
     for name, row in elementwise.FUNCTIONS.items()
     if row.arity == 2
-} | {"floor_divide": powers.floor_divide, "remainder": powers.remainder, "power": powers.power}
+} | {f.__name__: f for f in (composed.floor_divide, composed.remainder, composed.power)}
 """Functions of two operands, which have ``outer`` and ``at``."""
 
 
@@ -212,15 +212,16 @@ def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return method
 
 
-METHODS: dict[str, dict[str, Callable[..., Any]]] = {
-    "reduce": {name: reduced(name) for name in (*REDUCED, *FOLDED)},
-    "accumulate": {name: running(name) for name in (*RUNNING, *EXTREMA)},
-    "reduceat": {name: parts(name) for name in REDUCED},
-    "outer": {name: outer(name) for name in BINARY},
-    "at": {name: at(name) for name in BINARY},
+METHODS: dict[Callable[[str], Callable[..., Any]], Collection[str]] = {
+    reduced: (*REDUCED, *FOLDED),
+    running: (*RUNNING, *EXTREMA),
+    parts: REDUCED,
+    outer: BINARY,
+    at: BINARY,
 }
-"""All methods by their names."""
+"""What makes methods, and the functions that have them."""
 
-for _method, _functions in METHODS.items():
-    for _name, _function in _functions.items():
-        setattr(BINARY[_name], _method, _function)
+for _made, _names in METHODS.items():
+    for _name in _names:
+        _method = _made(_name)
+        setattr(BINARY[_name], _method.__name__, _method)

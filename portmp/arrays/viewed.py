@@ -14,6 +14,7 @@ import numpy as np
 from portmp.arrays import indexing
 from portmp.backends.base import Device, Event, Queue, is_recording
 from portmp.errors import ArgumentError, ShapeError, UnsupportedError
+from portmp.formats import Format
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View, within
 
@@ -78,6 +79,11 @@ class Viewed(Generic[V]):
                 "portmp.array, zeros, ones, empty, full and from_limbs"
             )
         self.planes = planes
+
+    @property
+    @abstractmethod
+    def dtype(self) -> Format | np.dtype[Any]:
+        """What elements are: a format, or a dtype of NumPy's."""
 
     @abstractmethod
     def to(self, device: Any) -> Self:

@@ -1,10 +1,6 @@
 """The names of ``portmp.files``, and where they are."""
 
-from portmp.files.arrays import FORMAT_KEY as FORMAT_KEY
-from portmp.files.arrays import LIMB_KEY as LIMB_KEY
-from portmp.files.arrays import PART_KEY as PART_KEY
 from portmp.files.arrays import STANDARD_INPUT as STANDARD_INPUT
-from portmp.files.arrays import Header as Header
 from portmp.files.arrays import check_target as check_target
 from portmp.files.arrays import headers as headers
 from portmp.files.arrays import headings as headings

@@ -28,7 +28,7 @@ from portmp.files import text
 from portmp.files.content import TEXT_BYTES, afford, afford_unpacked, content, reading, regular
 from portmp.files.matrix_market import mtx_bytes, read_mtx
 from portmp.files.target import check_place, replace
-from portmp.files.text import Plane, lines, read_csv, read_txt
+from portmp.files.text import Plane, lines, table
 from portmp.formats import Format, convert, encode
 
 FORMAT_KEY = "format"
@@ -60,44 +60,41 @@ def _kind_of(data: bytes) -> str:
     return ".csv" if b"," in data else ".txt"
 
 
+def _given(path: str | Path) -> tuple[Path, str, bytes]:
+    """A file as messages name it, its kind, and what it holds."""
+    file = Path(path)
+    if str(path) == STANDARD_INPUT:
+        data = _standard_input()
+        return Path("standard input"), _kind_of(data), data
+    return file, _suffix(file), content(file)
+
+
 def read(path: str | Path, form: Format, device: Device) -> Array:
     """The array in *path*, in format *form* on *device*.
 
     Limb planes that were stored in another format are converted from their exact values. ``-`` is
     standard input, in any of the kinds of files.
     """
-    file = Path(path)
-    if str(path) == STANDARD_INPUT:
-        data, file = _standard_input(), Path("standard input")
-        with reading(file):
-            return from_limbs(_READERS[_kind_of(data)](file, data, form), form, device)
-    reader = _READERS[_suffix(file)]
+    file, kind, data = _given(path)
     with reading(file):
-        planes = reader(file, content(file), form)
+        planes = _READERS[kind](file, data, form)
     return from_limbs(planes, form, device)
 
 
 def headings(path: str | Path) -> list[str]:
     """The words above the columns of a .csv file; none where there are none."""
-    handed = str(path) == STANDARD_INPUT
-    data = _standard_input() if handed else content(Path(path))
-    kind = _kind_of(data) if handed else _suffix(Path(path))
+    _, kind, data = _given(path)
     return text.headings(Path(path), data) if kind == ".csv" else []
 
 
 def stored_format(path: str | Path) -> Format | None:
     """The format that a .npz file of limb planes names; None for files that name none."""
-    file = Path(path)
-    if str(path) == STANDARD_INPUT:
-        data = _standard_input()
-        if not data.startswith(_ZIP_MAGIC):
-            return None
-        found = _members(Path("standard input"), io.BytesIO(data), {FORMAT_KEY})
-        return _named_format(file, found[FORMAT_KEY]) if found else None
-    if _suffix(file) != ".npz":
+    file, handed = Path(path), str(path) == STANDARD_INPUT
+    if (_kind_of(_standard_input()) if handed else _suffix(file)) != ".npz":
         return None
-    with reading(file), regular(file) as opened:
-        found = _members(file, opened, {FORMAT_KEY})
+    name = Path("standard input") if handed else file
+    with reading(name), io.BytesIO(_standard_input()) if handed else regular(file) as opened:
+        found = _members(name, opened, {FORMAT_KEY})
         return _named_format(file, found[FORMAT_KEY]) if found else None
 
 
@@ -252,8 +249,8 @@ _READERS: dict[str, Callable[[Path, bytes, Format], list[Plane]]] = {
     ".npy": _read_npy,
     ".npz": _read_npz,
     ".mtx": read_mtx,
-    ".csv": read_csv,
-    ".txt": read_txt,
+    ".csv": partial(table, True),
+    ".txt": partial(table, False),
 }
 
 

@@ -10,13 +10,11 @@ import numpy as np
 
 from portmp import formats
 from portmp.arrays.creation import Where, opened
-from portmp.arrays.storing import restored
+from portmp.arrays.storing import reduced, restored
 from portmp.arrays.viewed import AnyArray
 from portmp.errors import BackendUnavailable, InputError
 from portmp.files.content import afford, reading, regular
 from portmp.files.target import check_place, replace
-from portmp.routines.moves import launch as moves
-from portmp.runtime.planes import Planes
 
 SUFFIXES = (".h5", ".hdf5")
 FORMAT, DTYPE, PLANE = "format", "dtype", "plane"
@@ -40,13 +38,9 @@ def write(group: Any, array: AnyArray) -> None:
     """An array's planes as datasets of an empty group."""
     if len(group):
         raise InputError(f"{group.name}: the group is not empty: it holds {', '.join(group)}")
-    view = array.planes
-    if isinstance(view, Planes):
-        group.attrs[FORMAT] = view.format.name
-    else:
-        group.attrs[DTYPE] = view.elements
-    group.attrs["shape"] = np.array(view.shape, np.int64)
-    parts = moves.dense(view).read_parts() if view.size else []
+    _, (is_format, kind, shape, parts, _) = reduced(array)
+    group.attrs[FORMAT if is_format else DTYPE] = kind
+    group.attrs["shape"] = np.array(shape, np.int64)
     for i, part in enumerate(parts):
         group.create_dataset(f"{PLANE}{i}", data=part)
 

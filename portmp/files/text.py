@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from portmp.arrays.array import Array
+from portmp.arrays.elementwise import is_readable
 from portmp.errors import InputError
 from portmp.files.content import afford_numbers, decoded
 from portmp.formats import Format, convert, decimal, parse
@@ -32,18 +33,10 @@ _HEADING = re.compile(
 # --- decimal text
 
 
-def read_csv(file: Path, data: bytes, form: Format) -> list[Plane]:
-    return _table(file, data, form, header=True)
-
-
-def read_txt(file: Path, data: bytes, form: Format) -> list[Plane]:
-    return _table(file, data, form, header=False)
-
-
 def headings(file: Path, data: bytes) -> list[str]:
     """The words of a table's first line; none where it has numbers."""
     (_, first), *_ = _rows(file, data) or [(0, [])]
-    return [] if any(map(_is_number, first)) else first
+    return [] if any(map(is_readable, first)) else first
 
 
 def _rows(file: Path, data: bytes) -> list[Row]:
@@ -57,8 +50,8 @@ def _rows(file: Path, data: bytes) -> list[Row]:
     return [(number, _fields(text, mark, f"{file}, line {number}")) for number, text in lines]
 
 
-def _table(file: Path, data: bytes, form: Format, header: bool) -> list[Plane]:
-    """Rows of numbers."""
+def table(header: bool, file: Path, data: bytes, form: Format) -> list[Plane]:
+    """Rows of numbers, with or without a *header*."""
     afford_numbers(file, data, form.limbs)
     rows = _rows(file, data)
     if header and rows:
@@ -81,7 +74,7 @@ def _table(file: Path, data: bytes, form: Format, header: bool) -> list[Plane]:
 def _without_header(file: Path, rows: list[Row]) -> list[Row]:
     """The rows, less a first one of words; a first row with a misspelt number is no header."""
     number, fields = rows[0]
-    strange = [column for column, field in enumerate(fields, 1) if not _is_number(field)]
+    strange = [column for column, field in enumerate(fields, 1) if not is_readable(field)]
     if not strange:
         return rows
     if len(strange) == len(fields) and all(map(_HEADING.fullmatch, fields)):
@@ -105,14 +98,6 @@ def _fields(text: str, mark: str | None, place: str) -> list[str]:
             )
         fields.append((match[1] or match[2] or "").strip())
     return fields
-
-
-def _is_number(field: str) -> bool:
-    try:
-        parse.parse_number(field, "field")
-    except InputError:
-        return False
-    return True
 
 
 def parsed_field(field: str, place: str, form: Format, integer: bool = False) -> Number:

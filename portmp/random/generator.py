@@ -24,6 +24,7 @@ from portmp.random import samples
 from portmp.random.philox import Philox, sizes
 from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.moves import launch as moves
 from portmp.routines.random import launch
 from portmp.routines.random.layout import BLOCK, draw
 from portmp.runtime.planes import Numbers, Planes
@@ -240,7 +241,7 @@ class Generator:
             return
         if not isinstance(x, Viewed):
             raise ArgumentError(f"x: {type(x).__name__} given, an array or a list is needed")
-        samples.put_back(x, samples.arranged(self.bit_generator, x, axis))
+        moves.copied(samples.arranged(self.bit_generator, x, axis).planes, x.planes)
 
     def choice(
         self,

@@ -18,7 +18,6 @@ from portmp.backends.base import Queue
 from portmp.errors import ArgumentError, ShapeError
 from portmp.random.philox import Philox
 from portmp.routines import axes
-from portmp.routines.moves import launch as moves
 from portmp.routines.random import launch
 from portmp.routines.random.layout import BLOCK
 from portmp.runtime.planes import Numbers
@@ -69,11 +68,6 @@ def arranged_each(generator: Philox, x: AnyArray, axis: int | None) -> Any:
     order = orders(generator, math.prod(last.shape[:-1]), n, x.queue).view_as(last.shape)
     found = manipulation.take_along_axis(last, wrapped(order), axis=-1)
     return manipulation.moveaxis(found, -1, along)
-
-
-def put_back(x: AnyArray, found: AnyArray) -> None:
-    """Write elements over those of x, of the same shape."""
-    moves.copied(found.planes, x.planes)
 
 
 def chosen(

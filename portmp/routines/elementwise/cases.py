@@ -34,7 +34,7 @@ CALLS: dict[str, str | Callable[..., Any]] = {
     "fma": "fma",
     "min": "minimum",
     "max": "maximum",
-    "copy": lambda x: x._apply("copy"),
+    "copy": "positive",
     "sign": "sign",
     "compare": signs,
 }
