@@ -15,7 +15,6 @@ from portmp.bench.cases import ACCURATE, Case
 from portmp.bench.energy import Observer
 from portmp.bench.experiment import RATE, SHAPE, TIMES, Experiment, Family, Run, lacking, relative
 from portmp.bench.experiment import Case as Measurement
-from portmp.bench.measure import Budget
 from portmp.bench.options import ALL, Request, listed
 from portmp.bench.roofline import Ceilings
 from portmp.bench.runner import Pool
@@ -254,9 +253,8 @@ class Blas(Family):
         routines = routines_of(request.args.routine)
         return blas.plan(kind, routines, forms, request.args.accuracy, request.sizes)
 
-    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
-        planned = self._plan(request, device.properties.kind, device.properties.float64)
-        return Bench(device, None, request.runs, budget, progress, cases=planned)
+    def ready(self, run: Bench, request: Request) -> None:
+        run.cases = self._plan(request, run.kind, run.device.properties.float64)
 
     def facts(self, run: Bench) -> Row:
         return {"ceilings": run.ceilings.as_dict() if run.ceilings else None}

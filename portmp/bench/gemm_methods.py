@@ -17,16 +17,13 @@ import numpy as np
 from portmp import definition, formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
-from portmp.backends.base import Device
 from portmp.bench import exact, options, values
 from portmp.bench.experiment import Case, Experiment, Family, Run
-from portmp.bench.measure import Budget
 from portmp.bench.options import Request
 from portmp.bench.tables import Column, Row, Table, key, number
 from portmp.bench.values import power_of_two
 from portmp.errors import ArgumentError
 from portmp.formats import Format
-from portmp.progress import Progress
 from portmp.routines.ozaki import levels
 from portmp.routines.ozaki.options import Auto
 from portmp.routines.work import Entry
@@ -206,12 +203,12 @@ class GemmMethods(Family):
             raise ArgumentError(f"--format: {papers[0]} given, it has the direct method only")
         options.check_least_size(request.sizes, 2)
 
-    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
-        if not device.properties.float64:
-            raise ArgumentError(f"--device: {device.name} has no float64, which other methods need")
-        forms = request.forms or [formats.get(name) for name in USUAL_FORMATS]
-        depths = tuple(request.sizes) or DEPTHS
-        return Methods(device, None, request.runs, budget, progress, forms, depths=depths)
+    def ready(self, run: Methods, request: Request) -> None:
+        if not run.device.properties.float64:
+            name = run.device.name
+            raise ArgumentError(f"--device: {name} has no float64, which other methods need")
+        run.forms = request.forms or [formats.get(name) for name in USUAL_FORMATS]
+        run.depths = tuple(request.sizes) or DEPTHS
 
 
 FAMILY = GemmMethods()

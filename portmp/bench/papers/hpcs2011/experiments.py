@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from portmp import discovery
-from portmp.backends.base import Device
 from portmp.bench import peers, plots
-from portmp.bench.experiment import RATE, Experiment, Run, paper_of, relative
+from portmp.bench.experiment import RATE, Experiment, paper_of, relative
 from portmp.bench.experiment import Case as Measurement
-from portmp.bench.measure import Budget
 from portmp.bench.options import Request
 from portmp.bench.papers.hpcs2011 import copies
 from portmp.bench.papers.hpcs2011.measured import (
@@ -27,7 +25,6 @@ from portmp.bench.papers.hpcs2011.measured import (
 from portmp.bench.peers import LIBRARY, FamilyBesideVendor
 from portmp.bench.tables import Column, Row, Table, key, number
 from portmp.errors import PortmpError
-from portmp.progress import Progress
 
 DOUBLE = "float64"
 GPU, OLDER = "C2050", "C1060"
@@ -248,11 +245,9 @@ class Hpcs2011(FamilyBesideVendor):
         Experiment("cpu", _beside, (*_KEYS, RATE), share=3, tables=_cpu, found=_faster),
     )
 
-    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
-        run = super().begin(request, device, budget, progress)
-        assert isinstance(run, Bench)
+    def ready(self, run: Bench, request: Request) -> None:
+        super().ready(run, request)
         run.sizes = SIZES[request.args.sizes or USUAL[run.kind]]
-        return run
 
     def facts(self, run: Bench) -> Row:
         limits = run.ceilings.as_dict() if run.ceilings else None

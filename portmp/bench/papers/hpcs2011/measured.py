@@ -14,14 +14,14 @@ from functools import cache, partial
 from portmp import formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
-from portmp.bench import exact, measure, roofline, runner
+from portmp.bench import measure, roofline, runner
 from portmp.bench.cases import ACCURATE, ROUTINES, Case
 from portmp.bench.exact import Errors
 from portmp.bench.experiment import Case as Measurement
 from portmp.bench.experiment import paper_of
 from portmp.bench.measure import Timing
 from portmp.bench.options import FULL, QUICK
-from portmp.bench.peers import LIBRARY, BesideVendor, transposed
+from portmp.bench.peers import LIBRARY, BesideVendor, Subject
 from portmp.bench.roofline import Ceilings
 from portmp.bench.runner import Pool
 from portmp.bench.tables import Row
@@ -141,7 +141,7 @@ class Bench(BesideVendor):
         n = min(task.n, LEAST[task.routine])
         while True:
             small = replace(task, n=n)
-            call, wait = called(self, small)[0], self.device.queue.synchronize
+            call, wait = called(self, small).work, self.device.queue.synchronize
             with self.budget.beside():  # the first call compiles
                 measure.once(call, wait)
             seconds = measure.once(call, wait)
@@ -150,48 +150,28 @@ class Bench(BesideVendor):
             n = min(task.n, GROWTH[task.routine] * n)
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A task's call on operands that are on the device, its errors, and who waits for it."""
-
-    work: Callable[[], object]
-    errors: Errors
-    on_host: bool = False
-
-
-def prepared(bench: Bench, task: Task) -> Prepared:
+def prepared(bench: Bench, task: Task) -> tuple[Subject, Errors]:
     """Make operands, call once and check the result; compiling takes no time of the limit."""
-    work, entry, on_host = called(bench, task)
+    call = called(bench, task)
     with bench.budget.beside():
-        work()
+        call.work()
         bench.device.queue.synchronize()
-    case, values = task.case, values_of(task.form)
-    expected = partial(case.entry, values)
-    if (task.routine, task.way) == ("gemm", LIBRARY):
-        expected = partial(transposed, case, values)
-    return Prepared(work, exact.sampled(case.samples, entry, expected, case.form), on_host)
+    return call, call.errors()
 
 
-def called(
-    bench: Bench, task: Task
-) -> tuple[Callable[[], object], Callable[[int], list[float]], bool]:
-    """A task's call, the limbs of its result's entries, and whether the host runs it."""
+def called(bench: Bench, task: Task) -> Subject:
+    """A task's call on operands that are on the device."""
     case = task.case
     pool = Pool(values_of(task.form), case.starts[-1], bench.device)
     if task.way == LIBRARY:
         assert bench.vendor
-        start = case.starts[1]
-        if task.routine == "axpy":  # in place
-            theirs = bench.vendor.axpy(pool, task.n, start)
-        else:
-            theirs = bench.vendor.gemm(pool, task.n, start)
-        return theirs.work, theirs.entry, theirs.on_host
+        return bench.vendor.routines[task.routine](pool, case)
     a, b = pool.inputs(case)
     shape = case.routine.result(case.shape)
     out = Array(planes.allocate(task.form, shape, bench.device.queue))
     usual = partial(case.routine.call, blas, (a, b), out, ACCURATE)
     work = _PAPERS[task.routine](a, b, out) if task.way == PAPER else usual
-    return work, partial(runner.entry_of, out), False
+    return Subject(case, work, partial(runner.entry_of, out), partial(case.entry, pool.values))
 
 
 # --- the paper's kernels ------------------------------------------------------------------------
@@ -289,7 +269,7 @@ def _measured(bench: Bench, experiment: str, task: Task, parts: int) -> list[Row
     return [measured(bench, fitting)]
 
 
-def timed(bench: Bench, ready: Prepared, runs: int) -> Timing:
+def timed(bench: Bench, ready: Subject, runs: int) -> Timing:
     """The runs of a call: a library's on the host by the wall's clock."""
     if ready.on_host:
         return measure.timed_by_wall(ready.work, lambda: None, runs, measure.BUDGET[bench.kind])
@@ -298,7 +278,7 @@ def timed(bench: Bench, ready: Prepared, runs: int) -> Timing:
 
 def measured(bench: Bench, task: Task) -> Row:
     """Time a task; its rate, its shares of the peak and of its floor, its errors and energy."""
-    ready = prepared(bench, task)
+    ready, errors = prepared(bench, task)
     timing = timed(bench, ready, bench.runs)
     rate = task.operations / timing.median
     fma = bench.limits().instructions["float64"]["fma"]
@@ -311,7 +291,7 @@ def measured(bench: Bench, task: Task) -> Row:
         "operations_per_second": rate,
         "bytes_per_second": task.case.nbytes / timing.median,
         "peak_share": rate * flops(task.form) / 2 / (2 * fma),
-        "error": ready.errors.as_dict(),
+        "error": errors.as_dict(),
         "clock_mhz": timing.clock_mhz,
         **runner.bounded(task.case, {"seconds": timing.as_dict()}, bench.limits()),
     }
