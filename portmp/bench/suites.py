@@ -12,7 +12,7 @@ import datetime
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,24 +26,34 @@ from portmp.errors import PortmpError
 from portmp.files import target
 from portmp.progress import Progress
 
-Words = Callable[[Device, Any], list[str]]
-
 
 @dataclass(frozen=True)
 class Member:
-    """A benchmark of a suite. ``words``: its options on a device, beside those of the suite.
+    """A benchmark of a suite, and its *options* beside those of the suite.
 
-    ``timed``: whether its results are times, which no interpreter and no host reference has;
+    ``formats``: on devices with float64, and without; ``sized``: whether it takes the sizes of the
+    suite; ``timed``: whether its results are times, which no interpreter and no host reference has;
     ``energy``: whether energy is read without being asked for; ``asked``: the option of the suite
     without which it is left out.
     """
 
     family: str
     share: int
-    words: Words
+    options: Sequence[str] = ()
+    formats: tuple[str, str] | None = None
+    sized: bool = False
     timed: bool = True
     energy: bool = False
     asked: str = ""
+
+    def words(self, device: Device, args: Any) -> list[str]:
+        """Its options on a device."""
+        words = [*self.options]
+        if self.formats:
+            words += ["--format", self.formats[0 if device.properties.float64 else 1]]
+        if self.sized and args.sizes:
+            words += ["--sizes", args.sizes]
+        return words
 
 
 @dataclass(frozen=True)
@@ -134,62 +144,39 @@ def left_out(device: Device, family: str, reason: str, failed: bool = False) -> 
 # --- the suites -----------------------------------------------------------------------------------
 
 
-def _words(*words: str) -> Words:
-    return lambda device, args: list(words)
-
-
-def _formats(with_float64: str, without: str, *words: str) -> Words:
-    """Formats that a device has, and other words."""
-    return lambda device, args: [
-        "--format",
-        with_float64 if device.properties.float64 else without,
-        *words,
-    ]
-
-
-def _sizes(device: Device, args: Any) -> list[str]:
-    """The paper's sizes or quick ones, where that was asked for."""
-    return ["--sizes", args.sizes] if args.sizes else []
-
-
 _OZAKI = "gemm-ozaki2,gemm-ozaki1"
 SUITES = {
     "all": Suite(
         "all",
         (
-            Member("verify", 40, _words(), timed=False),
-            Member("tune", 30, _words(), asked="tune"),
+            Member("verify", 40, timed=False),
+            Member("tune", 30, asked="tune"),
             Member(
                 "blas",
                 30,
-                _formats(
-                    "dd,qd,ds,float64,td,ts,qs",
-                    "ds,ts,qs,float32",
-                    "--routine",
-                    "gemm,gemv,dot,axpy",
-                    "--accuracy",
-                    "accurate",
-                ),
+                ("--routine", "gemm,gemv,dot,axpy", "--accuracy", "accurate"),
+                ("dd,qd,ds,float64,td,ts,qs", "ds,ts,qs,float32"),
                 energy=True,
             ),
-            Member("blas", 12, _formats("dd,td,qd", "ds,ts,qs", "--routine", _OZAKI), energy=True),
+            Member("blas", 12, ("--routine", _OZAKI), ("dd,td,qd", "ds,ts,qs"), energy=True),
             Member(
                 "nbody",
                 14,
-                _formats("float32,float64,dd", "float32,ds", "--experiment", "roots,sizes,copies"),
+                ("--experiment", "roots,sizes,copies"),
+                ("float32,float64,dd", "float32,ds"),
             ),
-            Member("slfp", 14, _words("--experiment", "axpy")),
-            Member("everyday", 14, _words()),
+            Member("slfp", 14, ("--experiment", "axpy")),
+            Member("everyday", 14),
         ),
         {"gpu": 480.0, "cpu": 480.0},
     ),
     "papers": Suite(
         "papers",
         (
-            Member("hpcs2011", 1, _sizes),
-            Member("nbody", 1, _words()),
-            Member("ts2021", 1, _words()),
-            Member("slfp", 1, _words()),
+            Member("hpcs2011", 1, sized=True),
+            Member("nbody", 1),
+            Member("ts2021", 1),
+            Member("slfp", 1),
         ),
         {"gpu": 600.0, "cpu": 360.0},
     ),

@@ -49,7 +49,10 @@ def sizes(found: Row) -> Iterator[Table | str]:
         Column("median", "flops_median", RATE),
         Column("share", "share"),
         Column("model", "model"),
-        *(Column(name, partial(_table_share, found["paper"][name]["rows"])) for name in PAPERS),
+        *(
+            Column(name, partial(model.table_share, found["paper"][name]["rows"]))
+            for name in PAPERS
+        ),
     )
     for form, root in dict.fromkeys((r["format"], r["root"]) for r in found["rows"]):
         rows = [r for r in found["rows"] if (r["format"], r["root"]) == (form, root)]
@@ -58,10 +61,6 @@ def sizes(found: Row) -> Iterator[Table | str]:
             "once; shares of the fastest, the paper's table A.1"
         )
         yield Table(title, columns, rows)
-
-
-def _table_share(rows: Any, row: Row) -> float | None:
-    return model.table_share(rows, row["n"])
 
 
 STEPS = (

@@ -44,6 +44,13 @@ BLOCKED = {
 }
 """Formats that are compared, with the paper's blocks and with portmp's schedules."""
 
+STATED = {
+    "ts_over_d+s": "ts_over_float64_formats",
+    "ts_over_dd": "ts_over_float64_formats",
+    "df_over_double": "df_over_double",
+}
+"""Ratios of their rates, and what the paper's data call them."""
+
 COMPILED = {"gpu": 512, "cpu": 256}
 """Orders, at most, whose schedules are new, so that kernels are compiled beside the work."""
 
@@ -248,11 +255,6 @@ def _blocked_tables(found: Row) -> Iterator[Table | str]:
         whose = "32 x 32 results a block" if blocks == "paper" else "portmp's schedules"
         title = f"blocked, {whose}: operations of the format a second"
         yield Table(title, columns, rows, pivot="format")
-    stated = {
-        "ts_over_d+s": "ts_over_float64_formats",
-        "ts_over_dd": "ts_over_float64_formats",
-        "df_over_double": "df_over_double",
-    }
     theirs = paper_of("ts2021")["ratios"]
     heads = (
         key("rate over rate, largest", lambda r: r["ratio"].replace("_", " ")),
@@ -260,8 +262,8 @@ def _blocked_tables(found: Row) -> Iterator[Table | str]:
         *(Column(name, paper=f"{name}.{{stated}}") for name in theirs),
     )
     ratios = [
-        {"ratio": name, "stated": stated[name], **{b: found["ratios"][b][name] for b in BLOCKED}}
-        for name in stated
+        {"ratio": name, "stated": stated, **{b: found["ratios"][b][name] for b in BLOCKED}}
+        for name, stated in STATED.items()
     ]
     yield Table("ratios, beside the paper's", heads, ratios, theirs)
 
@@ -298,28 +300,20 @@ def _accuracy_tables(found: Row) -> Iterator[Table | str]:
     yield Table(title, columns, [*rows, *beside] if rows else [], pivot="way")
 
 
-def _drawn(field: str, series: str, label: str, which: Row) -> Callable[[Row], list[plots.Draw]]:
+def _drawn(field: str, series: str, label: str, found: Row, **which: str) -> list[plots.Draw]:
     """Lines of a field by order, one for each of a series, of the rows that have *which*."""
-
-    def drawings(found: Row) -> list[plots.Draw]:
-        points: dict[str, list[tuple[float, float]]] = {}
-        for r in found["rows"]:
-            if all(r.get(k, v) == v for k, v in which.items()):
-                name = f"{r[series]} slices" if r[series].isdigit() else r[series]
-                points.setdefault(name, []).append((r["n"], value_of(r, field)))
-        return [lambda axes: plots.lines(axes, points, "order N of the matrices", label, base=2)]
-
-    return drawings
+    points: dict[str, list[tuple[float, float]]] = {}
+    for r in found["rows"]:
+        if all(r.get(k, v) == v for k, v in which.items()):
+            name = f"{r[series]} slices" if r[series].isdigit() else r[series]
+            points.setdefault(name, []).append((r["n"], value_of(r, field)))
+    return [lambda axes: plots.lines(axes, points, "order N of the matrices", label, base=2)]
 
 
-def _draw_blocked(found: Row) -> list[plots.Draw]:
-    return [
-        drawing
-        for b in BLOCKED
-        for drawing in _drawn(
-            "operations_per_second", "format", f"rate, {b} blocks (operations/s)", {"blocks": b}
-        )(found)
-    ]
+def _draw_blocked(found: Row) -> Iterator[plots.Draw]:
+    for b in BLOCKED:
+        label = f"rate, {b} blocks (operations/s)"
+        yield from _drawn("operations_per_second", "format", label, found, blocks=b)
 
 
 class Ts2021(Family):
@@ -343,7 +337,7 @@ class Ts2021(Family):
             (key("N", "n"), key("way"), Column("seconds", "seconds.median", "s", compared=True)),
             tables=_split_tables,
             share=3,
-            drawings=_drawn("seconds.median", "way", "time (s)", {}),
+            drawings=partial(_drawn, "seconds.median", "way", "time (s)"),
         ),
         Experiment(
             "accuracy",
@@ -356,11 +350,12 @@ class Ts2021(Family):
             ),
             tables=_accuracy_tables,
             share=4,
-            drawings=_drawn(
+            drawings=partial(
+                _drawn,
                 "relative_error",
                 "way",
                 "largest relative error, all limbs filled",
-                {"fill": "full"},
+                fill="full",
             ),
         ),
     )
