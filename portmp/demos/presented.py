@@ -23,10 +23,10 @@ def presented(
     allowed: tuple[int, int],
     run: Callable[[Device, int, Progress], Found],
     table: Callable[[Device, Found], str],
-    as_json: Callable[[Device, Found], dict[str, Any]],
+    as_json: Callable[[Found], dict[str, Any]],
     plot: Callable[[Path, Found], None],
-) -> Found:
-    """What *run* finds for the size asked for, shown or written as the options say.
+) -> int:
+    """Show or write what *run* finds for the size asked for: 0 if that has passed, else 1.
 
     Sizes are *allowed* from one to the other, *usual* without an option.
     """
@@ -45,10 +45,11 @@ def presented(
         raise ArgumentError(f"--device: {device.name} has no float64, which this needs")
     found = run(device, size, progress)
     progress.clear()
-    text = json.dumps(as_json(device, found), indent=1)
+    data = {"device": {"name": device.name, **device.properties.as_dict()}, **as_json(found)}
+    text = json.dumps(data, indent=1)
     if output:
         target.replace(output, (text + "\n").encode())
     print(text if args.json else table(device, found))
     if picture:
         plot(picture, found)
-    return found
+    return 0 if data["passed"] else 1

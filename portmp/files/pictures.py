@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,22 @@ def pyplot() -> Any:
     from matplotlib import pyplot as plt
 
     return plt
+
+
+def bars(
+    axes: Any,
+    series: Mapping[str, Mapping[str, float]],
+    colours: Mapping[str, Any] | None = None,
+    **letters: Any,
+) -> None:
+    """A group of bars for each name that the series have, in their order; *letters*: of names."""
+    groups = list(dict.fromkeys(name for found in series.values() for name in found))
+    width = 0.8 / max(1, len(series))
+    for i, (label, found) in enumerate(series.items()):
+        places = [g + (i - (len(series) - 1) / 2) * width for g in range(len(groups))]
+        more = {"color": colours[label]} if colours else {}
+        axes.bar(places, [found.get(name, 0) for name in groups], width, label=label, **more)
+    axes.set_xticks(range(len(groups)), groups, **letters)
 
 
 def write(path: Path, figure: Any) -> None:
