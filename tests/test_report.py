@@ -326,7 +326,8 @@ def test_rows_of_another_shape(tmp_path: Path) -> None:
 def test_figures_of_a_device() -> None:
     """Marks lie where the rows say; nothing lies above the roof but by the tolerance."""
     (subject,) = shown(FILES[0])
-    found = {figure.title: figure for figure in figures.of(subject)}
+    made = (figure for make in figures.OF_A_DEVICE for figure in make(subject))
+    found = {figure.title: figure for figure in made}
     roof = found["Under the roof"]
     peak = subject.ceilings["instructions_per_second"]["float64"]["fma"]
     dd = next(s for s in roof.series if s.name == "dd")

@@ -154,18 +154,9 @@ class Energy:
     samples: int
     operations: float
 
-    @property
-    def joules(self) -> float:
-        """Of all calls, idle power included."""
-        return self.watts * self.seconds
-
-    @property
-    def joules_per_operation(self) -> float:
-        """Idle power included."""
-        return self.joules / (self.calls * self.operations)
-
     def as_dict(self) -> dict[str, Any]:
-        """What a results' file holds under ``energy`` of a case."""
+        """What a results' file holds under ``energy`` of a case: joules with idle power."""
+        joules = self.watts * self.seconds
         rate = self.calls * self.operations / self.seconds
         return {
             "read": self.read,
@@ -174,9 +165,9 @@ class Energy:
             "calls": self.calls,
             "watts": self.watts,
             "idle_watts": self.idle_watts,
-            "joules": self.joules,
-            "joules_per_call": self.joules / self.calls,
-            "joules_per_operation": self.joules_per_operation,
+            "joules": joules,
+            "joules_per_call": joules / self.calls,
+            "joules_per_operation": joules / (self.calls * self.operations),
             "joules_per_operation_above_idle": (self.watts - self.idle_watts) / rate,
             "operations_per_second": rate,
             "gflops_per_watt": rate / self.watts * 1e-9,

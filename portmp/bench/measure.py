@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -88,14 +88,9 @@ class Timing:
 
     def as_dict(self) -> dict[str, Any]:
         """What the results' file holds under ``seconds``."""
-        return {
-            "median": self.median,
-            "lower": self.lower,
-            "upper": self.upper,
-            "runs": self.runs,
-            "calls": self.calls,
-            "each": list(self.each),
-        }
+        found = asdict(self) | {"each": list(self.each)}
+        del found["clock_mhz"]
+        return found
 
 
 def summary(times: Sequence[float], calls: int, clock_mhz: float | None = None) -> Timing:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources
@@ -26,7 +26,7 @@ from portmp.report.drawing import Figure
 from portmp.report.sources import Source
 from portmp.report.subjects import File, Part, Subject, sorted_by_device
 
-T = TypeVar("T")
+S, T = TypeVar("S"), TypeVar("T")
 HEADINGS = {
     "devices": "Devices",
     "digests": "The same bits",
@@ -299,7 +299,6 @@ def left_out(subjects: Sequence[Subject]) -> Grid | None:
 
 def ratios(subjects: Sequence[Subject]) -> Grid | None:
     """All ratios that papers state, beside those measured."""
-    none: list[Row] = []
     lines = [
         [
             subject.title,
@@ -312,7 +311,7 @@ def ratios(subjects: Sequence[Subject]) -> Grid | None:
             f"{row['over']:.3g}",
         ]
         for subject in subjects
-        for row in safely(partial(papers.rows, subject), none)
+        for row in listed(papers.rows, subject)
     ]
     heads = ("device", "through", "paper", "ratio", "here", "machine", "stated", "here over it")
     title = "Ratios on each device, and as the papers state them for their machines"
@@ -328,6 +327,12 @@ def safely(make: Callable[..., T], otherwise: T) -> T:
         return make()
     except UNREADABLE:
         return otherwise
+
+
+def listed(make: Callable[[S], Iterable[T]], of: S) -> list[T]:
+    """All that is made of rows, or nothing where they are not as a benchmark writes them."""
+    none: list[T] = []
+    return safely(lambda: list(make(of)), none)
 
 
 def tables(part: Part) -> Iterator[Tables]:
@@ -353,16 +358,10 @@ def _tables(summary: str, experiment: Experiment | None, found: Row) -> Tables:
     return Tables(summary, grids, [one for one in parts if isinstance(one, str)])
 
 
-def _listed(make: Callable[[Subject], Iterator[Figure]], subject: Subject) -> list[Figure]:
-    return list(make(subject))
-
-
 def drawn(subject: Subject, problems: list[str]) -> list[Shown]:
     """A device's figures."""
-    found: list[Figure] = []
-    none: list[Figure] = []
-    for make in (figures.roofline, figures.rates, figures.energy, papers.figures):
-        found += safely(partial(_listed, make, subject), none)
+    makers = (*figures.OF_A_DEVICE, papers.figures)
+    found = [figure for make in makers for figure in listed(make, subject)]
     return _shown(found, subject.key, problems)
 
 
@@ -401,7 +400,6 @@ def built(reports: Sequence[Row], files: Sequence[File], title: str = "portmp, m
         )
         for subject in subjects
     ]
-    none: list[Figure] = []
     dates = sorted(report["date"][:10] for report in reports)
     count = f"{len(subjects)} device{'s' * (len(subjects) != 1)}, {len(reports)} reports"
     return Page(
@@ -412,7 +410,7 @@ def built(reports: Sequence[Row], files: Sequence[File], title: str = "portmp, m
         overview(subjects),
         digests(subjects),
         tiles(subjects),
-        _shown(safely(lambda: list(figures.cover(subjects)), none), "all", problems),
+        _shown(listed(figures.cover, subjects), "all", problems),
         ratios(subjects),
         left_out(subjects),
         list(sources.of(subjects)),

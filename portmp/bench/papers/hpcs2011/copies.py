@@ -169,7 +169,7 @@ def cases(bench: Bench) -> Iterator[Measurement]:
             f"{task.routine} {task.form.name}",
             partial(_measured, bench, task, parts),
             parts=parts,
-            memory=task.memory,
+            memory=task.case.memory,
         )
 
 

@@ -51,6 +51,7 @@ def stated(*path: str) -> float | None:
 def followed(bench: Bench, rows: list[Row]) -> Row:
     """Each row's time over float64's; and what fma instructions give, by routine and way."""
     rates = {(r["routine"], r["format"], r["way"]): r["operations_per_second"] for r in rows}
+    bench.rates_of = rates
     for row in rows:
         row["over_float64"] = {
             way: rates[row["routine"], DOUBLE, way] / row["operations_per_second"]
@@ -121,15 +122,6 @@ def _drawings(found: Row) -> Iterator[plots.Draw]:
     yield partial(plots.bars, series=series, across="routine", up="time over float64's", log=True)
 
 
-def _kept(bench: Bench, rows: list[Row]) -> Row:
-    """What follows from the rates, which the CPU's are compared with later."""
-    found = followed(bench, rows)
-    bench.rates_of = {
-        (r["routine"], r["format"], r["way"]): r["operations_per_second"] for r in rows
-    }
-    return found
-
-
 # --- beside a CPU ---------------------------------------------------------------------------------
 
 
@@ -189,33 +181,25 @@ def _cpu(found: Row) -> Iterator[Table | str]:
 # --- copies ---------------------------------------------------------------------------------------
 
 
-def _copies(found: Row) -> Iterator[Table | str]:
-    columns = (
-        key("routine"),
-        key("format"),
-        key("N", "n"),
-        Column("to it", f"bytes_per_second.{copies.TO}", "B/s"),
-        Column("work", f"seconds.{copies.WORK}.median", "s"),
-        Column("from it", f"bytes_per_second.{copies.BACK}", "B/s"),
-        Column("copies", "share", "%"),
-        Column("the paper", _stated_share, "words"),
-        Column("overlapped", "share_overlapped", "%"),
-        Column("faster", "faster"),
-        Column("same bits", "same_bits", "yes"),
-    )
-    title = (
-        f"copies: their share of the whole time, one after the other; the paper: {OLDER}, {GPU}; "
-        f"overlapped: what is left beside the work, in {copies.PIECES} pieces by {copies.QUEUES} "
-        "queues"
-    )
-    yield Table(title, columns, found["rows"])
-
-
 def _stated_share(row: Row) -> str | None:
     form = DOUBLE if row["format"] == DOUBLE else precision(row["format"])
     shares = [stated("copies", gpu, row["routine"], form) for gpu in (OLDER, GPU)]
     found = [f"{number(100 * share)} %" for share in shares if share is not None]
     return ", ".join(found) or None
+
+
+_COPIES = (
+    *_KEYS[:2],
+    _KEYS[3],
+    Column("to it", f"bytes_per_second.{copies.TO}", "B/s"),
+    Column("work", f"seconds.{copies.WORK}.median", "s"),
+    Column("from it", f"bytes_per_second.{copies.BACK}", "B/s"),
+    Column("copies", "share", "%", compared=True),
+    Column("the paper", _stated_share, "words"),
+    Column("overlapped", "share_overlapped", "%"),
+    Column("faster", "faster"),
+    Column("same bits", "same_bits", "yes"),
+)
 
 
 # --- the family -----------------------------------------------------------------------------------
@@ -228,19 +212,22 @@ class Hpcs2011(FamilyBesideVendor):
     run = Bench
     experiments = (
         Experiment(
-            "rates", cases, (*_KEYS, RATE), share=6, tables=_rates, found=_kept, drawings=_drawings
+            "rates",
+            cases,
+            (*_KEYS, RATE),
+            share=6,
+            tables=_rates,
+            found=followed,
+            drawings=_drawings,
         ),
         Experiment(
             "copies",
             copies.cases,
-            (
-                key("routine"),
-                key("format"),
-                key("N", "n"),
-                Column("share", "share", "%", compared=True),
-            ),
+            _COPIES,
+            f"copies: their share of the whole time, one after the other; the paper: {OLDER}, "
+            f"{GPU}; overlapped: what is left beside the work, in {copies.PIECES} pieces by "
+            f"{copies.QUEUES} queues",
             share=3,
-            tables=_copies,
         ),
         Experiment("cpu", _beside, (*_KEYS, RATE), share=3, tables=_cpu, found=_faster),
     )

@@ -80,16 +80,6 @@ class Task:
         work = ROUTINES[name]
         return Case(work, self.form, ACCURATE, work.sized(self.n, "gpu")[0])
 
-    @property
-    def operations(self) -> int:
-        """A product and a sum are two."""
-        return self.case.operations
-
-    @property
-    def memory(self) -> int:
-        """Bytes of the operands and the result."""
-        return self.case.memory
-
     def __str__(self) -> str:
         return f"{self.routine} {self.form.name}, {self.way}, N = {self.n}"
 
@@ -124,10 +114,10 @@ class Bench(BesideVendor):
         if known not in self.rates:
             self.rates[known] = self._tried(task)
         left, asked = self.budget.left(experiment, parts), task.n
-        seconds = calls * task.operations / self.rates[known]
+        seconds = calls * task.case.operations / self.rates[known]
         while seconds > left and task.n > LEAST[task.routine]:
             task = replace(task, n=max(task.n // 2, LEAST[task.routine]))
-            seconds = calls * task.operations / self.rates[known]
+            seconds = calls * task.case.operations / self.rates[known]
         if self.too_long(experiment, str(task), seconds, parts):
             return None
         if task.n < asked:
@@ -146,7 +136,7 @@ class Bench(BesideVendor):
                 measure.once(call, wait)
             seconds = measure.once(call, wait)
             if seconds > LONG_ENOUGH or n == task.n:
-                return small.operations / seconds
+                return small.case.operations / seconds
             n = min(task.n, GROWTH[task.routine] * n)
 
 
@@ -257,7 +247,7 @@ def measurements(
             f"{task.routine} {task.form.name}, {task.way}",
             partial(_measured, bench, experiment, task, len(found) - i),
             parts=len(found) - i,
-            memory=task.memory,
+            memory=task.case.memory,
         )
 
 
@@ -280,7 +270,7 @@ def measured(bench: Bench, task: Task) -> Row:
     """Time a task; its rate, its shares of the peak and of its floor, its errors and energy."""
     ready, errors = prepared(bench, task)
     timing = timed(bench, ready, bench.runs)
-    rate = task.operations / timing.median
+    rate = task.case.operations / timing.median
     fma = bench.limits().instructions["float64"]["fma"]
     row = {
         "routine": task.routine,
@@ -295,7 +285,9 @@ def measured(bench: Bench, task: Task) -> Row:
         "clock_mhz": timing.clock_mhz,
         **runner.bounded(task.case, {"seconds": timing.as_dict()}, bench.limits()),
     }
-    return row | ({} if ready.on_host else bench.energy(ready.work, task.operations, timing.median))
+    return row | (
+        {} if ready.on_host else bench.energy(ready.work, task.case.operations, timing.median)
+    )
 
 
 def flops(form: Format) -> float:

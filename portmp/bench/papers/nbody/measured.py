@@ -101,7 +101,8 @@ class Bench(Run):
         with program.watching() as specs:
             times = ceilings.times(self.device, work, runs or self.runs)
         used, self.last = schedule_of(specs), work
-        rate = float(n) ** 2 / min(times)
+        least = min(times)
+        rate = float(n) ** 2 / least
         key = form.name, root
         if not runs:  # a short run that only says how fast longer ones are is no result
             self.best[key] = max(rate, self.best.get(key, 0.0))
@@ -111,7 +112,9 @@ class Bench(Run):
             "root": root,
             "n": n,
             "seconds": timed(times),
-            **rates(n, times),
+            "interactions_per_second": rate,
+            "flops_max": model.flops(n, least),
+            "flops_median": model.flops(n, statistics.median(times)),
             "schedule": dataclasses.asdict(used) if used else None,
             # Not of short runs, nor where only times are compared, with a schedule for it.
             **({} if runs or schedule else self.energy_of(work, n, times)),
@@ -174,14 +177,4 @@ def timed(times: Sequence[float]) -> Row:
         "most": max(times),
         "runs": len(times),
         "each": list(times),
-    }
-
-
-def rates(n: int, times: Sequence[float]) -> Row:
-    """Rates of the fastest run and of the median, by 22 flop an interaction."""
-    least, median = min(times), statistics.median(times)
-    return {
-        "interactions_per_second": float(n) ** 2 / least,
-        "flops_max": model.flops(n, least),
-        "flops_median": model.flops(n, median),
     }
