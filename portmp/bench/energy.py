@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +21,7 @@ from portmp.backends.base import Device, Event, Queue
 from portmp.backends.energy import JOULES, WATTS, Meter
 from portmp.bench import measure
 from portmp.errors import DeviceError, PortmpError
-from portmp.progress import Progress
+from portmp.progress import Progress, every
 
 Work = Callable[[], object]
 INTERVALS = {JOULES: 0.005, WATTS: 0.02}
@@ -58,22 +57,9 @@ class Timer:
         """Wait."""
         time.sleep(seconds)
 
-    @contextmanager
-    def every(self, interval: float, act: Callable[[], object]) -> Iterator[None]:
+    def every(self, interval: float, act: Callable[[], object]) -> AbstractContextManager[None]:
         """Call *act* each *interval* seconds beside the block, in a thread of its own."""
-        stop = threading.Event()
-
-        def run() -> None:
-            while not stop.wait(interval):
-                act()
-
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            stop.set()
-            thread.join()
+        return every(interval, act)
 
 
 class Readings:

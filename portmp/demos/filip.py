@@ -7,6 +7,7 @@ order 24 has the condition number 1e35, more than dd has digits for.
 
 from __future__ import annotations
 
+import decimal
 import json
 import sys
 import time
@@ -46,17 +47,10 @@ def agreeing_digits(value: Fraction, certified: str) -> int:
     return 0
 
 
-def _rounded(value: Fraction, digits: int) -> Fraction:
+def _rounded(value: Fraction, digits: int) -> decimal.Decimal:
     """*value* to *digits* significant decimal digits, half away from zero."""
-    if value == 0:
-        return value
-    size = abs(value)
-    exponent = len(str(size.numerator)) - len(str(size.denominator))
-    if size < Fraction(10) ** exponent:
-        exponent -= 1
-    unit = Fraction(10) ** (exponent - digits + 1)
-    count = int(size / unit + Fraction(1, 2))
-    return (count if value > 0 else -count) * unit
+    context = decimal.Context(prec=digits, rounding=decimal.ROUND_HALF_UP)
+    return context.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator))
 
 
 @dataclass(frozen=True)
