@@ -18,7 +18,7 @@ from portmp.bench.experiment import Case as Measurement
 from portmp.bench.options import ALL, Request, listed
 from portmp.bench.roofline import Ceilings
 from portmp.bench.runner import Pool
-from portmp.bench.tables import Column, Row, key, quantity, shape_text
+from portmp.bench.tables import Column, Row, Rows, key, quantity, shape_text
 from portmp.bench.values import Values
 from portmp.errors import OutOfMemory, choice
 from portmp.formats import Format
@@ -188,6 +188,16 @@ def series_name(row: Row) -> str:
     return f"{row['format']}{' fast' if row['accuracy'] == 'fast' else ''}"
 
 
+def largest(rows: Rows) -> dict[tuple[str, str], Row]:
+    """Of each routine and series the row with most operations."""
+    found: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        name = row["routine"], series_name(row)
+        if name not in found or row["operations"] > found[name]["operations"]:
+            found[name] = row
+    return found
+
+
 def drawings(found: Row) -> Iterator[plots.Draw]:
     """Bars of shares by routine at its largest shape, and rates of gemm by size.
 
@@ -199,13 +209,9 @@ def drawings(found: Row) -> Iterator[plots.Draw]:
         series_name(r): hues((2 * forms.index(r["format"]) + (r["accuracy"] == "fast")) % 20)
         for r in rows
     }
-    shares: dict[str, dict[str, float]] = {series_name(r): {} for r in rows}
-    largest: dict[tuple[str, str], int] = {}
-    for row in rows:
-        name = series_name(row), row["routine"]
-        if row["operations"] > largest.get(name, 0):
-            largest[name] = row["operations"]
-            shares[name[0]][name[1]] = 100 * row["share"]
+    shares: dict[str, dict[str, float]] = {}
+    for (routine, name), row in largest(rows).items():
+        shares.setdefault(name, {})[routine] = 100 * row["share"]
     up = "share of the floor (%)"
     yield partial(plots.bars, series=shares, across="routine", up=up, line=100, colours=colours)
     routines = [r["routine"] for r in rows]

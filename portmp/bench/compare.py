@@ -10,7 +10,7 @@ from typing import Any
 from portmp.bench import options
 from portmp.bench.experiment import Experiment, Family, spread
 from portmp.bench.reports import broken, read_all
-from portmp.bench.tables import Column, Row, Table, shown
+from portmp.bench.tables import Column, Row, Table, shown, value_of
 from portmp.errors import InputError, printable
 
 CHANGES: Mapping[bool | None, str] = {True: "yes", False: "no", None: "-"}
@@ -51,15 +51,10 @@ def _is_change(ratio: float | None, both: Iterable[Row | None]) -> bool | None:
 
     Times that are off by their spread each, in opposite directions, make a ratio of (1 + a)(1 + b).
     """
-    measured = [row for row in both if row is not None and "lower" in _seconds(row)]
+    measured = [row for row in both if row and value_of(row, "seconds.lower") is not None]
     if not ratio or len(measured) < 2:
         return None
     return max(ratio, 1 / ratio) > math.prod(1 + spread(row) for row in measured)
-
-
-def _seconds(row: Row) -> Mapping[str, Any]:
-    found = row.get("seconds")
-    return found if isinstance(found, Mapping) else {}
 
 
 def rows(old: Row | None, new: Row | None, experiment: Experiment) -> list[Row]:

@@ -21,7 +21,7 @@ from portmp.backends.base import Device, Event, Queue
 from portmp.backends.energy import JOULES, WATTS, Meter
 from portmp.bench import measure
 from portmp.errors import DeviceError, PortmpError
-from portmp.progress import Progress, every
+from portmp.progress import every
 
 Work = Callable[[], object]
 INTERVALS = {JOULES: 0.005, WATTS: 0.02}
@@ -278,15 +278,6 @@ class Observer:
                 "problem": self.problem or None,
             }
         }
-
-
-def observing(
-    device: Device, asked: bool | None, progress: Progress, brief: bool = False
-) -> Observer:
-    """The observer of a command: of the device where energy was *asked* for, else of nothing."""
-    if asked:
-        progress.show(f"bench {device.name}: measuring idle power")
-    return Observer(device if asked else None, brief=brief)
 
 
 def batches(queue: Queue, work: Work, size: int, ahead: int) -> Iterator[None]:

@@ -28,7 +28,7 @@ import portmp as mp
 from portmp import definition, discovery
 from portmp.backends.base import Device
 from portmp.bench import options, plots, tables
-from portmp.bench.energy import Observer, Work, observing
+from portmp.bench.energy import Observer, Work
 from portmp.bench.journal import Done, Journal
 from portmp.bench.measure import Budget
 from portmp.bench.options import ALL, Request
@@ -323,7 +323,9 @@ class Family:
         run = self.begin(request, device, budget, progress)
         run.journal = journal or run.journal
         with budget.beside():
-            run.observer = observing(device, request.energy, progress, request.whole)
+            if request.energy:
+                progress.show(f"bench {device.name}: measuring idle power")
+                run.observer = Observer(device, brief=request.whole)
         found = {name: experiment.measured(run) for name, experiment in wanted.items()}
         progress.clear()
         return self.part_of(run, found)

@@ -13,6 +13,8 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from portmp import paths
 from portmp.backends.base import Device
 
@@ -96,11 +98,8 @@ class Timing:
 def summary(times: Sequence[float], calls: int, clock_mhz: float | None = None) -> Timing:
     """Median and quartiles of the seconds of runs of *calls* calls each."""
     each = [t / calls for t in times]
-    if len(each) > 1:
-        lower, _, upper = statistics.quantiles(each, n=4, method="inclusive")
-    else:
-        lower = upper = each[0]
-    return Timing(statistics.median(each), lower, upper, len(each), calls, clock_mhz, tuple(each))
+    lower, median, upper = map(float, np.percentile(each, (25, 50, 75)))
+    return Timing(median, lower, upper, len(each), calls, clock_mhz, tuple(each))
 
 
 def calls_of(once: float, sample: float = SAMPLE) -> int:

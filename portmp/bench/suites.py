@@ -21,7 +21,7 @@ from portmp.bench import experiment, options
 from portmp.bench.experiment import SCHEMA, Family, unmeasured
 from portmp.bench.journal import Journal
 from portmp.bench.options import Request
-from portmp.bench.tables import Row, duration
+from portmp.bench.tables import Row
 from portmp.errors import PortmpError
 from portmp.files import target
 from portmp.progress import Progress
@@ -181,8 +181,3 @@ SUITES = {
         {"gpu": 600.0, "cpu": 360.0},
     ),
 }
-
-
-def describe(suite: Suite) -> str:
-    """How long a suite may take, for its help."""
-    return ", ".join(f"{duration(s)} on {kind.upper()}s" for kind, s in suite.seconds.items())

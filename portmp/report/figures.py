@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from portmp import formats
-from portmp.bench.blas import named, series_name
+from portmp.bench.blas import largest, named, series_name
 from portmp.bench.tables import Row, joules, quantity
 from portmp.errors import FormatError
 from portmp.report.drawing import Figure, Point, Series
@@ -179,16 +179,6 @@ def _by_size(
 
 
 # --- digits and joules --------------------------------------------------------------------------
-
-
-def largest(rows: Sequence[Row]) -> dict[tuple[str, str], Row]:
-    """Of each routine and format the row with most operations."""
-    found: dict[tuple[str, str], Row] = {}
-    for row in rows:
-        name = row["routine"], series_name(row)
-        if name not in found or row["operations"] > found[name]["operations"]:
-            found[name] = row
-    return found
 
 
 def cover(subjects: Sequence[Subject], others: Sequence[Product] = ()) -> Iterator[Figure]:

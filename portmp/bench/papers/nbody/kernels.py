@@ -217,10 +217,8 @@ def _loop(device: Device, text: RenderedSource) -> dict[str, Any] | None:
 
 def _same(mixes: Sequence[dict[str, Any] | None]) -> bool | None:
     """Whether the loops hold the same instructions by class for each interaction."""
-    first, second = mixes
-    if first is None or second is None:
-        return None
-    return bool(first["an_interaction"] == second["an_interaction"])
+    first, second = (mix and mix["an_interaction"] for mix in mixes)
+    return None if first is None or second is None else bool(first == second)
 
 
 def _difference(a: Array, b: Array) -> float:
