@@ -47,11 +47,10 @@ def order(names: Collection[str]) -> list[tuple[Format, str, list[Result]]]:
 def cases(bench: Bench) -> Iterator[Case]:
     """Each routine of each format, until the time is over."""
     names = [*formats.NAMES, *formats.STORED]
-    if not bench.device.properties.float64:
-        lacking = [name for name in names if formats.get(name).word == "float64"]
-        names = [name for name in names if name not in lacking]
+    lacking = [name for name in names if not bench.computes(formats.get(name))]
+    if lacking:
         bench.skip("digests", ", ".join(lacking), f"{bench.device.name} has no float64")
-    left = order(names)
+    left = order([name for name in names if name not in lacking])
     for i, (form, routine, group) in enumerate(left):
         count = sum(len(results) for _, _, results in left[i:])
         more = f"{routine} {form.name} and what follows, {count} results"

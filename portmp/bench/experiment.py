@@ -201,6 +201,10 @@ class Run:
         """gpu or cpu."""
         return self.device.properties.kind
 
+    def computes(self, form: Format) -> bool:
+        """Whether the device has the words of a format."""
+        return self.device.properties.float64 or form.word == "float32"
+
     def show(self, experiment: str, what: str) -> None:
         """Say what is being done."""
         self.progress.show(f"bench {self.device.name}: {experiment}: {what}")

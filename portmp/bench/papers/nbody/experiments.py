@@ -385,8 +385,8 @@ class Nbody(Family):
 
     def ready(self, run: Bench, request: Request) -> None:
         run.forms = request.forms or [formats.get(DEFAULT_FORMAT)]
-        lacking = ", ".join(f.name for f in run.forms if f.word == "float64")
-        if lacking and not run.device.properties.float64:
+        lacking = ", ".join(f.name for f in run.forms if not run.computes(f))
+        if lacking:
             raise ArgumentError(f"--format: {lacking} given, {run.device.name} has no float64")
 
     def compiled(self, request: Request, progress: Progress) -> list[Row] | None:

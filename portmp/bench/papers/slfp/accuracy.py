@@ -41,10 +41,11 @@ def cases(bench: Bench) -> Iterator[Case]:
     lengths = [n for n in LENGTHS if n <= max(LENGTHS[0], bench.size or LENGTHS[-1])]
     took = [0.0]
     for parent, shorts in ONE_LIMB.items():
-        if not bench.usable(parent):
+        form = formats.get(parent)
+        if not bench.computes(form):
             bench.skip("accuracy", f"formats of {parent}", f"{bench.device.name} has no float64")
             continue
-        values = Values(formats.get(parent), positive=True)
+        values = Values(form, positive=True)
         wanted = {n: _exact(values, n) for n in lengths}
         for name in shorts:
             yield Case(name, partial(_measured, bench, name, values, wanted, took), took[0])

@@ -63,10 +63,6 @@ class Bench(BesideVendor):
     made: tuple[float, float] = (1.0, 0.0)
     """Bytes of operands so far, and the seconds that they took."""
 
-    def usable(self, form: str) -> bool:
-        """Whether the device computes in the format's words."""
-        return self.device.properties.float64 or formats.get(form).word == "float32"
-
     def expected(self, kind: Kind, names: Sequence[str], n: int, nbytes: int) -> float:
         """Seconds that a few rounds of these formats take, as far as that is known.
 
@@ -288,7 +284,7 @@ def cases(bench: Bench, kind: Kind) -> Iterator[Measurement]:
         bench.skip(kind.name, "formats of float64", f"{bench.device.name} has no float64")
     for n in (bench.size,) if bench.size else kind.sizes[bench.kind]:
         for parent, shorts in kind.families.items():
-            if bench.usable(parent):
+            if bench.computes(formats.get(parent)):
                 yield from _family(bench, kind, n, parent, shorts)
 
 
@@ -297,7 +293,7 @@ def _family(
 ) -> Iterator[Measurement]:
     """A parent and the formats that are stored shorter, each timed beside it."""
     bases = [parent]
-    if parent == "float32" and bench.usable("float64"):
+    if parent == "float32" and bench.device.properties.float64:
         bases = ["float64", parent]
     kept: dict[str, Prepared] = {}
     for name in (parent, *shorts):

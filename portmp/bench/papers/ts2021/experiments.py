@@ -76,12 +76,6 @@ class Bench(Run):
 
     next: float = 0.0
 
-    def forms_of(self, names: tuple[str, ...]) -> list[Format]:
-        """Formats that the device can compute in."""
-        found = [formats.get(name) for name in names]
-        words = {"float32", "float64"} if self.device.properties.float64 else {"float32"}
-        return [f for f in found if f.word in words]
-
     def timed(self, work: Work) -> Timing:
         """The runs of a call; compiling does not count as time passed."""
         start = self.budget.passed()
@@ -136,7 +130,7 @@ def blocked(bench: Bench, n: int) -> list[Row]:
     """Rates of products in blocks, by format (experiments 1 and 2 of the paper)."""
     rows = []
     for blocks, names in BLOCKED.items():
-        for form in bench.forms_of(names):
+        for form in filter(bench.computes, map(formats.get, names)):
             work = _blocked(*factors(form, n, "full", bench.device, REPEATED), blocks)
             try:
                 timing = bench.timed(work)
