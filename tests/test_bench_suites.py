@@ -20,7 +20,7 @@ from portmp.bench.experiment import Case, Experiment, Family, Run
 from portmp.bench.measure import Budget
 from portmp.bench.suites import Member, Suite
 from portmp.bench.tables import key
-from portmp.errors import DeviceError, InputError
+from portmp.errors import DeviceError
 from portmp.progress import Progress
 from portmp.routines.case import Case as Result
 from portmp.verify import cases as verified
@@ -202,7 +202,7 @@ def test_digests(some: None, device: Device, capsys: Any, tmp_path: Path) -> Non
     file = tmp_path / "r.json"
     assert run(suite, "--device", device.name, "-o", str(file)) == 0
     assert "digests: 6 of 6 as recorded" in capsys.readouterr().out
-    report = reports.read(file)
+    report = reports.read_all(file)[0]
     rows = report["devices"][0]["experiments"]["digests"]["rows"]
     assert [(r["format"], r["routine"]) for r in rows][:2] == [("dd", "add"), ("dd", "mul")]
     found = {k: v for row in rows for k, v in row["digests"].items()}
@@ -211,7 +211,7 @@ def test_digests(some: None, device: Device, capsys: Any, tmp_path: Path) -> Non
     old = tmp_path / "old.json"
     words_ = ["verify", "--device", device.name, "--format", "dd", "--routine", "add"]
     assert cli.main([*words_, "-o", str(old)]) == 0
-    again = reports.read(old)["devices"][0]["experiments"]["digests"]["rows"]
+    again = reports.read_all(old)[0]["devices"][0]["experiments"]["digests"]["rows"]
     assert again[0]["routine"] == "add" and again[0]["same_bits"]
     assert rows[0]["digests"].items() <= again[0]["digests"].items()
 
@@ -294,15 +294,6 @@ def test_bad_words(given: list[str], message: str, capsys: Any) -> None:
     """Refused before anything is measured."""
     assert cli.main(["bench", *given]) == 2
     assert re.search(message, capsys.readouterr().err)
-
-
-def test_one_report_is_needed(pretended: None, device: Device, tmp_path: Path) -> None:
-    """Where a file holds several."""
-    suite = Suite("all", (Member("nbody", 1), Member("slfp", 1)), {"gpu": 9, "cpu": 9})
-    file = tmp_path / "r.json"
-    assert run(suite, "--device", device.name, "-o", str(file)) == 0
-    with pytest.raises(InputError, match="holds 2 reports, one is needed"):
-        reports.read(file)
 
 
 @slow("all of a suite's members, a minute; each is tested alone")

@@ -28,14 +28,6 @@ def schema() -> Row:
     return found
 
 
-def read(path: str | Path) -> Row:
-    """The report in a file, as this version writes it; InputError where it holds anything else."""
-    found = read_all(path)
-    if len(found) != 1:
-        raise InputError(f"{path}: holds {len(found)} reports, one is needed")
-    return found[0]
-
-
 def read_all(path: str | Path) -> list[Row]:
     """The reports in a file, one or those of a suite, as this version writes them.
 

@@ -162,7 +162,7 @@ def _built(bench: Bench, form: Format, n: int) -> list[Row]:
     device, s = bench.device, _SCHEDULE
     text = plain_source(device.platform)
     kernel = program.load(device, text)["plain_gravity"]
-    position, mass, out = bench.bodies.of(form, n)
+    position, mass, out = bench.bodies(form, n)
     result = Array(allocate(form, (n, 3), device.queue))
     bodies = gravity.packed(position.planes, mass.planes)
     args: list[Argument] = [n, *bodies.buffers, *nbody.squared(EPS, form), *result.planes.buffers]
