@@ -255,8 +255,15 @@ def _finish(
     return 0
 
 
-def _prepare(args: Args, *inputs: str | None) -> Callable[[str], Array]:
-    """Check format, output and device; returns the reader of input files."""
+def _prepare(
+    args: Args, *inputs: str | None, outputs: Sequence[str | None] = ()
+) -> Callable[[str], Array]:
+    """Check format, outputs and device; returns the reader of input files.
+
+    *outputs*: further ones, beside that of -o.
+    """
+    from pathlib import Path
+
     from portmp import discovery, files, formats
 
     if inputs.count(files.STANDARD_INPUT) > 1:
@@ -265,6 +272,12 @@ def _prepare(args: Args, *inputs: str | None) -> Callable[[str], Array]:
     if args.output:
         files.check_target(args.output, form)
     device = discovery.get(args.device)
+    further = [name for name in outputs if name is not None]
+    given = [args.output, *further] if args.output else further
+    if len({Path(name).resolve() for name in given}) < len(given):
+        raise ArgumentError(f"{given[-1]}: is given for two outputs")
+    for name in further:
+        files.check_target(name, form)
     return lambda name: files.read(name, form, device)
 
 
@@ -416,8 +429,7 @@ def _lstsq(args: Args) -> int:
 def _eigh(args: Args) -> int:
     import portmp as mp
 
-    read = _prepare(args, args.a, args.b)
-    _check_files(args, args.vectors)
+    read = _prepare(args, args.a, args.b, outputs=[args.vectors])
     a, b = read(args.a), None if args.b is None else read(args.b)
     subset = None if args.subset is None else tuple(args.subset)
     if subset and not 0 <= subset[0] <= subset[1] < a.shape[-1]:
@@ -436,8 +448,7 @@ def _eigh(args: Args) -> int:
 def _svd(args: Args) -> int:
     import portmp as mp
 
-    read = _prepare(args, args.a)
-    _check_files(args, args.left, args.right)
+    read = _prepare(args, args.a, outputs=[args.left, args.right])
     if args.full and args.left is None and args.right is None:
         raise ArgumentError("--full: is about vectors: give --left or --right")
     a = read(args.a)
@@ -447,23 +458,6 @@ def _svd(args: Args) -> int:
         u, s, vh = mp.linalg.svd(a, args.full, relative=args.relative)
     written = _written({"left": (args.left, u), "right": (args.right, vh)})
     return _finish(args, s, None, **written)
-
-
-def _check_files(args: Args, *names: str | None) -> None:
-    """Refuse a further output that cannot be written, before anything is computed."""
-    from pathlib import Path
-
-    from portmp import files, formats
-
-    given = [name for name in (args.output, *names) if name is not None]
-    if len({Path(name).resolve() for name in given}) < len(given):
-        raise ArgumentError(f"{given[-1]}: is given for two outputs")
-    form = formats.get(
-        args.format or _stored_format([n for n in (args.a, getattr(args, "b", None)) if n])
-    )
-    for name in names:
-        if name is not None:
-            files.check_target(name, form)
 
 
 def _written(outputs: Mapping[str, tuple[str | None, Array]]) -> dict[str, str]:
