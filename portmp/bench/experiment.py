@@ -397,9 +397,8 @@ class Family:
         for name, found in part["experiments"].items():
             lines += ["", *self.by_name[name].shown(found)]
         lines += [""] if part["skipped"] or self.wrong(part) else []
-        for some in alike(part["skipped"]):
-            s, more = some[0], f" and {len(some) - 1} more" if len(some) > 1 else ""
-            lines.append(f"skipped: {self._of(s['experiment'], s['what'])}{more}: {s['reason']}")
+        for one in alike(part["skipped"]):
+            lines.append(f"skipped: {self._of(one['experiment'], one['what'])}: {one['reason']}")
         return lines + [f"WRONG: {what}" for what in self.wrong(part)]
 
     def _of(self, experiment: str, what: str) -> str:
@@ -468,15 +467,17 @@ class Family:
         plots.draw(path, drawings, f"{devices}; portmp {data['portmp']}, {data['date']}")
 
 
-def alike(skipped: Rows) -> list[list[Row]]:
+def alike(skipped: Rows) -> list[Row]:
     """What was skipped, each on its own; many of one experiment for the same reason as one."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for one in skipped:
         reason = re.sub(r"[0-9.e+-]+( [mun]?s\b)?", "#", one["reason"])
         groups.setdefault((one["experiment"], reason), []).append(one)
-    found: list[list[Row]] = []
-    for group in groups.values():
-        found += [group] if len(group) > ALIKE else [[one] for one in group]
+    found: list[Row] = []
+    for first, *others in groups.values():
+        many = len(others) >= ALIKE
+        more = {"what": f"{first['what']} and {len(others)} more"} if many else {}
+        found += [first | more, *([] if many else others)]
     return found
 
 

@@ -273,46 +273,25 @@ def _of(passed: int, total: int) -> str:
 
 def left_out(subjects: Sequence[Subject]) -> Grid | None:
     """What was skipped, and why."""
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for subject in subjects:
+        who = subject.title, subject.through
         for family, found in groupby(subject.skipped, key=lambda one: one[0]):
-            for some in alike([row for _, row in found]):
-                more = f" and {len(some) - 1} more" if len(some) > 1 else ""
-                what = f"{some[0]['what']}{more}"
-                lines.append(
-                    [
-                        subject.title,
-                        subject.through,
-                        family,
-                        some[0]["experiment"],
-                        what,
-                        some[0]["reason"],
-                    ]
-                )
-        lines += [
-            [subject.title, subject.through, "all", "all", "all", reason]
-            for reason in subject.refusals
-        ]
+            for one in alike([row for _, row in found]):
+                lines.append((*who, family, one["experiment"], one["what"], one["reason"]))
+        lines += [(*who, "all", "all", "all", reason) for reason in subject.refusals]
     heads = ("device", "through", "benchmark", "experiment", "what", "reason")
-    return grid("", heads, list(map(list, dict.fromkeys(map(tuple, lines)))), 6) if lines else None
+    return grid("", heads, list(dict.fromkeys(lines)), 6) if lines else None
 
 
 def ratios(subjects: Sequence[Subject]) -> Grid | None:
     """All ratios that papers state, beside those measured."""
-    lines = [
-        [
-            subject.title,
-            subject.through,
-            row["paper"],
-            row["what"],
-            f"{row['here']:.3g}",
-            row["machine"],
-            f"{row['stated']:.3g}",
-            f"{row['over']:.3g}",
-        ]
-        for subject in subjects
-        for row in listed(papers.rows, subject)
-    ]
+    lines = []
+    for subject in subjects:
+        for row in listed(papers.rows, subject):
+            what = subject.title, subject.through, row["paper"], row["what"]
+            here, stated, over = (f"{row[name]:.3g}" for name in ("here", "stated", "over"))
+            lines.append([*what, here, row["machine"], stated, over])
     heads = ("device", "through", "paper", "ratio", "here", "machine", "stated", "here over it")
     title = "Ratios on each device, and as the papers state them for their machines"
     return grid(title, heads, lines, 4) if lines else None
