@@ -160,9 +160,7 @@ def _scaled(row: Row) -> float | None:
 
 
 COLUMNS = (
-    key("routine"),
-    key("format"),
-    key("accuracy"),
+    *map(key, ("routine", "format", "accuracy")),
     SHAPE,
     *TIMES,
     RATE,

@@ -360,9 +360,7 @@ def _first(bench: Bench, form: Format) -> list[Row]:
 
 
 COLUMNS = (
-    key("call"),
-    key("n"),
-    key("format"),
+    *map(key, ("call", "n", "format")),
     Column("functions", "frames", ".0f"),
     Column("returns", "issue.median", "s"),
     Column("done", "seconds.median", "s", compared=True),

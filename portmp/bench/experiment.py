@@ -590,9 +590,7 @@ TIMES = (Column("time", "seconds.median", "s"), Column("spread", spread, "%"))
 RATE = Column("rate", "operations_per_second", "/s", compared=True)
 SHAPE = tables.key("shape", unit="shape")
 _PEER_COLUMNS = (
-    tables.key("peer"),
-    tables.key("routine"),
-    tables.key("format"),
+    *map(tables.key, ("peer", "routine", "format")),
     Column("bits", "bits"),
     SHAPE,
     *TIMES,

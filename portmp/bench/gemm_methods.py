@@ -162,8 +162,7 @@ def _marked(row: Row) -> str:
 def tables(found: Row) -> Iterator[Table | str]:
     """Errors in u^N T by method, a table for each format."""
     columns = (
-        key("entries"),
-        key("k"),
+        *map(key, ("entries", "k")),
         Column("direct, relative", "error.relative", ".2g"),
         Column("method", _marked, "words"),
         Column("auto takes", "takes", "words"),
@@ -185,10 +184,7 @@ class GemmMethods(Family):
             "methods",
             cases,
             (
-                key("format"),
-                key("entries"),
-                key("k"),
-                key("method"),
+                *map(key, ("format", "entries", "k", "method")),
                 Column("in u^N T", "error.scaled", ".2g", compared=True),
             ),
             tables=tables,

@@ -71,9 +71,7 @@ class Tune(Family):
             "schedules",
             cases,
             (
-                key("routine"),
-                key("format"),
-                key("shape"),
+                *map(key, ("routine", "format", "shape")),
                 Column("tried", "tried", ".0f"),
                 RATE,
                 Column("x default", "times_default"),

@@ -21,8 +21,7 @@ def _ratio(name: str, row: Row) -> float | None:
 
 
 ROOTS = (
-    key("format"),
-    key("root"),
+    *map(key, ("format", "root")),
     Column("time", "seconds.least", "s"),
     Column("rate", "flops_max", RATE, compared=True),
     Column("interactions", "interactions_per_second", "/s"),
@@ -147,8 +146,7 @@ def copies(found: Row) -> Iterator[Table | str]:
 
 
 BOUND = (
-    key("format"),
-    key("root"),
+    *map(key, ("format", "root")),
     Column("slots", "slots", ".4g"),
     Column("bound", "bound", "/s"),
     Column("reached", "interactions_per_second", "/s", compared=True),
@@ -182,8 +180,7 @@ def _warps(row: Row) -> str | None:
 
 
 STATIC = (
-    key("format"),
-    key("root"),
+    *map(key, ("format", "root")),
     *(Column(c, partial(_class, c), ".4g") for c in CLASSES),
     Column("turns", "loop.turns", ".4g", compared=True),
     *(Column(name, name, "words") for name in ("registers", "spills", "shared")),
