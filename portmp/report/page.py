@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import portmp as mp
 from portmp.bench import options
 from portmp.bench.experiment import Experiment, alike
-from portmp.bench.tables import Grid, Row, Table, joules, quantity
+from portmp.bench.tables import Column, Grid, Row, Table, key, quantity
 from portmp.codegen import render
 from portmp.errors import BackendUnavailable, printable
 from portmp.report import checks, drawing, figures, papers, sources
@@ -178,50 +178,43 @@ def hardware(subject: Subject) -> Grid:
     return grid("", ("what", "is"), lines, 2)
 
 
+def _memory(row: Row) -> str | None:
+    memory = row["facts"].get("memory")
+    return f"{memory / 2**30:.1f} GiB" if memory else None
+
+
+_FMA = "ceilings.instructions_per_second.{}.fma"
+OVERVIEW = (
+    *map(key, ("device", "through")),
+    Column("units", "facts.compute_units", "words"),
+    Column("memory", _memory, "words"),
+    *(Column(f"{word} fma", _FMA.format(word), "/s") for word in ("float64", "float32")),
+    Column("bandwidth", "ceilings.memory.bytes_per_second", "B/s"),
+    Column("digests", "digests", "words"),
+    Column("GEMM dd", "best.operations_per_second", "/s"),
+    Column("J/op", "thrifty.energy.joules_per_operation", "J"),
+    Column("newest", "newest", "words"),
+)
+
+
 def overview(subjects: Sequence[Subject]) -> Grid:
     """A line for each device."""
-    heads = (
-        "device",
-        "through",
-        "units",
-        "memory",
-        "float64 fma",
-        "float32 fma",
-        "bandwidth",
-        "digests",
-        "GEMM dd",
-        "J/op",
-        "newest",
-    )
     lines = []
     for subject in subjects:
-        facts, limits = subject.facts, subject.ceilings
-        rates = limits["instructions_per_second"] if limits else {}
-        memory = limits["memory"] if limits else None
-        best = safely(partial(best_product, subject), None)
-        thrifty = safely(partial(best_product, subject, True), None)
-        lines.append(
-            [
-                subject.title,
-                subject.through,
-                str(facts.get("compute_units", "-")),
-                f"{facts['memory'] / 2**30:.1f} GiB" if facts.get("memory") else "-",
-                *(
-                    _quantity(rates.get(word, {}).get("fma"), "/s")
-                    for word in ("float64", "float32")
-                ),
-                _quantity(memory["bytes_per_second"] if memory else None, "B/s"),
-                next((f"{v.passed} of {v.total}" for v in checks.verdicts(subject)), "-"),
-                _quantity(best["operations_per_second"] if best else None, "/s"),
-                joules(thrifty["energy"]["joules_per_operation"]) if thrifty else "-",
-                subject.dates[-1],
-            ]
-        )
+        verdict = next(iter(checks.verdicts(subject)), None)
+        row = {
+            "device": subject.title,
+            "through": subject.through,
+            "facts": subject.facts,
+            "ceilings": subject.ceilings,
+            "digests": verdict and f"{verdict.passed} of {verdict.total}",
+            "best": safely(partial(best_product, subject), None),
+            "thrifty": safely(partial(best_product, subject, True), None),
+            "newest": subject.dates[-1],
+        }
+        lines.append([column.cell(row) for column in OVERVIEW])
+    heads = [column.heading for column in OVERVIEW]
     return grid("What was measured, and the largest rates that it showed", heads, lines, 2)
-
-
-def _quantity(value: float | None, unit: str) -> str:
-    return quantity(value, unit) if value else "-"
 
 
 def best_product(subject: Subject, energy: bool = False) -> Row | None:
