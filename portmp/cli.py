@@ -15,7 +15,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from portmp.errors import (
     ArgumentError,
@@ -94,14 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def _warned(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _warned(message: Warning | str, *where: object, **more: object) -> None:
     """A warning as a line: where in portmp it was said tells nothing."""
     print(f"portmp: warning: {printable(str(message))}", file=sys.stderr)
 
