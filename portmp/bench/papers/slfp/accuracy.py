@@ -34,6 +34,8 @@ STEPS = (2**4, 2**6, 2**8, 2**10)
 """Products after which running sums are looked at."""
 LANES = 256
 """Running sums at once."""
+Wanted = Mapping[int, Sequence[Entry]]
+"""What rows should be, by their length."""
 
 
 def cases(bench: Bench) -> Iterator[Case]:
@@ -52,11 +54,7 @@ def cases(bench: Bench) -> Iterator[Case]:
 
 
 def _measured(
-    bench: Bench,
-    name: str,
-    values: Values,
-    wanted: Mapping[int, Sequence[Entry]],
-    took: list[float],
+    bench: Bench, name: str, values: Values, wanted: Wanted, took: list[float]
 ) -> list[Row]:
     """A format's rows in both roundings; *took*: the seconds of the last one."""
     forms = [formats.rounded_as(formats.get(name), r) for r in formats.ROUNDINGS]
@@ -79,9 +77,7 @@ def _exact(values: Values, n: int) -> list[Entry]:
     return [values.dot(Walk(i * n), Walk(values.period // 2), n) for i in range(TRIALS)]
 
 
-def _inputs(
-    bench: Bench, form: Format, values: Values, wanted: Mapping[int, Sequence[Entry]]
-) -> list[Row]:
+def _inputs(bench: Bench, form: Format, values: Values, wanted: Wanted) -> list[Row]:
     """Rows of n positive numbers stored short, times a vector that is not."""
     rows: list[Row] = []
     for n, entries in wanted.items():

@@ -346,7 +346,13 @@ def _rows(
     for f in works:
         bench.once[kind.name, f] = rounds.timing(f).median / kind.operations(n)
     bench.budget.leave_out(max(0.0, first - 2 * rounds.timing(name).median))
-    return [_row(bench, kind, n, f, rounds, bases, found[f], works[f]) for f in found]
+    rows = []
+    for f, errors in found.items():
+        row = _row(kind, n, f, rounds, bases) | {"error": errors.as_dict()}
+        if formats.get(row["format"]).rounding == "nearest":
+            row |= bench.energy(works[f], kind.operations(n), rounds.timing(f).median)
+        rows.append(row)
+    return rows
 
 
 def _library(bench: Bench, kind: Kind, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
@@ -360,16 +366,7 @@ def _library(bench: Bench, kind: Kind, pool: Pool, n: int) -> tuple[Subject, Err
         return None
 
 
-def _row(
-    bench: Bench,
-    kind: Kind,
-    n: int,
-    name: str,
-    rounds: measure.Rounds,
-    bases: Sequence[str],
-    errors: Errors,
-    work: Callable[[], object],
-) -> Row:
+def _row(kind: Kind, n: int, name: str, rounds: measure.Rounds, bases: Sequence[str]) -> Row:
     """One line: rates, and how many times as fast as the parents it is.
 
     Compared with its own parent, float32 with float64.
@@ -377,22 +374,17 @@ def _row(
     form = formats.get(name.removeprefix(LIBRARY).strip())
     base = bases[0] if name == bases[-1] else bases[-1]
     timing, over = rounds.timing(name), {b: rounds.faster(name, b) for b in bases}
-    operations, nbytes = kind.operations(n), kind.nbytes(form, n)
+    nbytes = kind.nbytes(form, n)
     ideal = kind.nbytes(formats.get(base), n) / nbytes
-    energy: Row = {}
-    if form.rounding == "nearest":
-        energy = bench.energy(work, operations, timing.median)
     return {
         "type": name,
         "format": form.name,
         "n": n,
         "seconds": timing.as_dict(),
-        "operations_per_second": operations / timing.median,
+        "operations_per_second": kind.operations(n) / timing.median,
         "bytes_per_second": nbytes / timing.median,
         "over": over,
         "base": base,
         "ideal": ideal,
         "reached": over[base] / ideal,
-        "error": errors.as_dict(),
-        **energy,
     }
