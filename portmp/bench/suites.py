@@ -55,6 +55,30 @@ class Member:
             words += ["--sizes", args.sizes]
         return words
 
+    def part(
+        self, request: Request, device: Device, limit: float, progress: Progress, journal: Journal
+    ) -> Row:
+        """Its part of one device; where it cannot run there, why."""
+        if self.timed and (device.interpreted or device.by_reference):
+            what = "an interpreter" if device.interpreted else "the host's reference"
+            return left_out(device, self.family, f"{what}: its times say nothing of any device")
+        family: Family = options.family(self.family)
+        words = self.words(device, request.args)
+        try:
+            names = [e.name for e in family.experiments]
+            mine = options.read(options.parsed(self.family, words), names)
+            mine = dataclasses.replace(
+                mine,
+                seconds=max(limit, 0.001),
+                runs=request.runs,
+                energy=self.timed and (self.energy or bool(request.energy)),
+                whole=True,
+            )
+            return family.part(mine, device, progress, journal)
+        except PortmpError as error:
+            progress.clear()
+            return left_out(device, self.family, str(error), failed=True)
+
 
 @dataclass(frozen=True)
 class Suite:
@@ -88,7 +112,7 @@ class Suite:
                 begun = time.monotonic()
                 log = journal.of(f"{i} {member.family}")
                 limit = part * left[device.name]
-                parts.append(self._part(member, family, request, device, limit, progress, log))
+                parts.append(member.part(request, device, limit, progress, log))
                 left[device.name] = max(0.0, left[device.name] - (time.monotonic() - begun))
             data = family.report(parts, start)
             failed |= family.failed(data)
@@ -103,36 +127,6 @@ class Suite:
         if args.json:
             print(text)
         return int(failed)
-
-    def _part(
-        self,
-        member: Member,
-        family: Family,
-        request: Request,
-        device: Device,
-        limit: float,
-        progress: Progress,
-        journal: Journal,
-    ) -> Row:
-        """One member's part of one device; where it cannot run there, why."""
-        if member.timed and (device.interpreted or device.by_reference):
-            what = "an interpreter" if device.interpreted else "the host's reference"
-            return left_out(device, member.family, f"{what}: its times say nothing of any device")
-        words = member.words(device, request.args)
-        try:
-            names = [e.name for e in family.experiments]
-            mine = options.read(options.parsed(member.family, words), names)
-            mine = dataclasses.replace(
-                mine,
-                seconds=max(limit, 0.001),
-                runs=request.runs,
-                energy=member.timed and (member.energy or bool(request.energy)),
-                whole=True,
-            )
-            return family.part(mine, device, progress, journal)
-        except PortmpError as error:
-            progress.clear()
-            return left_out(device, member.family, str(error), failed=True)
 
 
 def left_out(device: Device, family: str, reason: str, failed: bool = False) -> Row:
