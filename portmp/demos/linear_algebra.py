@@ -71,13 +71,8 @@ def plot(path: Path, found: list[Outcome]) -> None:
     (regressions, systems), (roots, others) = panels
     sets = tuple(ill_conditioned.regressions())
     _bars(regressions, found, sets, ill_conditioned.REGRESSED, "NIST's regressions, by QR")
-    _bars(
-        others,
-        found,
-        ("Kriging", "Kahan", "Rump"),
-        ("float32", *ill_conditioned.LONG),
-        "kriging, Kahan's and Rump's examples",
-    )
+    examples, forms = ("Kriging", "Kahan", "Rump"), ("float32", *ill_conditioned.LONG)
+    _bars(others, found, examples, forms, "kriging, Kahan's and Rump's examples")
     for axis, names, title in (
         (systems, tuple(ill_conditioned.SYSTEMS), "systems, by LU"),
         (roots, ("Wilkinson",), "roots of Wilkinson's polynomials"),
