@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from portmp import formats
 from portmp.errors import ArgumentError, choice
-from portmp.files import pictures, target
+from portmp.files import pictures
 from portmp.formats import Format
 
 ALL = "all"
@@ -250,7 +250,7 @@ def read(args: Any, experiments: Collection[str]) -> Request:
         raise ArgumentError(f"--seconds: {seconds} given, a positive number is needed")
     if runs is not None and runs < 1:
         raise ArgumentError(f"--runs: {runs} given, at least 1 is needed")
-    output, picture = outputs(given("output"), given("plot"))
+    output, picture = pictures.outputs(given("output"), given("plot"))
     return Request(
         given("device") or [],
         listed_formats(given("format")),
@@ -304,13 +304,3 @@ def check_least_size(sizes: Sequence[int], least: int) -> None:
     """ArgumentError for sizes below the least one."""
     if min(sizes, default=least) < least:
         raise ArgumentError(f"--size: {min(sizes)} given, at least {least} is needed")
-
-
-def outputs(output: str | None, picture: str | None) -> tuple[Path | None, Path | None]:
-    """Where the report and the picture go, once both can be written."""
-    report, drawn = (Path(name) if name else None for name in (output, picture))
-    if report:
-        target.check_place(report)
-    if drawn:
-        pictures.check(drawn)
-    return report, drawn

@@ -263,8 +263,7 @@ def run(
         if peer.platform and peer.platform not in {d.platform for d in devices}:
             continue
         module, problem = imported(peer)
-        entry: dict[str, Any] = {"name": peer.name, "version": None, "problem": problem}
-        entry["results"] = []
+        entry: Row = {"name": peer.name, "version": None, "problem": problem, "results": []}
         found.append(entry)
         if module is None:
             continue

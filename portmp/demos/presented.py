@@ -33,11 +33,7 @@ def presented(
     size = usual if args.size is None else args.size
     if not allowed[0] <= size <= allowed[1]:
         raise ArgumentError(f"--size: {size} given, {allowed[0]} to {allowed[1]} are allowed")
-    output, picture = (Path(name) if name else None for name in (args.output, args.plot))
-    if output:
-        target.check_place(output)
-    if picture:
-        pictures.check(picture)
+    output, picture = pictures.outputs(args.output, args.plot)
     progress = Progress(sys.stderr.isatty())
     progress.show("opening the device (the first time it is probed, which takes some seconds)")
     device = discovery.get(args.device)

@@ -26,6 +26,16 @@ def check(path: Path) -> None:
     target.check_place(path)
 
 
+def outputs(report: str | None, picture: str | None) -> tuple[Path | None, Path | None]:
+    """Where a report and a picture go, once both can be written."""
+    written, drawn = (Path(name) if name else None for name in (report, picture))
+    if written:
+        target.check_place(written)
+    if drawn:
+        check(drawn)
+    return written, drawn
+
+
 def _kind(path: Path) -> str:
     """The kind of picture that the extension names."""
     return path.suffix.removeprefix(".").lower() or "png"
