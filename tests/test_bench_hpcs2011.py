@@ -184,7 +184,6 @@ def small(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small sizes and ceilings that are not measured, on the test's device."""
     monkeypatch.setattr(experiment.discovery, "hardware", lambda name=None: device)
     monkeypatch.setattr(measured, "SIZES", {"full": SMALL, "quick": SMALL})
-    monkeypatch.setattr(experiments, "SIZES", {"full": SMALL, "quick": SMALL})
     limits = Ceilings("cpu", RATES, 1e9, "triad")
     monkeypatch.setattr(measured.roofline, "measured", lambda device, words, *_: limits)
 

@@ -10,9 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
-
-import numpy as np
 
 from portmp import definition, formats
 from portmp.arrays import blas
@@ -21,7 +18,7 @@ from portmp.bench import exact, options, values
 from portmp.bench.experiment import Case, Experiment, Family, Run
 from portmp.bench.options import Request
 from portmp.bench.tables import Column, Row, Table, key, number
-from portmp.bench.values import power_of_two
+from portmp.bench.values import Plane, power_of_two
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.routines.ozaki import levels
@@ -34,15 +31,14 @@ ORDER = 128
 SAMPLES = 64
 DEPTHS = tuple(2**e for e in range(8, 14))
 USUAL_FORMATS = ("float64", "ts", "dd", "qd")
-Host = list[np.ndarray[Any, Any]]
 
 
 @dataclass(frozen=True)
 class Factors:
     """A (ORDER, k) and the transpose of B, on the host."""
 
-    a: Host
-    b: Host
+    a: list[Plane]
+    b: list[Plane]
 
 
 def _lognormal(form: Format, k: int, phi: float) -> Factors:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 from portmp import discovery
@@ -10,25 +10,17 @@ from portmp.bench import peers, plots
 from portmp.bench.experiment import RATE, Experiment, paper_of, relative
 from portmp.bench.experiment import Case as Measurement
 from portmp.bench.options import Request
-from portmp.bench.papers.hpcs2011 import copies
-from portmp.bench.papers.hpcs2011.measured import (
-    ARITHMETIC,
-    PORTMP,
-    ROUTINE_NAMES,
-    SIZES,
-    USUAL,
-    WITHOUT_FMA,
-    Bench,
-    cases,
-    measurements,
-)
+from portmp.bench.papers.hpcs2011 import copies, measured
+from portmp.bench.papers.hpcs2011.measured import PORTMP, ROUTINE_NAMES, WITHOUT_FMA, Bench
 from portmp.bench.peers import LIBRARY, FamilyBesideVendor
-from portmp.bench.tables import Column, Row, Table, key, number
+from portmp.bench.tables import Column, Row, Table, key, number, value_of
 from portmp.errors import PortmpError
 
 DOUBLE = "float64"
 GPU, OLDER = "C2050", "C1060"
-_BESIDE = {name: ways for name, ways in ARITHMETIC.items() if not name.endswith(WITHOUT_FMA)}
+_BESIDE = {
+    name: ways for name, ways in measured.ARITHMETIC.items() if not name.endswith(WITHOUT_FMA)
+}
 _KEYS = (key("routine"), key("format"), key("way"), key("N", "n"))
 
 
@@ -39,9 +31,7 @@ def precision(form: str) -> str:
 
 def stated(*path: str) -> float | None:
     """A number of the paper; None where it states none."""
-    found: object = paper_of("hpcs2011")
-    for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
+    found = value_of(paper_of("hpcs2011"), ".".join(path))
     return float(found) if isinstance(found, (int, float)) else None
 
 
@@ -142,13 +132,13 @@ def _beside(bench: Bench) -> Iterator[Measurement]:
         bench.budget,
         bench.progress,
         skipped=bench.skipped,
-        sizes=SIZES[USUAL["cpu"]],
+        sizes=measured.SIZES[measured.USUAL["cpu"]],
         vendor=vendor,
         no_vendor=problem,
     )
     facts = processor.properties
     bench.beside = {"processor": facts.name, "units": facts.compute_units}
-    yield from measurements(other, "cpu", _BESIDE)
+    yield from measured.measurements(other, "cpu", _BESIDE)
 
 
 def _faster(bench: Bench, rows: list[Row]) -> Row:
@@ -213,7 +203,7 @@ class Hpcs2011(FamilyBesideVendor):
     experiments = (
         Experiment(
             "rates",
-            cases,
+            measured.cases,
             (*_KEYS, RATE),
             share=6,
             tables=_rates,
@@ -234,7 +224,7 @@ class Hpcs2011(FamilyBesideVendor):
 
     def ready(self, run: Bench, request: Request) -> None:
         super().ready(run, request)
-        run.sizes = SIZES[request.args.sizes or USUAL[run.kind]]
+        run.sizes = measured.SIZES[request.args.sizes or measured.USUAL[run.kind]]
 
     def facts(self, run: Bench) -> Row:
         limits = run.ceilings.as_dict() if run.ceilings else None
