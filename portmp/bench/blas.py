@@ -49,29 +49,6 @@ class Bench(Run):
         return roofline.measured(self.device, words, rounds)
 
 
-class Remaining:
-    """How long a run still takes: weights of the cases, scaled by what the done ones took."""
-
-    def __init__(
-        self, cases: Sequence[Case], limits: Ceilings, runs: int, observer: Observer
-    ) -> None:
-        self.weights = [_weight(case, limits, runs, observer) for case in cases]
-        self.start = time.monotonic()
-        self.done = 0.0
-        """Weight of what was measured."""
-
-    def _scaled(self, weight: float) -> float:
-        return weight * ((time.monotonic() - self.start) / self.done if self.done else 1.0)
-
-    def weight(self, which: int) -> float:
-        """Seconds that a case takes."""
-        return self._scaled(self.weights[which])
-
-    def seconds(self, from_: int) -> float:
-        """Seconds that a case and all behind it take."""
-        return self._scaled(sum(self.weights[from_:]))
-
-
 def _weight(case: Case, limits: Ceilings, runs: int, observer: Observer) -> float:
     """Seconds that a case takes if it reaches 70 % of its floor."""
     once = roofline.floor(case, limits).seconds / 0.7
@@ -87,15 +64,19 @@ def cases(run: Bench) -> Iterator[Measurement]:
     for case in run.cases:
         if case not in fitting:
             yield _measurement(case, run, [case], {})
-    left, done = Remaining(fitting, run.ceilings, run.runs, run.observer), 0
+    weights = [_weight(case, run.ceilings, run.runs, run.observer) for case in fitting]
+    start, measured, done = time.monotonic(), 0.0, 0
     for group in _groups(fitting):
         pools: dict[str, Pool] = {}
         for case in group:
-            hint = f", {done}/{len(fitting)}, about {left.seconds(done):.0f} s left"
+            # What is to come takes as much longer than its weight as what was measured.
+            slower = (time.monotonic() - start) / measured if measured else 1.0
+            left = slower * sum(weights[done:])
+            hint = f", {done}/{len(fitting)}, about {left:.0f} s left"
             found = _measurement(case, run, group, pools, hint)
             parts = max(1, (len(fitting) - done) // SHARES)
-            yield replace(found, seconds=left.weight(done), parts=parts)
-            left.done += 0.0 if run.short else left.weights[done]
+            yield replace(found, seconds=slower * weights[done], parts=parts)
+            measured += 0.0 if run.short else weights[done]
             done += 1
 
 

@@ -91,11 +91,8 @@ def cycles(found: Row) -> Iterator[Table | str]:
         return None if each is None else f"{each:g}, {each / stated['fma']:.1f}"
 
     beside = (Column(f"{n} (paper)", partial(theirs, n), "words") for n in found["paper"])
-    by = (
-        f"cycles by {found['clock']}"
-        if found["clock"]
-        else ("no clock of the device can be read by kernels here: times only")
-    )
+    without = "no clock of the device can be read by kernels here: times only"
+    by = f"cycles by {found['clock']}" if found["clock"] else without
     title = f"cycles: of one step of a dependent chain; {by}"
     yield Table(title, (*CYCLES, *beside), found["rows"])
 

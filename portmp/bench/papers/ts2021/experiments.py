@@ -264,11 +264,9 @@ def _blocked_tables(found: Row) -> Iterator[Table | str]:
 
 def _time(row: Row) -> str:
     """The blocked product's time, of others their times over it."""
-    return (
-        duration(row["seconds"]["median"])
-        if row["way"] == "blocked"
-        else number(row["over_blocked"])
-    )
+    if row["way"] == "blocked":
+        return duration(row["seconds"]["median"])
+    return number(row["over_blocked"])
 
 
 def _split_tables(found: Row) -> Iterator[Table | str]:
