@@ -71,7 +71,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of some recorded runs and of a file that tries what it can."""
     folder = tmp_path_factory.mktemp("report")
     bad = folder / "bad.json"
-    bad.write_text(json.dumps(evil(reports.read(FILES[0]))))
+    bad.write_text(json.dumps(evil(reports.read_all(FILES[0])[0])))
     target = folder / "page.html"
     assert cli.main(["report", *map(str, FILES), str(bad), "-o", str(target)]) == 0
     return target
@@ -248,7 +248,7 @@ def test_rates_that_cannot_be(field: str, message: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", [FILES[2], FILES[3], FILES[4]], ids=lambda p: p.stem[:6])
 def test_rates_of_other_benchmarks(path: Path, tmp_path: Path) -> None:
     """Those of papers are what their times say."""
-    report = reports.read(path)
+    report = reports.read_all(path)[0]
     part = report["devices"][0]
     assert list(checks.counts(report, part)) == []
     for found in part["experiments"].values():
