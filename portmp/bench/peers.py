@@ -54,13 +54,13 @@ FIRST = {"gemm": 16, "gemv": 64, "dot": 2**10, "axpy": 2**10}
 """The sizes that peers start with, and so the routines that are compared."""
 
 
-@dataclass
 class Engine:
     """A peer's operands and calls; here for arrays with NumPy's operators."""
 
-    module: Any
-    bits: int
-    gpu: int | None
+    def __init__(self, module: Any, bits: int, gpu: int | None) -> None:
+        self.module = module
+        self.bits = bits
+        self.gpu = gpu
 
     def load(self, planes: Sequence[Plane]) -> Any:
         """An operand of shape (), (n,) or (m, n) from limb planes."""
@@ -105,10 +105,11 @@ class CupyEngine(Engine):
 class TorchEngine(Engine):
     """torch-dd: on the GPU where one is measured and torch finds it."""
 
-    def __post_init__(self) -> None:
+    def __init__(self, module: Any, bits: int, gpu: int | None) -> None:
+        super().__init__(module, bits, gpu)
         self.torch = importlib.import_module("torch")
-        on_gpu = self.gpu is not None and self.torch.cuda.is_available()
-        self.place = f"cuda:{self.gpu}" if on_gpu else "cpu"
+        on_gpu = gpu is not None and self.torch.cuda.is_available()
+        self.place = f"cuda:{gpu}" if on_gpu else "cpu"
 
     def load(self, planes: Sequence[Plane]) -> Any:
         words = [self.torch.from_numpy(np.array(p, ndmin=1)).to(self.place) for p in planes]
@@ -178,9 +179,10 @@ class ExactlyLoaded(Engine, ABC):
 class MpmathEngine(ExactlyLoaded):
     """mpmath in a context of its own."""
 
-    def __post_init__(self) -> None:
-        self.context = self.module.MPContext()
-        self.context.prec = self.bits
+    def __init__(self, module: Any, bits: int, gpu: int | None) -> None:
+        super().__init__(module, bits, gpu)
+        self.context = module.MPContext()
+        self.context.prec = bits
 
     def number(self, integer: int, power: int) -> Any:
         return self.context.mpf((integer, power))
@@ -204,8 +206,9 @@ class MpmathEngine(ExactlyLoaded):
 class FlintEngine(ExactlyLoaded):
     """python-flint's arb_mat: ball arithmetic, of which the midpoints are checked."""
 
-    def __post_init__(self) -> None:
-        self.module.ctx.prec = self.bits
+    def __init__(self, module: Any, bits: int, gpu: int | None) -> None:
+        super().__init__(module, bits, gpu)
+        module.ctx.prec = bits
 
     def number(self, integer: int, power: int) -> Any:
         return self.module.arb((integer, power))
