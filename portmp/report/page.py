@@ -26,7 +26,8 @@ from portmp.report.drawing import Figure
 from portmp.report.sources import Source
 from portmp.report.subjects import File, Part, Subject, sorted_by_device
 
-S, T = TypeVar("S"), TypeVar("T")
+S = TypeVar("S")
+T = TypeVar("T")
 HEADINGS = {
     "devices": "Devices",
     "digests": "The same bits",

@@ -124,7 +124,7 @@ class Kind(ABC):
 
     def operations(self, n: int) -> int:
         """Operations of the format."""
-        return 2 * n**self.axes
+        return 2 * int(n**self.axes)
 
     @abstractmethod
     def nbytes(self, form: Format, n: int) -> int:
