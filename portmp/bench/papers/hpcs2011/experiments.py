@@ -179,8 +179,7 @@ def _stated_share(row: Row) -> str | None:
 
 
 _COPIES = (
-    *_KEYS[:2],
-    _KEYS[3],
+    *(each for each in _KEYS if each.heading != "way"),
     Column("to it", f"bytes_per_second.{copies.TO}", "B/s"),
     Column("work", f"seconds.{copies.WORK}.median", "s"),
     Column("from it", f"bytes_per_second.{copies.BACK}", "B/s"),
