@@ -110,22 +110,13 @@ def measured(device: Device, cases: Works, quarters: list[str], seconds: float) 
     """
     for work in cases.values():
         work()
-    rounds = measure.by_turns(device, cases, 0, seconds).seconds
-
-    def ratio(name: str, to: str) -> float:
-        found = sorted(a / b for a, b in zip(rounds[name], rounds[to], strict=True))
-        return found[len(found) // 2]
-
-    return {
-        "seconds": {name: sorted(times)[len(times) // 2] for name, times in rounds.items()},
-        **{
-            f"{name.replace(' ', '_')}_over_{to}": ratio(
-                name, "quarter" if name in quarters else to
-            )
-            for name, to in BASES.items()
-            if name in cases
-        },
-    }
+    rounds = measure.by_turns(device, cases, 0, seconds)
+    found: dict[str, Any] = {"seconds": {name: rounds.timing(name).median for name in cases}}
+    for name, to in BASES.items():
+        if name in cases:
+            base = "quarter" if name in quarters else to
+            found[f"{name.replace(' ', '_')}_over_{to}"] = rounds.faster(base, name)
+    return found
 
 
 def fdot(form: str, count: int) -> float:

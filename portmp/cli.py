@@ -13,9 +13,9 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from portmp.errors import (
     ArgumentError,
@@ -36,26 +36,6 @@ if TYPE_CHECKING:
     from portmp.linalg import Certified, Refined, Trust
 
 Args = argparse.Namespace
-COMMANDS = (
-    "devices",
-    "formats",
-    "gemm",
-    "solve",
-    "lstsq",
-    "eigh",
-    "svd",
-    "demo",
-    "render",
-    "compile",
-    "verify",
-    "tune",
-    "nbody",
-    "bench",
-    "report",
-    "port",
-    "warm",
-    "cache",
-)
 _DEVICE = "a device, such as cuda:0 (default: PORTMP_DEVICE, else the best one)"
 _MATRIX = ".npy, .npz, .mtx, .csv or .txt, or - (standard input)"
 _NEGATIVE = re.compile(r"-(?:[0-9.]|inf|nan)", re.IGNORECASE)
@@ -75,11 +55,13 @@ class _WithDefaults(argparse.HelpFormatter):
 class _OneLineParser(argparse.ArgumentParser):
     """Reports bad use in one line, with the nearest word for a mistyped command."""
 
+    commands: Collection[str] = ()
+
     def error(self, message: str) -> NoReturn:
         match = re.match(r"argument COMMAND: invalid choice: '([^']*)'", message)
         if match:
-            near = suggestion(match[1], list(COMMANDS))
-            message = f"unknown command {match[1]!r}{near}; commands: {', '.join(COMMANDS)}"
+            near = suggestion(match[1], list(self.commands))
+            message = f"unknown command {match[1]!r}{near}; commands: {', '.join(self.commands)}"
         self.exit(2, f"portmp: error: {message}\n")
 
 
@@ -112,14 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def _warned(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _warned(message: Warning | str, *where: object, **more: object) -> None:
     """A warning as a line: where in portmp it was said tells nothing."""
     print(f"portmp: warning: {printable(str(message))}", file=sys.stderr)
 
@@ -273,8 +248,15 @@ def _finish(
     return 0
 
 
-def _prepare(args: Args, *inputs: str | None) -> Callable[[str], Array]:
-    """Check format, output and device; returns the reader of input files."""
+def _prepare(
+    args: Args, *inputs: str | None, outputs: Sequence[str | None] = ()
+) -> Callable[[str], Array]:
+    """Check format, outputs and device; returns the reader of input files.
+
+    *outputs*: further ones, beside that of -o.
+    """
+    from pathlib import Path
+
     from portmp import discovery, files, formats
 
     if inputs.count(files.STANDARD_INPUT) > 1:
@@ -283,6 +265,12 @@ def _prepare(args: Args, *inputs: str | None) -> Callable[[str], Array]:
     if args.output:
         files.check_target(args.output, form)
     device = discovery.get(args.device)
+    further = [name for name in outputs if name is not None]
+    given = [args.output, *further] if args.output else further
+    if len({Path(name).resolve() for name in given}) < len(given):
+        raise ArgumentError(f"{given[-1]}: is given for two outputs")
+    for name in further:
+        files.check_target(name, form)
     return lambda name: files.read(name, form, device)
 
 
@@ -434,8 +422,7 @@ def _lstsq(args: Args) -> int:
 def _eigh(args: Args) -> int:
     import portmp as mp
 
-    read = _prepare(args, args.a, args.b)
-    _check_files(args, args.vectors)
+    read = _prepare(args, args.a, args.b, outputs=[args.vectors])
     a, b = read(args.a), None if args.b is None else read(args.b)
     subset = None if args.subset is None else tuple(args.subset)
     if subset and not 0 <= subset[0] <= subset[1] < a.shape[-1]:
@@ -454,8 +441,7 @@ def _eigh(args: Args) -> int:
 def _svd(args: Args) -> int:
     import portmp as mp
 
-    read = _prepare(args, args.a)
-    _check_files(args, args.left, args.right)
+    read = _prepare(args, args.a, outputs=[args.left, args.right])
     if args.full and args.left is None and args.right is None:
         raise ArgumentError("--full: is about vectors: give --left or --right")
     a = read(args.a)
@@ -465,23 +451,6 @@ def _svd(args: Args) -> int:
         u, s, vh = mp.linalg.svd(a, args.full, relative=args.relative)
     written = _written({"left": (args.left, u), "right": (args.right, vh)})
     return _finish(args, s, None, **written)
-
-
-def _check_files(args: Args, *names: str | None) -> None:
-    """Refuse a further output that cannot be written, before anything is computed."""
-    from pathlib import Path
-
-    from portmp import files, formats
-
-    given = [name for name in (args.output, *names) if name is not None]
-    if len({Path(name).resolve() for name in given}) < len(given):
-        raise ArgumentError(f"{given[-1]}: is given for two outputs")
-    form = formats.get(
-        args.format or _stored_format([n for n in (args.a, getattr(args, "b", None)) if n])
-    )
-    for name in names:
-        if name is not None:
-            files.check_target(name, form)
 
 
 def _written(outputs: Mapping[str, tuple[str | None, Array]]) -> dict[str, str]:
@@ -520,6 +489,7 @@ def _of(module: str) -> Callable[[Args], int]:
 
 _verify, _tune = _of("portmp.verify.command"), _of("portmp.tuner.search")
 _nbody, _report = _of("portmp.nbody.simulate"), _of("portmp.report.command")
+_port = _of("portmp.porting.command")
 
 
 def _bench(args: Args) -> int:
@@ -540,21 +510,6 @@ def _rendered(args: Args, name: str, device: Device | None) -> str:
 
     text = programs.text(args.routine, args.format, name, device)
     return platform.get(name).standalone + text if args.standalone else text
-
-
-def _port(args: Args) -> int:
-    from portmp.porting import command
-
-    return command.run(
-        args.files,
-        as_json=args.json,
-        fail_on=args.fail,
-        with_opencl=args.opencl,
-        traps_only=args.traps,
-        hip=args.hip,
-        template=args.template,
-        folder=args.output,
-    )
 
 
 def _warm(args: Args) -> int:
@@ -725,6 +680,10 @@ def _word(text: str) -> str:
     return text
 
 
+def _flag(parser: argparse.ArgumentParser, name: str, about: str) -> None:
+    parser.add_argument(name, action="store_true", help=about)
+
+
 Command = Callable[[str, Callable[[Args], int], str], argparse.ArgumentParser]
 
 
@@ -733,15 +692,9 @@ def _linear_options(command: Command) -> None:
     solve = command("solve", _solve, "solve a system of equations from files")
     solve.add_argument("a", metavar="A", help=_MATRIX)
     solve.add_argument("b", metavar="B", help="right-hand sides, likewise")
-    solve.add_argument(
-        "--positive", action="store_true", help="A is positive definite: by Cholesky's method"
-    )
-    solve.add_argument(
-        "--refine", action="store_true", help="by factors of fewer limbs, with an error estimate"
-    )
-    solve.add_argument(
-        "--certify", action="store_true", help="with a proved bound of each component's error"
-    )
+    _flag(solve, "--positive", "A is positive definite: by Cholesky's method")
+    _flag(solve, "--refine", "by factors of fewer limbs, with an error estimate")
+    _flag(solve, "--certify", "with a proved bound of each component's error")
     _matrix_options(solve)
 
     lstsq = command("lstsq", _lstsq, "least squares by QR")
@@ -757,7 +710,7 @@ def _linear_options(command: Command) -> None:
     eigh = command("eigh", _eigh, "eigenvalues of a symmetric matrix from a file, ascending")
     eigh.add_argument("a", metavar="A", help=_MATRIX)
     eigh.add_argument("b", metavar="B", nargs="?", help="of A x = w B x, B positive definite")
-    eigh.add_argument("--upper", action="store_true", help="read upper triangles, not lower ones")
+    _flag(eigh, "--upper", "read upper triangles, not lower ones")
     eigh.add_argument(
         "--subset", type=int, nargs=2, metavar=("LO", "HI"), help="only values LO to HI, from 0"
     )
@@ -768,10 +721,8 @@ def _linear_options(command: Command) -> None:
     svd.add_argument("a", metavar="A", help=_MATRIX)
     svd.add_argument("--left", metavar="FILE", help="write the left vectors, as columns, here")
     svd.add_argument("--right", metavar="FILE", help="write the right vectors, as rows, here")
-    svd.add_argument("--full", action="store_true", help="square matrices of vectors")
-    svd.add_argument(
-        "--relative", action="store_true", help="small values relatively exact, more slowly"
-    )
+    _flag(svd, "--full", "square matrices of vectors")
+    _flag(svd, "--relative", "small values relatively exact, more slowly")
     _matrix_options(svd)
 
 
@@ -782,6 +733,7 @@ def command_line(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"portmp {_version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parser.commands = commands.choices
 
     def command(name: str, run: Callable[[Args], int], about: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(
@@ -790,11 +742,11 @@ def command_line(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
         sub.set_defaults(run=run)
         sub.register("type", None, _word)
         if name not in ("render", "bench", "report"):
-            sub.add_argument("--json", action="store_true", help="print JSON")
+            _flag(sub, "--json", "print JSON")
         return sub
 
     devices = command("devices", _devices, "list devices, and why a backend has none")
-    devices.add_argument("--no-probe", action="store_true", help="do not probe the arithmetic")
+    _flag(devices, "--no-probe", "do not probe the arithmetic")
     command("formats", _formats, "list the formats: limbs, bits, digits")
 
     _gemm_options(command("gemm", _gemm, "multiply two matrices from files"))
@@ -805,7 +757,7 @@ def command_line(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
 
     compile_ = command("compile", _compile, "compile kernels and report their resources")
     _source_options(compile_, optional=True)
-    compile_.add_argument("--all", action="store_true", help="all kernels of the format")
+    _flag(compile_, "--all", "all kernels of the format")
     compile_.add_argument("--arch", help="architecture, such as sm_90 or gfx90a")
     compile_.add_argument("--device", help="the device whose driver compiles")
 
@@ -836,7 +788,7 @@ def command_line(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
 
     _warm_options(command("warm", _warm, "compile kernels ahead, so that no first call waits"))
     cache = command("cache", _cache, "show or clear the cache of compiled kernels")
-    cache.add_argument("--clear", action="store_true", help="remove the files")
+    _flag(cache, "--clear", "remove the files")
     return parser
 
 
@@ -846,8 +798,8 @@ def _gemm_options(gemm: argparse.ArgumentParser) -> None:
     gemm.add_argument("-C", dest="c", metavar="C", help="matrix to add")
     gemm.add_argument("--alpha", default="1", help="factor of the product (decimal string)")
     gemm.add_argument("--beta", help="factor of C (default 1 where C is given)")
-    gemm.add_argument("--trans-a", action="store_true", help="transpose A")
-    gemm.add_argument("--trans-b", action="store_true", help="transpose B")
+    _flag(gemm, "--trans-a", "transpose A")
+    _flag(gemm, "--trans-b", "transpose B")
     gemm.add_argument(
         "--accuracy", default="accurate", help="accurate (the default), or fast: one word less"
     )
@@ -900,7 +852,7 @@ def _bench_parsers(bench: argparse.ArgumentParser) -> None:
     compare.add_argument("new", metavar="NEW", help="another one of the same benchmark")
     for sub in (*subs, compare):
         sub.register("type", None, _word)
-        sub.add_argument("--json", action="store_true", help="print JSON")
+        _flag(sub, "--json", "print JSON")
 
 
 def _matrix_options(parser: argparse.ArgumentParser) -> None:
@@ -956,10 +908,10 @@ def _render_options(render: argparse.ArgumentParser) -> None:
     )
     render.add_argument("--html", metavar="FILE", help="write the columns into a page, whole")
     render.add_argument("--device", help="exactly the text that this device compiles")
-    render.add_argument(
+    _flag(
+        render,
         "--standalone",
-        action="store_true",
-        help="add what hipcc needs; with -o, programs that run and check the routine",
+        "add what hipcc needs; with -o, programs that run and check the routine",
     )
     render.add_argument(
         "-o", "--output", metavar="DIR", help="where the programs are written, one a platform"
@@ -975,22 +927,16 @@ def _report_options(report: argparse.ArgumentParser) -> None:
         help="a page (.html), one file of one device (.json), a table (.md), a figure (.svg)",
     )
     report.add_argument("--device", help="with -o FILE.json: which device, such as opencl:0")
-    report.add_argument(
-        "--compare", action="store_true", help="two files: what changed beyond both spreads"
-    )
-    report.add_argument(
-        "--check", action="store_true", help="say whether files of a device would be taken"
-    )
+    _flag(report, "--compare", "two files: what changed beyond both spreads")
+    _flag(report, "--check", "say whether files of a device would be taken")
 
 
 def _port_options(port: argparse.ArgumentParser) -> None:
     port.add_argument("files", nargs="+", metavar="FILE", help="CUDA sources and their headers")
-    port.add_argument("--opencl", action="store_true", help="tell of OpenCL as well as of HIP")
-    port.add_argument("--traps", action="store_true", help="traps alone, no list of constructs")
-    port.add_argument("--hip", action="store_true", help="write HIP texts into the folder of -o")
-    port.add_argument(
-        "--template", action="store_true", help="write first templates of kernels into it"
-    )
+    _flag(port, "--opencl", "tell of OpenCL as well as of HIP")
+    _flag(port, "--traps", "traps alone, no list of constructs")
+    _flag(port, "--hip", "write HIP texts into the folder of -o")
+    _flag(port, "--template", "write first templates of kernels into it")
     port.add_argument("-o", "--output", metavar="DIR", help="where to write")
     port.add_argument(
         "--fail",
@@ -1017,8 +963,8 @@ def _tune_options(tune: argparse.ArgumentParser) -> None:
     tune.add_argument("--seconds", type=float, default=300, help="limit of a search (default 300)")
     tune.add_argument("--passes", type=int, default=2, help="passes over the space (default 2)")
     tune.add_argument("--workers", type=int, help="processes that compile (default: all cores)")
-    tune.add_argument("--again", action="store_true", help="forget earlier trials")
-    tune.add_argument("--show", action="store_true", help="show the schedules in effect")
+    _flag(tune, "--again", "forget earlier trials")
+    _flag(tune, "--show", "show the schedules in effect")
     tune.add_argument("-o", "--output", metavar="FILE", help="add to this file of schedules")
 
 

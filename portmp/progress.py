@@ -35,6 +35,29 @@ _running: list[Progress] = []
 
 
 @contextlib.contextmanager
+def every(interval: float, act: Callable[[], object], first: float | None = None) -> Iterator[None]:
+    """Call *act* each *interval* seconds beside the block, in a thread of its own.
+
+    *first*: seconds before the first call, if that is another number.
+    """
+    ended = threading.Event()
+
+    def run() -> None:
+        pause = interval if first is None else first
+        while not ended.wait(pause):
+            act()
+            pause = interval
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextlib.contextmanager
 def lasting(text: str | Callable[[], str], visible: bool | None = None) -> Iterator[None]:
     """Show *text* and the seconds so far while what is inside goes on, once it has taken some.
 
@@ -44,26 +67,20 @@ def lasting(text: str | Callable[[], str], visible: bool | None = None) -> Itera
     if not (sys.stderr.isatty() and not _running if visible is None else visible):
         yield
         return
-    line, ended, began = Progress(True), threading.Event(), time.monotonic()
+    line, began = Progress(True), time.monotonic()
 
     def tell() -> None:
-        pause = PATIENCE
-        while not ended.wait(pause):
-            if _running[-1] is line:
-                told = text() if callable(text) else text
-                told += f", {line.step}" if line.step else ""
-                line.show(f"{told}: {time.monotonic() - began:.0f} s")
-            pause = 1.0
-        line.clear()
+        if _running[-1] is line:
+            told = text() if callable(text) else text
+            told += f", {line.step}" if line.step else ""
+            line.show(f"{told}: {time.monotonic() - began:.0f} s")
 
-    thread = threading.Thread(target=tell, daemon=True)
     _running.append(line)
-    thread.start()
     try:
-        yield
+        with every(1.0, tell, first=PATIENCE):
+            yield
     finally:
-        ended.set()
-        thread.join()
+        line.clear()
         _running.remove(line)
 
 

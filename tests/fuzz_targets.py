@@ -264,7 +264,7 @@ TARGETS = {
             ],
             JSON,
         ),
-        Target("report", ".json", reports.read, _report_seeds, JSON),
+        Target("report", ".json", reports.read_all, _report_seeds, JSON),
         Target("device", ".json", devices.refusals, _device_seeds, JSON),
         Target("cuda", ".cu", _ported, _cuda_seeds, CUDA, cost=5),
         Target("number", ".txt", _number, _texts("1.25e-3", "-22/7", "0x1.8p3", " inf "), NUMBERS),

@@ -374,7 +374,7 @@ def test_a_run(run: Run) -> None:
     status, out, err = run(*words, *plot)
     assert (status, err) == (0, "")
     assert not plot or Path("p.png").stat().st_size > 5000
-    data = reports.read("r.json")
+    data = reports.read_all("r.json")[0]
     described(data)
     (device,) = data["devices"]
     assert device["skipped"] == []
@@ -446,7 +446,7 @@ def test_wrong_results_have_status_one(
     status, out, _ = run(*words, "-o", "r.json")
     assert status == 1
     assert "WRONG: axpy float64 500" in out
-    assert bench_blas.FAMILY.failed(reports.read("r.json"))
+    assert bench_blas.FAMILY.failed(reports.read_all("r.json")[0])
 
 
 def test_what_does_not_fit_is_skipped(run: Run, given_ceilings: None) -> None:
@@ -495,7 +495,7 @@ def test_a_refused_device_is_reported(
     status, out, _ = run("blas", "--device", "all", "--format", "dd", "-o", "r.json")
     assert status == 1
     assert f"refused: {device.name}: does not round" in out
-    assert reports.read("r.json")["devices"][0]["experiments"] == {}
+    assert reports.read_all("r.json")[0]["devices"][0]["experiments"] == {}
 
 
 def test_peers_that_are_missing_or_broken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -688,7 +688,9 @@ def test_compare(run: Run) -> None:
     assert by_routine["gemm"][6:8] == ["missing", "-"]
     assert by_routine["axpy"][4] == "missing"
     written("both.json", a=[result("dot", 1e9)], c=[result("dot", 1e9)])
-    pairs = compare.compared(bench_blas.FAMILY, reports.read("old.json"), reports.read("both.json"))
+    pairs = compare.compared(
+        bench_blas.FAMILY, reports.read_all("old.json")[0], reports.read_all("both.json")[0]
+    )
     assert [(p["old"], p["new"]) for p in pairs] == [("a", "a"), (None, "c")]
     assert pairs[0]["rows"][0]["ratio"] == 0.5
     assert "not there" in run("compare", "old.json", "both.json")[1]
@@ -807,9 +809,9 @@ def test_recorded_reports(path: Path, run: Run) -> None:
     """
     if not re.match(RECORDED, path.name) or re.match(OTHERS, path.name):
         with pytest.raises(InputError, match=f"{path.name}: is no report of portmp bench"):
-            reports.read(path)
+            reports.read_all(path)
         return
-    data = reports.read(path)
+    (data,) = reports.read_all(path)
     described(data)
     status, out, _ = run("compare", str(path), str(path), "--json")
     found = [row["ratio"] for pair in json.loads(out) for row in pair["rows"]]
@@ -824,7 +826,7 @@ def test_files_that_cannot_be_read(run: Run) -> None:
     Path("bytes").write_bytes(b"\xff\xfe\x00")
     for name in ("none.json", "folder", "bytes", "a\0b"):
         with pytest.raises(InputError, match=r"cannot be read|is a folder|not a text|damaged"):
-            reports.read(name)
+            reports.read_all(name)[0]
 
 
 BAD_USE = {

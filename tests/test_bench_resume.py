@@ -85,7 +85,7 @@ def test_an_ended_run_goes_on(
     assert cli.main(words) == 0
     assert "r.json.partial: goes on; cases that were measured: 1" in capsys.readouterr().err
     assert len(set(measured)) == len(measured) == 4
-    rows = reports.read(report)["devices"][0]["experiments"]["blas"]["rows"]
+    rows = reports.read_all(report)[0]["devices"][0]["experiments"]["blas"]["rows"]
     assert len(rows) == 4 and all(row["share"] > 0 for row in rows)
     assert all(len(row["seconds"]["each"]) == 1 for row in rows)
     assert [p.name for p in tmp_path.iterdir()] == ["r.json"]

@@ -20,7 +20,7 @@ from portmp.bench.experiment import Case, Experiment, Family, Run
 from portmp.bench.measure import Budget
 from portmp.bench.suites import Member, Suite
 from portmp.bench.tables import key
-from portmp.errors import DeviceError, InputError
+from portmp.errors import DeviceError
 from portmp.progress import Progress
 from portmp.routines.case import Case as Result
 from portmp.verify import cases as verified
@@ -58,11 +58,6 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(options, "family", found.__getitem__)
 
 
-def words(device: Device, args: Any) -> list[str]:
-    """No options."""
-    return []
-
-
 def run(suite: Suite, *given: str) -> int:
     """A suite by the options of ``all``."""
     parser = cli.command_line()
@@ -77,10 +72,10 @@ def test_members_share_the_time(
     suite = Suite(
         "all",
         (
-            Member("nbody", 1, words),
-            Member("ts2021", 2, words),
-            Member("slfp", 1, words, asked="tune"),
-            Member("slfp", 1, words),
+            Member("nbody", 1),
+            Member("ts2021", 2),
+            Member("slfp", 1, asked="tune"),
+            Member("slfp", 1),
         ),
         {"gpu": 40.0, "cpu": 40.0},
     )
@@ -120,9 +115,7 @@ def test_a_suite_goes_on(
             yield Case(name, measure)
 
     monkeypatch.setattr(options, "family", lambda name: Pretended(name, cases))
-    suite = Suite(
-        "all", (Member("nbody", 1, words), Member("slfp", 1, words)), {"gpu": 9, "cpu": 9}
-    )
+    suite = Suite("all", (Member("nbody", 1), Member("slfp", 1)), {"gpu": 9, "cpu": 9})
     file = tmp_path / "r.json"
     given = "--device", device.name, "-o", str(file)
     with pytest.raises(KeyboardInterrupt):
@@ -140,7 +133,7 @@ def test_a_refused_device(
 ) -> None:
     """It is told in each report, and the others are measured."""
     monkeypatch.setattr(discovery, "opened", lambda: [(device, ""), (device, "it cannot divide")])
-    suite = Suite("all", (Member("nbody", 1, words),), {"gpu": 9, "cpu": 9})
+    suite = Suite("all", (Member("nbody", 1),), {"gpu": 9, "cpu": 9})
     assert run(suite, "--device", "all") == 1
     assert "refused: it cannot divide" in capsys.readouterr().out and len(SEEN) == 1
 
@@ -148,11 +141,7 @@ def test_a_refused_device(
 def test_interpreters_are_not_timed(pretended: None, capsys: Any) -> None:
     """Only their bits count."""
     device = tiers.interpreted(tiers.INTERPRETED[0])
-    suite = Suite(
-        "all",
-        (Member("nbody", 1, words, timed=False), Member("slfp", 1, words)),
-        {"gpu": 9, "cpu": 9},
-    )
+    suite = Suite("all", (Member("nbody", 1, timed=False), Member("slfp", 1)), {"gpu": 9, "cpu": 9})
     assert run(suite, "--device", device.name, "--json") == 0
     data = json.loads(capsys.readouterr().out)
     first, second = (r["devices"][0] for r in data["reports"])
@@ -209,11 +198,11 @@ def some(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_digests(some: None, device: Device, capsys: Any, tmp_path: Path) -> None:
     """Each result's digest is in the report, and the recorded one."""
-    suite = Suite("all", (Member("verify", 1, words, timed=False),), {"gpu": 99, "cpu": 99})
+    suite = Suite("all", (Member("verify", 1, timed=False),), {"gpu": 99, "cpu": 99})
     file = tmp_path / "r.json"
     assert run(suite, "--device", device.name, "-o", str(file)) == 0
     assert "digests: 6 of 6 as recorded" in capsys.readouterr().out
-    report = reports.read(file)
+    report = reports.read_all(file)[0]
     rows = report["devices"][0]["experiments"]["digests"]["rows"]
     assert [(r["format"], r["routine"]) for r in rows][:2] == [("dd", "add"), ("dd", "mul")]
     found = {k: v for row in rows for k, v in row["digests"].items()}
@@ -222,7 +211,7 @@ def test_digests(some: None, device: Device, capsys: Any, tmp_path: Path) -> Non
     old = tmp_path / "old.json"
     words_ = ["verify", "--device", device.name, "--format", "dd", "--routine", "add"]
     assert cli.main([*words_, "-o", str(old)]) == 0
-    again = reports.read(old)["devices"][0]["experiments"]["digests"]["rows"]
+    again = reports.read_all(old)[0]["devices"][0]["experiments"]["digests"]["rows"]
     assert again[0]["routine"] == "add" and again[0]["same_bits"]
     assert rows[0]["digests"].items() <= again[0]["digests"].items()
 
@@ -234,7 +223,7 @@ def test_a_wrong_digest(
     recorded = dict(verified.recorded())
     wrong = next(c.key for c in few("dd") if c.routine == "mul")
     monkeypatch.setattr(digests.command, "recorded", lambda: recorded | {wrong: "0" * 32})
-    suite = Suite("all", (Member("verify", 1, words, timed=False),), {"gpu": 99, "cpu": 99})
+    suite = Suite("all", (Member("verify", 1, timed=False),), {"gpu": 99, "cpu": 99})
     assert run(suite, "--device", device.name) == 1
     shown = capsys.readouterr().out
     assert "digests: 5 of 6 as recorded" in shown and "0/1!" in shown
@@ -305,17 +294,6 @@ def test_bad_words(given: list[str], message: str, capsys: Any) -> None:
     """Refused before anything is measured."""
     assert cli.main(["bench", *given]) == 2
     assert re.search(message, capsys.readouterr().err)
-
-
-def test_one_report_is_needed(pretended: None, device: Device, tmp_path: Path) -> None:
-    """Where a file holds several."""
-    suite = Suite(
-        "all", (Member("nbody", 1, words), Member("slfp", 1, words)), {"gpu": 9, "cpu": 9}
-    )
-    file = tmp_path / "r.json"
-    assert run(suite, "--device", device.name, "-o", str(file)) == 0
-    with pytest.raises(InputError, match="holds 2 reports, one is needed"):
-        reports.read(file)
 
 
 @slow("all of a suite's members, a minute; each is tested alone")

@@ -250,7 +250,7 @@ def test_reports_of_one_device(tmp_path: Path, capsys: Any) -> None:
     assert "the files have cuda:0, opencl:0" in capsys.readouterr().err
     assert cli.main(["report", *both, "--device", "cuda:0", "-o", str(target)]) == 0
     (found,) = reports.read_all(target)
-    whole = reports.read(both[0])
+    whole = reports.read_all(both[0])[0]
     assert found["devices"] == [d for d in whole["devices"] if d["selected"] == "cuda:0"]
     assert {**found, "devices": []} == {**whole, "devices": []}
     assert not reports.broken(json.loads(target.read_text()))

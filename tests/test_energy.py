@@ -584,7 +584,7 @@ def test_bench_blas(quick: None, metered: str, capsys: Any) -> None:
     """Columns of the table, data that the schema describes, and a comparison."""
     assert main([*BLAS, "--energy", "-o", "r.json"]) == 0
     shown = capsys.readouterr().out
-    data = reports.read("r.json")
+    data = reports.read_all("r.json")[0]
     (device,) = data["devices"]
     (row,) = device["experiments"]["blas"]["rows"]
     found = row["energy"]
@@ -618,7 +618,7 @@ def test_a_device_that_cannot_be_read(
     assert main([*BLAS, "--energy", "-o", "r.json"]) == 0
     shown = capsys.readouterr().out
     assert "energy: not read: there is no meter: buy one\n" in shown and "J/op" not in shown
-    (found,) = reports.read("r.json")["devices"]
+    (found,) = reports.read_all("r.json")[0]["devices"]
     assert found["energy"]["problem"] == "there is no meter: buy one"
     assert found["experiments"]["blas"]["rows"][0]["energy"] is None
 

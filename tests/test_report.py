@@ -71,7 +71,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of some recorded runs and of a file that tries what it can."""
     folder = tmp_path_factory.mktemp("report")
     bad = folder / "bad.json"
-    bad.write_text(json.dumps(evil(reports.read(FILES[0]))))
+    bad.write_text(json.dumps(evil(reports.read_all(FILES[0])[0])))
     target = folder / "page.html"
     assert cli.main(["report", *map(str, FILES), str(bad), "-o", str(target)]) == 0
     return target
@@ -248,7 +248,7 @@ def test_rates_that_cannot_be(field: str, message: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", [FILES[2], FILES[3], FILES[4]], ids=lambda p: p.stem[:6])
 def test_rates_of_other_benchmarks(path: Path, tmp_path: Path) -> None:
     """Those of papers are what their times say."""
-    report = reports.read(path)
+    report = reports.read_all(path)[0]
     part = report["devices"][0]
     assert list(checks.counts(report, part)) == []
     for found in part["experiments"].values():
@@ -326,7 +326,8 @@ def test_rows_of_another_shape(tmp_path: Path) -> None:
 def test_figures_of_a_device() -> None:
     """Marks lie where the rows say; nothing lies above the roof but by the tolerance."""
     (subject,) = shown(FILES[0])
-    found = {figure.title: figure for figure in figures.of(subject)}
+    made = (figure for make in figures.OF_A_DEVICE for figure in make(subject))
+    found = {figure.title: figure for figure in made}
     roof = found["Under the roof"]
     peak = subject.ceilings["instructions_per_second"]["float64"]["fma"]
     dd = next(s for s in roof.series if s.name == "dd")

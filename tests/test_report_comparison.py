@@ -21,7 +21,7 @@ INTEL = RESULTS / "slfp-axpy-cpu-intel-2026-11-22.json"
 
 def both(tmp_path: Path, change: Any) -> tuple[str, str]:
     """A file, and the same with something changed."""
-    old = reports.read(CPU)
+    old = reports.read_all(CPU)[0]
     new = copy.deepcopy(old)
     change(new["devices"][0]["experiments"]["axpy"]["rows"])
     paths = tmp_path / "old.json", tmp_path / "new.json"
@@ -89,7 +89,7 @@ def test_text_and_page(tmp_path: Path, capsys: Any) -> None:
 
 def test_a_script_as_a_name(tmp_path: Path) -> None:
     """Is text in a comparison, too."""
-    data = reports.read(CPU)
+    data = reports.read_all(CPU)[0]
     data["devices"][0]["facts"]["name"] = "<script>alert(1)</script>"
     bad, page = tmp_path / "<b>.json", tmp_path / "page.html"
     bad.write_text(json.dumps(data))

@@ -15,11 +15,10 @@ from portmp.bench.cases import ACCURATE, Case
 from portmp.bench.energy import Observer
 from portmp.bench.experiment import RATE, SHAPE, TIMES, Experiment, Family, Run, lacking, relative
 from portmp.bench.experiment import Case as Measurement
-from portmp.bench.measure import Budget
 from portmp.bench.options import ALL, Request, listed
 from portmp.bench.roofline import Ceilings
 from portmp.bench.runner import Pool
-from portmp.bench.tables import Column, Row, key, quantity, shape_text
+from portmp.bench.tables import Column, Row, Rows, key, quantity, shape_text
 from portmp.bench.values import Values
 from portmp.errors import OutOfMemory, choice
 from portmp.formats import Format
@@ -50,29 +49,6 @@ class Bench(Run):
         return roofline.measured(self.device, words, rounds)
 
 
-class Remaining:
-    """How long a run still takes: weights of the cases, scaled by what the done ones took."""
-
-    def __init__(
-        self, cases: Sequence[Case], limits: Ceilings, runs: int, observer: Observer
-    ) -> None:
-        self.weights = [_weight(case, limits, runs, observer) for case in cases]
-        self.start = time.monotonic()
-        self.done = 0.0
-        """Weight of what was measured."""
-
-    def _scaled(self, weight: float) -> float:
-        return weight * ((time.monotonic() - self.start) / self.done if self.done else 1.0)
-
-    def weight(self, which: int) -> float:
-        """Seconds that a case takes."""
-        return self._scaled(self.weights[which])
-
-    def seconds(self, from_: int) -> float:
-        """Seconds that a case and all behind it take."""
-        return self._scaled(sum(self.weights[from_:]))
-
-
 def _weight(case: Case, limits: Ceilings, runs: int, observer: Observer) -> float:
     """Seconds that a case takes if it reaches 70 % of its floor."""
     once = roofline.floor(case, limits).seconds / 0.7
@@ -88,15 +64,19 @@ def cases(run: Bench) -> Iterator[Measurement]:
     for case in run.cases:
         if case not in fitting:
             yield _measurement(case, run, [case], {})
-    left, done = Remaining(fitting, run.ceilings, run.runs, run.observer), 0
+    weights = [_weight(case, run.ceilings, run.runs, run.observer) for case in fitting]
+    start, measured, done = time.monotonic(), 0.0, 0
     for group in _groups(fitting):
         pools: dict[str, Pool] = {}
         for case in group:
-            hint = f", {done}/{len(fitting)}, about {left.seconds(done):.0f} s left"
+            # What is to come takes as much longer than its weight as what was measured.
+            slower = (time.monotonic() - start) / measured if measured else 1.0
+            left = slower * sum(weights[done:])
+            hint = f", {done}/{len(fitting)}, about {left:.0f} s left"
             found = _measurement(case, run, group, pools, hint)
             parts = max(1, (len(fitting) - done) // SHARES)
-            yield replace(found, seconds=left.weight(done), parts=parts)
-            left.done += 0.0 if run.short else left.weights[done]
+            yield replace(found, seconds=slower * weights[done], parts=parts)
+            measured += 0.0 if run.short else weights[done]
             done += 1
 
 
@@ -161,9 +141,7 @@ def _scaled(row: Row) -> float | None:
 
 
 COLUMNS = (
-    key("routine"),
-    key("format"),
-    key("accuracy"),
+    *map(key, ("routine", "format", "accuracy")),
     SHAPE,
     *TIMES,
     RATE,
@@ -189,6 +167,16 @@ def series_name(row: Row) -> str:
     return f"{row['format']}{' fast' if row['accuracy'] == 'fast' else ''}"
 
 
+def largest(rows: Rows) -> dict[tuple[str, str], Row]:
+    """Of each routine and series the row with most operations."""
+    found: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        name = row["routine"], series_name(row)
+        if name not in found or row["operations"] > found[name]["operations"]:
+            found[name] = row
+    return found
+
+
 def drawings(found: Row) -> Iterator[plots.Draw]:
     """Bars of shares by routine at its largest shape, and rates of gemm by size.
 
@@ -200,13 +188,9 @@ def drawings(found: Row) -> Iterator[plots.Draw]:
         series_name(r): hues((2 * forms.index(r["format"]) + (r["accuracy"] == "fast")) % 20)
         for r in rows
     }
-    shares: dict[str, dict[str, float]] = {series_name(r): {} for r in rows}
-    largest: dict[tuple[str, str], int] = {}
-    for row in rows:
-        name = series_name(row), row["routine"]
-        if row["operations"] > largest.get(name, 0):
-            largest[name] = row["operations"]
-            shares[name[0]][name[1]] = 100 * row["share"]
+    shares: dict[str, dict[str, float]] = {}
+    for (routine, name), row in largest(rows).items():
+        shares.setdefault(name, {})[routine] = 100 * row["share"]
     up = "share of the floor (%)"
     yield partial(plots.bars, series=shares, across="routine", up=up, line=100, colours=colours)
     routines = [r["routine"] for r in rows]
@@ -254,9 +238,8 @@ class Blas(Family):
         routines = routines_of(request.args.routine)
         return blas.plan(kind, routines, forms, request.args.accuracy, request.sizes)
 
-    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
-        planned = self._plan(request, device.properties.kind, device.properties.float64)
-        return Bench(device, None, request.runs, budget, progress, cases=planned)
+    def ready(self, run: Bench, request: Request) -> None:
+        run.cases = self._plan(request, run.kind, run.device.properties.float64)
 
     def facts(self, run: Bench) -> Row:
         return {"ceilings": run.ceilings.as_dict() if run.ceilings else None}

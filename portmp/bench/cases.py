@@ -71,11 +71,6 @@ class Case:
         return self.routine.values_moved(self.shape) * self.form.itemsize
 
     @property
-    def instructions(self) -> dict[str, float]:
-        """Instructions that the format's networks need."""
-        return self.routine.instructions(self.form, self.accuracy, self.shape, self.kind)
-
-    @property
     def memory(self) -> int:
         """Bytes of device memory that the inputs, the result and a workspace like it take."""
         return (self.starts[-1] + 2 * self.outputs) * self.form.itemsize

@@ -10,10 +10,10 @@ from typing import Any
 from portmp.bench import options
 from portmp.bench.experiment import Experiment, Family, spread
 from portmp.bench.reports import broken, read_all
-from portmp.bench.tables import Column, Row, Table, shown
+from portmp.bench.tables import Column, Row, Table, shown, value_of
 from portmp.errors import InputError, printable
 
-_CHANGES = {True: "yes", False: "no", None: "-"}
+CHANGES: Mapping[bool | None, str] = {True: "yes", False: "no", None: "-"}
 _JOULES = Column("J/op", "energy.joules_per_operation", "J")
 _INSTALL = "pip install jsonschema, and this command tells where"
 
@@ -51,15 +51,10 @@ def _is_change(ratio: float | None, both: Iterable[Row | None]) -> bool | None:
 
     Times that are off by their spread each, in opposite directions, make a ratio of (1 + a)(1 + b).
     """
-    measured = [row for row in both if row is not None and "lower" in _seconds(row)]
+    measured = [row for row in both if row and value_of(row, "seconds.lower") is not None]
     if not ratio or len(measured) < 2:
         return None
     return max(ratio, 1 / ratio) > math.prod(1 + spread(row) for row in measured)
-
-
-def _seconds(row: Row) -> Mapping[str, Any]:
-    found = row.get("seconds")
-    return found if isinstance(found, Mapping) else {}
 
 
 def rows(old: Row | None, new: Row | None, experiment: Experiment) -> list[Row]:
@@ -120,13 +115,18 @@ def _both(heading: str, field: str, unit: str, missing: str = "-") -> Iterator[C
         yield Column(f"{which} {heading}".strip(), cell, "words")
 
 
-def as_table(experiment: Experiment, found: list[Row], title: str) -> Table:
-    """What ``rows`` found as a table."""
+def as_table(
+    family: Family,
+    experiment: Experiment,
+    found: list[Row],
+    changes: Mapping[bool | None, str] = CHANGES,
+) -> Table:
+    """What ``rows`` found as a table; changes are told where there are words of them."""
     first, *others = _columns(experiment)
     columns = [Column(c.heading, c.heading, c.unit, key=True) for c in experiment.key]
     columns += [*_both("", "", first.unit, "missing"), Column("new/old", "ratio", ".3f")]
-    if any(row["change"] is not None for row in found):
-        columns.append(Column("change", lambda r: _CHANGES[r["change"]], "words"))
+    if changes is not CHANGES or any(row["change"] is not None for row in found):
+        columns.append(Column("change", lambda r: changes[r["change"]], "words"))
     for other in others:
         columns += _both(other.heading, f"_{other.heading}", other.unit)
     field = "_joules_per_operation"
@@ -134,7 +134,7 @@ def as_table(experiment: Experiment, found: list[Row], title: str) -> Table:
         columns += _both("J/op", field, "J")
         ratio = Column("new/old", lambda r: _ratio(r[f"old{field}"], r[f"new{field}"]), ".3f")
         columns.append(ratio)
-    return Table(title, columns, found)
+    return Table(experiment.name if len(family.experiments) > 1 else "", columns, found)
 
 
 def table(family: Family, old: Row, new: Row) -> str:
@@ -145,9 +145,8 @@ def table(family: Family, old: Row, new: Row) -> str:
         tables: list[str] = []
         for experiment in family.by_name.values():
             found = rows(a, b, experiment)
-            name = experiment.name if len(family.experiments) > 1 else ""
             if found:
-                tables += [*as_table(experiment, found, name).lines(), ""]
+                tables += [*as_table(family, experiment, found).lines(), ""]
         lines += tables or ["neither report has a measured case of this device", ""]
     return "\n".join(lines).rstrip()
 

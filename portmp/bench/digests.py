@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 
 from portmp import formats
 from portmp.bench.experiment import Case, Experiment, Family, Run
@@ -47,27 +48,25 @@ def order(names: Collection[str]) -> list[tuple[Format, str, list[Result]]]:
 def cases(bench: Bench) -> Iterator[Case]:
     """Each routine of each format, until the time is over."""
     names = [*formats.NAMES, *formats.STORED]
-    if not bench.device.properties.float64:
-        lacking = [name for name in names if formats.get(name).word == "float64"]
-        names = [name for name in names if name not in lacking]
+    lacking = [name for name in names if not bench.computes(formats.get(name))]
+    if lacking:
         bench.skip("digests", ", ".join(lacking), f"{bench.device.name} has no float64")
-    left = order(names)
+    left = order([name for name in names if name not in lacking])
     for i, (form, routine, group) in enumerate(left):
         count = sum(len(results) for _, _, results in left[i:])
-        more = f"{routine} {form.name} and what follows, {count} results"
-        yield replace(_case(bench, form, routine, group), rest=more)
+        what = f"{routine} {form.name}"
+        rest = f"{what} and what follows, {count} results"
+        act = partial(_measured, bench, form, routine, group)
+        yield Case(what, act, bench.expected(), rest=rest)
         if bench.short:
             return
 
 
-def _case(bench: Bench, form: Format, routine: str, group: Sequence[Result]) -> Case:
-    def measure() -> list[Row]:
-        start = time.monotonic()
-        found = command.run(bench.device, group)
-        bench.took.append(time.monotonic() - start)
-        return [row_of(form.name, routine, found)]
-
-    return Case(f"{routine} {form.name}", measure, bench.expected())
+def _measured(bench: Bench, form: Format, routine: str, group: Sequence[Result]) -> list[Row]:
+    start = time.monotonic()
+    found = command.run(bench.device, group)
+    bench.took.append(time.monotonic() - start)
+    return [row_of(form.name, routine, found)]
 
 
 def row_of(form: str, routine: str, found: Sequence[Outcome]) -> Row:

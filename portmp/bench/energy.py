@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import itertools
 import math
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +21,7 @@ from portmp.backends.base import Device, Event, Queue
 from portmp.backends.energy import JOULES, WATTS, Meter
 from portmp.bench import measure
 from portmp.errors import DeviceError, PortmpError
-from portmp.progress import Progress
+from portmp.progress import every
 
 Work = Callable[[], object]
 INTERVALS = {JOULES: 0.005, WATTS: 0.02}
@@ -58,22 +57,9 @@ class Timer:
         """Wait."""
         time.sleep(seconds)
 
-    @contextmanager
-    def every(self, interval: float, act: Callable[[], object]) -> Iterator[None]:
+    def every(self, interval: float, act: Callable[[], object]) -> AbstractContextManager[None]:
         """Call *act* each *interval* seconds beside the block, in a thread of its own."""
-        stop = threading.Event()
-
-        def run() -> None:
-            while not stop.wait(interval):
-                act()
-
-        thread = threading.Thread(target=run, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            stop.set()
-            thread.join()
+        return every(interval, act)
 
 
 class Readings:
@@ -154,18 +140,9 @@ class Energy:
     samples: int
     operations: float
 
-    @property
-    def joules(self) -> float:
-        """Of all calls, idle power included."""
-        return self.watts * self.seconds
-
-    @property
-    def joules_per_operation(self) -> float:
-        """Idle power included."""
-        return self.joules / (self.calls * self.operations)
-
     def as_dict(self) -> dict[str, Any]:
-        """What a results' file holds under ``energy`` of a case."""
+        """What a results' file holds under ``energy`` of a case: joules with idle power."""
+        joules = self.watts * self.seconds
         rate = self.calls * self.operations / self.seconds
         return {
             "read": self.read,
@@ -174,9 +151,9 @@ class Energy:
             "calls": self.calls,
             "watts": self.watts,
             "idle_watts": self.idle_watts,
-            "joules": self.joules,
-            "joules_per_call": self.joules / self.calls,
-            "joules_per_operation": self.joules_per_operation,
+            "joules": joules,
+            "joules_per_call": joules / self.calls,
+            "joules_per_operation": joules / (self.calls * self.operations),
             "joules_per_operation_above_idle": (self.watts - self.idle_watts) / rate,
             "operations_per_second": rate,
             "gflops_per_watt": rate / self.watts * 1e-9,
@@ -301,15 +278,6 @@ class Observer:
                 "problem": self.problem or None,
             }
         }
-
-
-def observing(
-    device: Device, asked: bool | None, progress: Progress, brief: bool = False
-) -> Observer:
-    """The observer of a command: of the device where energy was *asked* for, else of nothing."""
-    if asked:
-        progress.show(f"bench {device.name}: measuring idle power")
-    return Observer(device if asked else None, brief=brief)
 
 
 def batches(queue: Queue, work: Work, size: int, ahead: int) -> Iterator[None]:

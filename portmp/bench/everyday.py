@@ -28,13 +28,11 @@ from portmp.arrays.viewed import Viewed
 from portmp.backends.base import Device
 from portmp.bench import measure, peers, plots
 from portmp.bench.experiment import Case, Experiment, Family, Run
-from portmp.bench.measure import Budget
 from portmp.bench.options import FULL, QUICK, Request
 from portmp.bench.tables import TEXT, Column, Row, Table, key, number
 from portmp.bench.values import Plane, values_of
 from portmp.errors import DeviceError, PortmpError, one_line
 from portmp.formats import Format
-from portmp.progress import Progress
 from portmp.runtime import planes
 from portmp.runtime.digests import digest
 from portmp.verify.outcome import planes_of
@@ -362,9 +360,7 @@ def _first(bench: Bench, form: Format) -> list[Row]:
 
 
 COLUMNS = (
-    key("call"),
-    key("n"),
-    key("format"),
+    *map(key, ("call", "n", "format")),
     Column("functions", "frames", ".0f"),
     Column("returns", "issue.median", "s"),
     Column("done", "seconds.median", "s", compared=True),
@@ -424,15 +420,13 @@ class Everyday(Family):
         ),
     )
 
-    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
-        run = super().begin(request, device, budget, progress)
-        assert isinstance(run, Bench)
+    def ready(self, run: Bench, request: Request) -> None:
+        device = run.device
         usual = ("dd", "float64") if device.properties.float64 else ("ds", "float32")
         run.forms = request.forms or [formats.get(name) for name in usual]
         which = request.args.sizes or (QUICK if device.by_reference else FULL)
         more = {"four": 4, "few": FEW, "largest": SIZES[which][run.kind]}
         run.sizes, run.many, run.peers = SIZES[which] | more, MANY[which], _at_hand(device)
-        return run
 
 
 FAMILY = Everyday()

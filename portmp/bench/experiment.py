@@ -28,7 +28,7 @@ import portmp as mp
 from portmp import definition, discovery
 from portmp.backends.base import Device
 from portmp.bench import options, plots, tables
-from portmp.bench.energy import Observer, Work, observing
+from portmp.bench.energy import Observer, Work
 from portmp.bench.journal import Done, Journal
 from portmp.bench.measure import Budget
 from portmp.bench.options import ALL, Request
@@ -106,8 +106,8 @@ class Experiment:
     title: str = ""
     share: int = 1
     tables: Callable[[Row], Iterator[Table | str]] | None = None
-    found: Callable[[Any, list[Row]], Row] | None = None
-    drawings: Callable[[Row], Iterable[plots.Draw]] | None = None
+    found: Callable[[Any, list[Row]], Row] = lambda *_: {}
+    drawings: Callable[[Row], Iterable[plots.Draw]] = lambda _: ()
     label: Callable[[Row], str] | None = None
     judged: bool = True
 
@@ -120,8 +120,7 @@ class Experiment:
         except OutOfMemory as error:
             run.skip(self.name, "the rest" if rows else "all", str(error))
         beside, run.beside = run.beside, {}
-        more = self.found(run, rows) if self.found else {}
-        return {**beside, **more, "rows": rows}
+        return {**beside, **self.found(run, rows), "rows": rows}
 
     def _measured(self, run: Run, case: Case) -> Rows:
         """The rows of a case, or none where it is skipped."""
@@ -152,17 +151,14 @@ class Experiment:
 
     def shown(self, found: Row) -> list[str]:
         """Its tables as text."""
-        if self.tables:
-            return tables.text(self.tables(found)) or [f"{self.name}: nothing was measured"]
-        return self._table(found).lines()
+        return tables.text(self.parts(found)) or [f"{self.name}: nothing was measured"]
 
     def parts(self, found: Row) -> list[Table | str]:
         """Its tables, and sentences between them."""
-        return list(self.tables(found)) if self.tables else [self._table(found)]
-
-    def _table(self, found: Row) -> Table:
+        if self.tables:
+            return list(self.tables(found))
         title = self.title.format_map(_Known(found))
-        return Table(title, self.columns, found["rows"], found.get("paper", {}))
+        return [Table(title, self.columns, found["rows"], found.get("paper", {}))]
 
     @property
     def key(self) -> list[Column]:
@@ -204,6 +200,10 @@ class Run:
     def kind(self) -> str:
         """gpu or cpu."""
         return self.device.properties.kind
+
+    def computes(self, form: Format) -> bool:
+        """Whether the device has the words of a format."""
+        return self.device.properties.float64 or form.word == "float32"
 
     def show(self, experiment: str, what: str) -> None:
         """Say what is being done."""
@@ -285,7 +285,12 @@ class Family:
     def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
         """A run; ArgumentError for a request that this device cannot meet."""
         runs = request.runs or self.runs
-        return self.run(device, request.size, runs, budget, progress, request.forms)
+        run = self.run(device, request.size, runs, budget, progress, request.forms)
+        self.ready(run, request)
+        return run
+
+    def ready(self, run: Any, request: Request) -> None:
+        """What a run of the family has beside; ArgumentError for what its device cannot do."""
 
     def compiled(self, request: Request, progress: Progress) -> list[Row] | None:
         """Parts of the report that need no device; None where devices are asked for."""
@@ -322,7 +327,9 @@ class Family:
         run = self.begin(request, device, budget, progress)
         run.journal = journal or run.journal
         with budget.beside():
-            run.observer = observing(device, request.energy, progress, request.whole)
+            if request.energy:
+                progress.show(f"bench {device.name}: measuring idle power")
+                run.observer = Observer(device, brief=request.whole)
         found = {name: experiment.measured(run) for name, experiment in wanted.items()}
         progress.clear()
         return self.part_of(run, found)
@@ -390,9 +397,8 @@ class Family:
         for name, found in part["experiments"].items():
             lines += ["", *self.by_name[name].shown(found)]
         lines += [""] if part["skipped"] or self.wrong(part) else []
-        for some in alike(part["skipped"]):
-            s, more = some[0], f" and {len(some) - 1} more" if len(some) > 1 else ""
-            lines.append(f"skipped: {self._of(s['experiment'], s['what'])}{more}: {s['reason']}")
+        for one in alike(part["skipped"]):
+            lines.append(f"skipped: {self._of(one['experiment'], one['what'])}: {one['reason']}")
         return lines + [f"WRONG: {what}" for what in self.wrong(part)]
 
     def _of(self, experiment: str, what: str) -> str:
@@ -421,7 +427,33 @@ class Family:
 
     def command(self, args: Any) -> int:
         """Run it: 1 if a result is wrong, a case failed or a device was refused, else 0."""
-        return command(self, args)
+        start = datetime.datetime.now(datetime.UTC)
+        request = options.read(args, [e.name for e in self.experiments])
+        self.check(request)
+        progress = Progress(sys.stderr.isatty())
+        journal = journal_of(self.name, request)
+        parts, used = self.compiled(request, progress), []
+        if parts is None:
+            found = devices(
+                request.devices, progress, lambda one: self.by_reference and one.by_reference
+            )
+            parts = [
+                unmeasured(device, refusal)
+                if refusal
+                else self.part(request, device, progress, journal)
+                for device, refusal in found
+            ]
+            used = [device for device, refusal in found if not refusal]
+        data = self.report(parts, start, self.others(request, used, progress))
+        text = json.dumps(data, indent=1, allow_nan=False)
+        if request.output:
+            whole = json.dumps(self.as_file(data, request.output), indent=1, allow_nan=False)
+            target.replace(request.output, f"{whole}\n".encode())
+            journal.close()
+        print(text if args.json else self.table(data))
+        if request.picture:
+            self.plot(request.picture, data)
+        return 1 if self.failed(data) else 0
 
     def plot(self, path: Path, data: Row) -> None:
         """Draw what the experiments of each device draw."""
@@ -429,25 +461,23 @@ class Family:
             drawing
             for part in data["devices"]
             for name, found in part["experiments"].items()
-            for drawing in self._drawings(name, found)
+            for drawing in (self.by_name[name].drawings(found) if found["rows"] else ())
         ]
         devices = "; ".join(f"{p['selected']}: {p['facts']['name']}" for p in data["devices"])
         plots.draw(path, drawings, f"{devices}; portmp {data['portmp']}, {data['date']}")
 
-    def _drawings(self, name: str, found: Row) -> Iterable[plots.Draw]:
-        draw = self.by_name[name].drawings
-        return draw(found) if draw and found["rows"] else ()
 
-
-def alike(skipped: Rows) -> list[list[Row]]:
+def alike(skipped: Rows) -> list[Row]:
     """What was skipped, each on its own; many of one experiment for the same reason as one."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for one in skipped:
         reason = re.sub(r"[0-9.e+-]+( [mun]?s\b)?", "#", one["reason"])
         groups.setdefault((one["experiment"], reason), []).append(one)
-    found: list[list[Row]] = []
-    for group in groups.values():
-        found += [group] if len(group) > ALIKE else [[one] for one in group]
+    found: list[Row] = []
+    for first, *others in groups.values():
+        many = len(others) >= ALIKE
+        more = {"what": f"{first['what']} and {len(others)} more"} if many else {}
+        found += [first | more, *([] if many else others)]
     return found
 
 
@@ -466,37 +496,6 @@ def devices(
         return discovery.opened()
     chosen = [discovery.get(name) for name in names] or [discovery.get()]
     return [(d if allowed(d) else discovery.hardware(d), "") for d in dict.fromkeys(chosen)]
-
-
-def command(family: Family, args: Any) -> int:
-    """Run a family: 1 if a result is wrong, a case failed or a device was refused, else 0."""
-    start = datetime.datetime.now(datetime.UTC)
-    request = options.read(args, [e.name for e in family.experiments])
-    family.check(request)
-    progress = Progress(sys.stderr.isatty())
-    journal = journal_of(family.name, request)
-    parts, used = family.compiled(request, progress), []
-    if parts is None:
-        found = devices(
-            request.devices, progress, lambda one: family.by_reference and one.by_reference
-        )
-        parts = [
-            unmeasured(device, refusal)
-            if refusal
-            else family.part(request, device, progress, journal)
-            for device, refusal in found
-        ]
-        used = [device for device, refusal in found if not refusal]
-    data = family.report(parts, start, family.others(request, used, progress))
-    text = json.dumps(data, indent=1, allow_nan=False)
-    if request.output:
-        whole = json.dumps(family.as_file(data, request.output), indent=1, allow_nan=False)
-        target.replace(request.output, f"{whole}\n".encode())
-        journal.close()
-    print(text if args.json else family.table(data))
-    if request.picture:
-        family.plot(request.picture, data)
-    return 1 if family.failed(data) else 0
 
 
 def journal_of(benchmark: str, request: Request) -> Journal:
@@ -591,9 +590,7 @@ TIMES = (Column("time", "seconds.median", "s"), Column("spread", spread, "%"))
 RATE = Column("rate", "operations_per_second", "/s", compared=True)
 SHAPE = tables.key("shape", unit="shape")
 _PEER_COLUMNS = (
-    tables.key("peer"),
-    tables.key("routine"),
-    tables.key("format"),
+    *map(tables.key, ("peer", "routine", "format")),
     Column("bits", "bits"),
     SHAPE,
     *TIMES,

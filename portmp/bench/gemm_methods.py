@@ -10,23 +10,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
-
-import numpy as np
 
 from portmp import definition, formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
-from portmp.backends.base import Device
 from portmp.bench import exact, options, values
 from portmp.bench.experiment import Case, Experiment, Family, Run
-from portmp.bench.measure import Budget
 from portmp.bench.options import Request
 from portmp.bench.tables import Column, Row, Table, key, number
-from portmp.bench.values import power_of_two
+from portmp.bench.values import Plane, power_of_two
 from portmp.errors import ArgumentError
 from portmp.formats import Format
-from portmp.progress import Progress
 from portmp.routines.ozaki import levels
 from portmp.routines.ozaki.options import Auto
 from portmp.routines.work import Entry
@@ -37,15 +31,14 @@ ORDER = 128
 SAMPLES = 64
 DEPTHS = tuple(2**e for e in range(8, 14))
 USUAL_FORMATS = ("float64", "ts", "dd", "qd")
-Host = list[np.ndarray[Any, Any]]
 
 
 @dataclass(frozen=True)
 class Factors:
     """A (ORDER, k) and the transpose of B, on the host."""
 
-    a: Host
-    b: Host
+    a: list[Plane]
+    b: list[Plane]
 
 
 def _lognormal(form: Format, k: int, phi: float) -> Factors:
@@ -165,8 +158,7 @@ def _marked(row: Row) -> str:
 def tables(found: Row) -> Iterator[Table | str]:
     """Errors in u^N T by method, a table for each format."""
     columns = (
-        key("entries"),
-        key("k"),
+        *map(key, ("entries", "k")),
         Column("direct, relative", "error.relative", ".2g"),
         Column("method", _marked, "words"),
         Column("auto takes", "takes", "words"),
@@ -188,10 +180,7 @@ class GemmMethods(Family):
             "methods",
             cases,
             (
-                key("format"),
-                key("entries"),
-                key("k"),
-                key("method"),
+                *map(key, ("format", "entries", "k", "method")),
                 Column("in u^N T", "error.scaled", ".2g", compared=True),
             ),
             tables=tables,
@@ -206,12 +195,12 @@ class GemmMethods(Family):
             raise ArgumentError(f"--format: {papers[0]} given, it has the direct method only")
         options.check_least_size(request.sizes, 2)
 
-    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
-        if not device.properties.float64:
-            raise ArgumentError(f"--device: {device.name} has no float64, which other methods need")
-        forms = request.forms or [formats.get(name) for name in USUAL_FORMATS]
-        depths = tuple(request.sizes) or DEPTHS
-        return Methods(device, None, request.runs, budget, progress, forms, depths=depths)
+    def ready(self, run: Methods, request: Request) -> None:
+        if not run.device.properties.float64:
+            name = run.device.name
+            raise ArgumentError(f"--device: {name} has no float64, which other methods need")
+        run.forms = request.forms or [formats.get(name) for name in USUAL_FORMATS]
+        run.depths = tuple(request.sizes) or DEPTHS
 
 
 FAMILY = GemmMethods()

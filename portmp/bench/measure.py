@@ -8,9 +8,12 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from types import FrameType
 from typing import Any
+
+import numpy as np
 
 from portmp import paths
 from portmp.backends.base import Device
@@ -87,24 +90,16 @@ class Timing:
 
     def as_dict(self) -> dict[str, Any]:
         """What the results' file holds under ``seconds``."""
-        return {
-            "median": self.median,
-            "lower": self.lower,
-            "upper": self.upper,
-            "runs": self.runs,
-            "calls": self.calls,
-            "each": list(self.each),
-        }
+        found = asdict(self) | {"each": list(self.each)}
+        del found["clock_mhz"]
+        return found
 
 
 def summary(times: Sequence[float], calls: int, clock_mhz: float | None = None) -> Timing:
     """Median and quartiles of the seconds of runs of *calls* calls each."""
     each = [t / calls for t in times]
-    if len(each) > 1:
-        lower, _, upper = statistics.quantiles(each, n=4, method="inclusive")
-    else:
-        lower = upper = each[0]
-    return Timing(statistics.median(each), lower, upper, len(each), calls, clock_mhz, tuple(each))
+    lower, median, upper = map(float, np.percentile(each, (25, 50, 75)))
+    return Timing(median, lower, upper, len(each), calls, clock_mhz, tuple(each))
 
 
 def calls_of(once: float, sample: float = SAMPLE) -> int:
@@ -172,6 +167,13 @@ class Rounds:
         return statistics.median(b / t for b, t in pairs)
 
 
+def _warmed(names: Collection[str], seconds: Callable[[str, int], float]) -> dict[str, float]:
+    """Seconds of a call of each: of the first one, or of so many that warm up, if it is short."""
+    once = {name: seconds(name, 1) for name in names}
+    warm = {n: calls_of(t, WARM_UP / len(names)) for n, t in once.items() if t < WARM_UP}
+    return once | {name: seconds(name, calls) for name, calls in warm.items()}
+
+
 def by_turns(
     device: Device,
     works: Mapping[str, Callable[[], object]],
@@ -207,9 +209,7 @@ def by_turns(
     count = runs
     time.sleep(REST if on_host else 0.0)
     for names in filter(None, apart):
-        once = {name: run(name, 1)() for name in names}
-        warm = {n: calls_of(t, WARM_UP / len(names)) for n, t in once.items() if t < WARM_UP}
-        once |= {name: run(name, calls)() / calls for name, calls in warm.items()}
+        once = _warmed(names, lambda name, calls: run(name, calls)() / calls)
         found.calls |= {name: calls_of(t) for name, t in once.items()}
         count = count or runs_of(sum(found.calls[n] * t for n, t in once.items()), seconds)
         marks = [{name: run(name, found.calls[name]) for name in names} for _ in range(count)]
@@ -242,9 +242,7 @@ def issued(
         return passed / calls
 
     wait()
-    once = {name: run(name, 1, True) for name in works}
-    warm = {name: calls_of(t, WARM_UP / len(works)) for name, t in once.items() if t < WARM_UP}
-    once |= {name: run(name, calls, True) for name, calls in warm.items()}
+    once = _warmed(works, partial(run, whole=True))
     calls = {name: calls_of(t) for name, t in once.items()}
     found = Rounds(works, calls), Rounds(works, calls)
     total = 2 * sum(calls[name] * t for name, t in once.items())

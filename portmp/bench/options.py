@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from portmp import formats
 from portmp.errors import ArgumentError, choice
-from portmp.files import pictures, target
+from portmp.files import pictures
 from portmp.formats import Format
 
 ALL = "all"
@@ -245,16 +245,19 @@ def read(args: Any, experiments: Collection[str]) -> Request:
     wanted = listed(given("experiment"), experiment)
     if given("sizes") is not None:
         choice("--sizes:", given("sizes"), (FULL, QUICK))
-    check_seconds(given("seconds"))
-    check_runs(given("runs"))
-    output, picture = outputs(given("output"), given("plot"))
+    seconds, runs = given("seconds"), given("runs")
+    if seconds is not None and not (seconds > 0 and math.isfinite(seconds)):
+        raise ArgumentError(f"--seconds: {seconds} given, a positive number is needed")
+    if runs is not None and runs < 1:
+        raise ArgumentError(f"--runs: {runs} given, at least 1 is needed")
+    output, picture = pictures.outputs(given("output"), given("plot"))
     return Request(
         given("device") or [],
         listed_formats(given("format")),
         listed(given("size"), size),
         [name for name in experiments if name in wanted or not wanted],
-        given("seconds"),
-        given("runs") or 0,
+        seconds,
+        runs or 0,
         given("energy"),
         bool(given("again")),
         False,
@@ -266,8 +269,8 @@ def read(args: Any, experiments: Collection[str]) -> Request:
 
 def listed(text: str | None, read: Callable[[str], T]) -> list[T]:
     """The items of ``A,B,C``, each once."""
-    words = [w.strip() for part in (text or "").split(",") for w in [part] if w.strip()]
-    return list(dict.fromkeys(read(word) for word in words))
+    words = (word.strip() for word in (text or "").split(","))
+    return list(dict.fromkeys(read(word) for word in words if word))
 
 
 def size(text: str) -> int:
@@ -301,25 +304,3 @@ def check_least_size(sizes: Sequence[int], least: int) -> None:
     """ArgumentError for sizes below the least one."""
     if min(sizes, default=least) < least:
         raise ArgumentError(f"--size: {min(sizes)} given, at least {least} is needed")
-
-
-def check_runs(runs: int | None) -> None:
-    """ArgumentError for a number of runs that there cannot be."""
-    if runs is not None and runs < 1:
-        raise ArgumentError(f"--runs: {runs} given, at least 1 is needed")
-
-
-def check_seconds(seconds: float | None) -> None:
-    """ArgumentError for a limit that is none."""
-    if seconds is not None and not (seconds > 0 and math.isfinite(seconds)):
-        raise ArgumentError(f"--seconds: {seconds} given, a positive number is needed")
-
-
-def outputs(output: str | None, picture: str | None) -> tuple[Path | None, Path | None]:
-    """Where the report and the picture go, once both can be written."""
-    report, drawn = (Path(name) if name else None for name in (output, picture))
-    if report:
-        target.check_place(report)
-    if drawn:
-        pictures.check(drawn)
-    return report, drawn

@@ -35,8 +35,8 @@ from portmp.backends.base import Device, Library, Multiplication, Queue, Rows
 from portmp.bench import cases as blas
 from portmp.bench import exact, measure
 from portmp.bench.cases import Case
+from portmp.bench.exact import Errors
 from portmp.bench.experiment import Family, Run
-from portmp.bench.measure import Budget
 from portmp.bench.options import Request
 from portmp.bench.runner import Pool, entry_of
 from portmp.bench.tables import Row
@@ -266,8 +266,7 @@ def run(
         if peer.platform and peer.platform not in {d.platform for d in devices}:
             continue
         module, problem = imported(peer)
-        entry: dict[str, Any] = {"name": peer.name, "version": None, "problem": problem}
-        entry["results"] = []
+        entry: Row = {"name": peer.name, "version": None, "problem": problem, "results": []}
         found.append(entry)
         if module is None:
             continue
@@ -385,20 +384,26 @@ LIBRARY = "library"
 """What a vendor's is called in tables."""
 _ROWS_FIRST, _AS_IT_IS, _TRANSPOSED = 101, 111, 112
 """CBLAS's words."""
-_CTYPES: dict[str, type[ctypes.c_float] | type[ctypes.c_double]] = {
-    "float32": ctypes.c_float,
-    "float64": ctypes.c_double,
-}
-_LETTERS = {"float32": "s", "float64": "d"}
+_REALS = {"float32": ("s", ctypes.c_float), "float64": ("d", ctypes.c_double)}
+"""What begins names of functions of a word, and its type in C."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A library's call, the limbs of its result's entries, and whether the host runs it."""
+    """A call of a case: limbs of its result's entries, and what they should be.
 
+    ``on_host``: whether the host runs it.
+    """
+
+    case: Case
     work: Callable[[], object]
     entry: Callable[[int], list[float]]
-    on_host: bool
+    expected: Callable[[int], Entry]
+    on_host: bool = False
+
+    def errors(self) -> Errors:
+        """The errors of what the last call left."""
+        return exact.sampled(self.case.samples, self.entry, self.expected, self.case.form)
 
 
 class Vendor(ABC):
@@ -409,12 +414,17 @@ class Vendor(ABC):
     """Bytes of the host's memory that it takes for a value of portmp's operands."""
 
     @abstractmethod
-    def axpy(self, pool: Pool, n: int, start: int) -> Subject:
-        """y = f x + y of a pool's vectors, at 0 and at *start*, f of ``factors`` by turns."""
+    def axpy(self, pool: Pool, case: Case) -> Subject:
+        """y = f x + y of a pool's vectors, in place, f of ``factors`` by turns."""
 
     @abstractmethod
-    def gemm(self, pool: Pool, n: int, start: int) -> Subject:
-        """A B^T of a pool's matrices, at 0 and at *start*."""
+    def gemm(self, pool: Pool, case: Case) -> Subject:
+        """A B^T of a pool's matrices."""
+
+    @property
+    def routines(self) -> dict[str, Callable[[Pool, Case], Subject]]:
+        """What portmp calls of it."""
+        return {"axpy": self.axpy, "gemm": self.gemm}
 
 
 class OnDevice(Vendor):
@@ -424,24 +434,25 @@ class OnDevice(Vendor):
         self.library = library
         self.name = library.name
 
-    def axpy(self, pool: Pool, n: int, start: int) -> Subject:
-        (buffer,) = pool.planes.buffers
-        queue, word, signs = pool.planes.queue, pool.values.form.word, factors()
-        x, y = Rows(buffer, 1), Rows(buffer, 1, start)
+    def axpy(self, pool: Pool, case: Case) -> Subject:
+        (buffer,), (n,) = pool.planes.buffers, case.shape
+        queue, word, signs = pool.planes.queue, case.form.word, factors()
+        x, y = Rows(buffer, 1), Rows(buffer, 1, case.starts[1])
 
         def work() -> None:
             self.library.axpy(queue, word, n, float(next(signs)), x, y)
 
-        return Subject(work, partial(entry_of, Array(pool.planes.view((n,), (1,), start))), False)
+        entry = partial(entry_of, pool.inputs(case)[1])
+        return Subject(case, work, entry, partial(case.entry, pool.values))
 
-    def gemm(self, pool: Pool, n: int, start: int) -> Subject:
-        (buffer,) = pool.planes.buffers
+    def gemm(self, pool: Pool, case: Case) -> Subject:
+        (buffer,), n = pool.planes.buffers, case.shape[-1]
         queue: Queue = pool.planes.queue
-        out = allocate(pool.values.form, (n, n), queue)
-        a, b, c = Rows(buffer, n), Rows(buffer, n, start), Rows(out.buffers[0], n)
-        asked = Multiplication(pool.values.form.word, n, n, n, a, b, c)
+        out = allocate(case.form, (n, n), queue)
+        a, b, c = Rows(buffer, n), Rows(buffer, n, case.starts[1]), Rows(out.buffers[0], n)
+        asked = Multiplication(case.form.word, n, n, n, a, b, c)
         work = partial(self.library.multiply, queue, asked)
-        return Subject(work, partial(entry_of, Array(out)), False)
+        return Subject(case, work, partial(entry_of, Array(out)), _transposed(pool, case))
 
 
 class OpenBlas(Vendor):
@@ -461,31 +472,36 @@ class OpenBlas(Vendor):
     def _function(self, name: str) -> Any:
         return getattr(self._library, f"{self._prefix}{name}{self._suffix}")
 
-    def axpy(self, pool: Pool, n: int, start: int) -> Subject:
-        x, y = (pool.values.take(first, (n,))[0] for first in (0, start))
-        real, integer = _CTYPES[x.dtype.name], self._integer
-        function = self._function(f"cblas_{_LETTERS[x.dtype.name]}axpy")
+    def _routine(self, name: str, operand: Plane) -> tuple[Any, Any]:
+        """A routine for the operand's word, and the type of its numbers."""
+        letter, real = _REALS[operand.dtype.name]
+        function = self._function(f"cblas_{letter}{name}")
         function.restype = None
-        count, step, signs = integer(n), integer(1), factors()
+        return function, real
+
+    def axpy(self, pool: Pool, case: Case) -> Subject:
+        x, y = _operands(pool, case)
+        function, real = self._routine("axpy", x)
+        count, step, signs = self._integer(x.size), self._integer(1), factors()
 
         def work() -> None:
             function(count, real(float(next(signs))), _address(x), step, _address(y), step)
 
-        return Subject(work, lambda place: [float(y[place])], True)
+        expected = partial(case.entry, pool.values)
+        return Subject(case, work, lambda place: [float(y[place])], expected, on_host=True)
 
-    def gemm(self, pool: Pool, n: int, start: int) -> Subject:
-        a, b = (pool.values.take(first, (n, n))[0] for first in (0, start))
+    def gemm(self, pool: Pool, case: Case) -> Subject:
+        a, b = _operands(pool, case)
         c = np.zeros_like(a)
-        real, order = _CTYPES[a.dtype.name], self._integer(n)
-        function = self._function(f"cblas_{_LETTERS[a.dtype.name]}gemm")
-        function.restype = None
+        (function, real), order = self._routine("gemm", a), self._integer(len(a))
         how = _ROWS_FIRST, _AS_IT_IS, _TRANSPOSED, order, order, order
 
         def work() -> None:
             factors = real(1), _address(a), order, _address(b), order
             function(*how, *factors, real(0), _address(c), order)
 
-        return Subject(work, lambda place: [float(c.flat[place])], True)
+        expected = _transposed(pool, case)
+        return Subject(case, work, lambda place: [float(c.flat[place])], expected, on_host=True)
 
 
 def factors() -> Iterator[str]:
@@ -493,11 +509,21 @@ def factors() -> Iterator[str]:
     return itertools.cycle((ALPHA, f"-{ALPHA}"))
 
 
-def transposed(case: Case, values: Values, place: int) -> Entry:
-    """What an entry of a vendor's A B^T should be."""
+def _operands(pool: Pool, case: Case) -> Iterator[Plane]:
+    """A case's operands, of one limb, on the host."""
+    for start, shape in zip(case.starts, case.operands, strict=False):
+        yield pool.values.take(start, shape)[0]
+
+
+def _transposed(pool: Pool, case: Case) -> Callable[[int], Entry]:
+    """What entries of a vendor's A B^T should be."""
     n = case.shape[-1]
-    row, column = divmod(place, n)
-    return values.dot(Walk(row * n), Walk(case.starts[1] + column * n), n)
+
+    def entry(place: int) -> Entry:
+        row, column = divmod(place, n)
+        return pool.values.dot(Walk(row * n), Walk(case.starts[1] + column * n), n)
+
+    return entry
 
 
 def _address(array: Plane) -> ctypes.c_void_p:
@@ -552,11 +578,8 @@ class FamilyBesideVendor(Family):
 
     run = BesideVendor
 
-    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
-        run = super().begin(request, device, budget, progress)
-        assert isinstance(run, BesideVendor)
-        run.vendor, run.no_vendor = find(device)
-        return run
+    def ready(self, run: Any, request: Request) -> None:
+        run.vendor, run.no_vendor = find(run.device)
 
     def facts(self, run: Any) -> Row:
         name = run.vendor.name if run.vendor else None

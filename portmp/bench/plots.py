@@ -66,14 +66,8 @@ def bars(
     log: bool = False,
 ) -> None:
     """A group of bars for each name that the series have, in their order, and a line across."""
-    groups = list(dict.fromkeys(name for found in series.values() for name in found))
-    width = 0.8 / max(1, len(series))
-    for i, (label, found) in enumerate(series.items()):
-        places = [g + (i - (len(series) - 1) / 2) * width for g in range(len(groups))]
-        more = {"color": colours[label]} if colours else {}
-        axes.bar(places, [found.get(name, 0) for name in groups], width, label=label, **more)
+    pictures.bars(axes, series, colours, rotation=20, fontsize=8)
     axes.axhline(line, color="black", linewidth=0.8, linestyle=":")
-    axes.set_xticks(range(len(groups)), groups, rotation=20, fontsize=8)
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     if log:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import resources
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,6 @@ def schema() -> Row:
     text = resources.files("portmp").joinpath("data/bench.schema.json").read_text()
     found: Row = json.loads(text)
     return found
-
-
-def read(path: str | Path) -> Row:
-    """The report in a file, as this version writes it; InputError where it holds anything else."""
-    found = read_all(path)
-    if len(found) != 1:
-        raise InputError(f"{path}: holds {len(found)} reports, one is needed")
-    return found[0]
 
 
 def read_all(path: str | Path) -> list[Row]:
@@ -198,7 +191,7 @@ def _parts_of_1(data: Row, family: str) -> list[Row]:
         part["ceilings"] = {"instructions_per_second": data["ceilings"]}
     found = data.get("experiments", {"methods": data})
     experiments = {
-        name: {**e, "rows": list(_ROWS_OF_1.get((family, name), _same)(e))}
+        name: {**e, "rows": list(_ROWS_OF_1.get((family, name), itemgetter("rows"))(e))}
         for name, e in found.items()
     }
     if family == "methods":
@@ -208,10 +201,6 @@ def _parts_of_1(data: Row, family: str) -> list[Row]:
     skipped = [{**s, "failed": False} for s in data.get("skipped", ())]
     more = {"experiments": experiments, "skipped": skipped, "seconds": data.get("seconds", 0.0)}
     return [part | more]
-
-
-def _same(found: Row) -> Iterator[Row]:
-    yield from found["rows"]
 
 
 def _split_of_1(found: Row) -> Iterator[Row]:
@@ -252,7 +241,7 @@ def _accuracy_of_1(found: Row) -> Iterator[Row]:
         yield from ({"what": what, **row} for row in found[what])
 
 
-_ROWS_OF_1: dict[tuple[str, str], Callable[[Row], Iterator[Row]]] = {
+_ROWS_OF_1: dict[tuple[str, str], Callable[[Row], Iterable[Row]]] = {
     ("methods", "methods"): _methods_of_1,
     ("nbody", "sizes"): _sizes_of_1,
     ("slfp", "accuracy"): _accuracy_of_1,

@@ -113,4 +113,5 @@ def arithmetic(instructions: Mapping[str, float], kind: str, rates: Mapping[str,
 def floor(case: Case, limits: Ceilings) -> Floor:
     """The floor of *case* on a device with these ceilings."""
     rates = limits.instructions[case.word]
-    return Floor(arithmetic(case.instructions, limits.kind, rates), case.nbytes / limits.memory)
+    needed = case.routine.instructions(case.form, case.accuracy, case.shape, case.kind)
+    return Floor(arithmetic(needed, limits.kind, rates), case.nbytes / limits.memory)

@@ -12,7 +12,7 @@ import datetime
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,29 +21,63 @@ from portmp.bench import experiment, options
 from portmp.bench.experiment import SCHEMA, Family, unmeasured
 from portmp.bench.journal import Journal
 from portmp.bench.options import Request
-from portmp.bench.tables import Row, duration
+from portmp.bench.tables import Row
 from portmp.errors import PortmpError
 from portmp.files import target
 from portmp.progress import Progress
 
-Words = Callable[[Device, Any], list[str]]
-
 
 @dataclass(frozen=True)
 class Member:
-    """A benchmark of a suite. ``words``: its options on a device, beside those of the suite.
+    """A benchmark of a suite, and its *options* beside those of the suite.
 
-    ``timed``: whether its results are times, which no interpreter and no host reference has;
+    ``formats``: on devices with float64, and without; ``sized``: whether it takes the sizes of the
+    suite; ``timed``: whether its results are times, which no interpreter and no host reference has;
     ``energy``: whether energy is read without being asked for; ``asked``: the option of the suite
     without which it is left out.
     """
 
     family: str
     share: int
-    words: Words
+    options: Sequence[str] = ()
+    formats: tuple[str, str] | None = None
+    sized: bool = False
     timed: bool = True
     energy: bool = False
     asked: str = ""
+
+    def words(self, device: Device, args: Any) -> list[str]:
+        """Its options on a device."""
+        words = [*self.options]
+        if self.formats:
+            words += ["--format", self.formats[0 if device.properties.float64 else 1]]
+        if self.sized and args.sizes:
+            words += ["--sizes", args.sizes]
+        return words
+
+    def part(
+        self, request: Request, device: Device, limit: float, progress: Progress, journal: Journal
+    ) -> Row:
+        """Its part of one device; where it cannot run there, why."""
+        if self.timed and (device.interpreted or device.by_reference):
+            what = "an interpreter" if device.interpreted else "the host's reference"
+            return left_out(device, self.family, f"{what}: its times say nothing of any device")
+        family: Family = options.family(self.family)
+        words = self.words(device, request.args)
+        try:
+            names = [e.name for e in family.experiments]
+            mine = options.read(options.parsed(self.family, words), names)
+            mine = dataclasses.replace(
+                mine,
+                seconds=max(limit, 0.001),
+                runs=request.runs,
+                energy=self.timed and (self.energy or bool(request.energy)),
+                whole=True,
+            )
+            return family.part(mine, device, progress, journal)
+        except PortmpError as error:
+            progress.clear()
+            return left_out(device, self.family, str(error), failed=True)
 
 
 @dataclass(frozen=True)
@@ -78,7 +112,7 @@ class Suite:
                 begun = time.monotonic()
                 log = journal.of(f"{i} {member.family}")
                 limit = part * left[device.name]
-                parts.append(self._part(member, family, request, device, limit, progress, log))
+                parts.append(member.part(request, device, limit, progress, log))
                 left[device.name] = max(0.0, left[device.name] - (time.monotonic() - begun))
             data = family.report(parts, start)
             failed |= family.failed(data)
@@ -94,36 +128,6 @@ class Suite:
             print(text)
         return int(failed)
 
-    def _part(
-        self,
-        member: Member,
-        family: Family,
-        request: Request,
-        device: Device,
-        limit: float,
-        progress: Progress,
-        journal: Journal,
-    ) -> Row:
-        """One member's part of one device; where it cannot run there, why."""
-        if member.timed and (device.interpreted or device.by_reference):
-            what = "an interpreter" if device.interpreted else "the host's reference"
-            return left_out(device, member.family, f"{what}: its times say nothing of any device")
-        words = member.words(device, request.args)
-        try:
-            names = [e.name for e in family.experiments]
-            mine = options.read(options.parsed(member.family, words), names)
-            mine = dataclasses.replace(
-                mine,
-                seconds=max(limit, 0.001),
-                runs=request.runs,
-                energy=member.timed and (member.energy or bool(request.energy)),
-                whole=True,
-            )
-            return family.part(mine, device, progress, journal)
-        except PortmpError as error:
-            progress.clear()
-            return left_out(device, member.family, str(error), failed=True)
-
 
 def left_out(device: Device, family: str, reason: str, failed: bool = False) -> Row:
     """The part of a device on which a benchmark is not run."""
@@ -134,68 +138,40 @@ def left_out(device: Device, family: str, reason: str, failed: bool = False) -> 
 # --- the suites -----------------------------------------------------------------------------------
 
 
-def _words(*words: str) -> Words:
-    return lambda device, args: list(words)
-
-
-def _formats(with_float64: str, without: str, *words: str) -> Words:
-    """Formats that a device has, and other words."""
-    return lambda device, args: [
-        "--format",
-        with_float64 if device.properties.float64 else without,
-        *words,
-    ]
-
-
-def _sizes(device: Device, args: Any) -> list[str]:
-    """The paper's sizes or quick ones, where that was asked for."""
-    return ["--sizes", args.sizes] if args.sizes else []
-
-
 _OZAKI = "gemm-ozaki2,gemm-ozaki1"
 SUITES = {
     "all": Suite(
         "all",
         (
-            Member("verify", 40, _words(), timed=False),
-            Member("tune", 30, _words(), asked="tune"),
+            Member("verify", 40, timed=False),
+            Member("tune", 30, asked="tune"),
             Member(
                 "blas",
                 30,
-                _formats(
-                    "dd,qd,ds,float64,td,ts,qs",
-                    "ds,ts,qs,float32",
-                    "--routine",
-                    "gemm,gemv,dot,axpy",
-                    "--accuracy",
-                    "accurate",
-                ),
+                ("--routine", "gemm,gemv,dot,axpy", "--accuracy", "accurate"),
+                ("dd,qd,ds,float64,td,ts,qs", "ds,ts,qs,float32"),
                 energy=True,
             ),
-            Member("blas", 12, _formats("dd,td,qd", "ds,ts,qs", "--routine", _OZAKI), energy=True),
+            Member("blas", 12, ("--routine", _OZAKI), ("dd,td,qd", "ds,ts,qs"), energy=True),
             Member(
                 "nbody",
                 14,
-                _formats("float32,float64,dd", "float32,ds", "--experiment", "roots,sizes,copies"),
+                ("--experiment", "roots,sizes,copies"),
+                ("float32,float64,dd", "float32,ds"),
             ),
-            Member("slfp", 14, _words("--experiment", "axpy")),
-            Member("everyday", 14, _words()),
+            Member("slfp", 14, ("--experiment", "axpy")),
+            Member("everyday", 14),
         ),
         {"gpu": 480.0, "cpu": 480.0},
     ),
     "papers": Suite(
         "papers",
         (
-            Member("hpcs2011", 1, _sizes),
-            Member("nbody", 1, _words()),
-            Member("ts2021", 1, _words()),
-            Member("slfp", 1, _words()),
+            Member("hpcs2011", 1, sized=True),
+            Member("nbody", 1),
+            Member("ts2021", 1),
+            Member("slfp", 1),
         ),
         {"gpu": 600.0, "cpu": 360.0},
     ),
 }
-
-
-def describe(suite: Suite) -> str:
-    """How long a suite may take, for its help."""
-    return ", ".join(f"{duration(s)} on {kind.upper()}s" for kind, s in suite.seconds.items())

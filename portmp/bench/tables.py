@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -222,7 +222,7 @@ def flush_left(columns: Sequence[Column]) -> list[bool]:
     return [(c.key and c.unit in (TEXT, "shape")) or c.unit == TEXT for c in columns]
 
 
-def text(parts: Iterator[Table | str]) -> list[str]:
+def text(parts: Iterable[Table | str]) -> list[str]:
     """Tables and sentences, one behind the other, an empty line before each table but the first."""
     lines: list[str] = []
     for part in parts:

@@ -25,8 +25,7 @@ def cases(run: Run) -> Iterator[Case]:
     if target is None:
         run.skip("schedules", "all", "no folder for the results: set PORTMP_CONFIG_DIR")
         return
-    forms = [formats.get(name) for name in FORMATS]
-    usable = [f for f in forms if f.word == "float32" or run.device.properties.float64]
+    usable = list(filter(run.computes, map(formats.get, FORMATS)))
     found: list[Task] = []
     for name in ROUTINES:
         routine, shapes = space.NAMES[name]
@@ -72,9 +71,7 @@ class Tune(Family):
             "schedules",
             cases,
             (
-                key("routine"),
-                key("format"),
-                key("shape"),
+                *map(key, ("routine", "format", "shape")),
                 Column("tried", "tried", ".0f"),
                 RATE,
                 Column("x default", "times_default"),

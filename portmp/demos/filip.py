@@ -7,6 +7,7 @@ order 24 has the condition number 1e35, more than dd has digits for.
 
 from __future__ import annotations
 
+import decimal
 import json
 import sys
 import time
@@ -46,17 +47,10 @@ def agreeing_digits(value: Fraction, certified: str) -> int:
     return 0
 
 
-def _rounded(value: Fraction, digits: int) -> Fraction:
+def _rounded(value: Fraction, digits: int) -> decimal.Decimal:
     """*value* to *digits* significant decimal digits, half away from zero."""
-    if value == 0:
-        return value
-    size = abs(value)
-    exponent = len(str(size.numerator)) - len(str(size.denominator))
-    if size < Fraction(10) ** exponent:
-        exponent -= 1
-    unit = Fraction(10) ** (exponent - digits + 1)
-    count = int(size / unit + Fraction(1, 2))
-    return (count if value > 0 else -count) * unit
+    context = decimal.Context(prec=digits, rounding=decimal.ROUND_HALF_UP)
+    return context.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator))
 
 
 @dataclass(frozen=True)
@@ -134,15 +128,11 @@ def _driver(device: Device) -> str:
     return str(facts.extra.get("platform", f"driver {facts.driver}")).split(",")[0].strip()
 
 
-def plot(path: Path, certified: list[str], fits: list[Fit]) -> None:
+def plot(path: Path, fits: list[Fit]) -> None:
     """Bars of agreeing digits, a group for each coefficient."""
     figure, axes = pictures.pyplot().subplots(figsize=(9, 4))
-    width = 0.8 / len(fits)
-    for i, fit in enumerate(fits):
-        left = [k + (i - (len(fits) - 1) / 2) * width for k in range(len(certified))]
-        axes.bar(left, fit.digits, width, label=fit.format)
+    pictures.bars(axes, {f.format: {f"B{k}": d for k, d in enumerate(f.digits)} for f in fits})
     axes.axhline(CERTIFIED_DIGITS, color="black", linewidth=0.8, linestyle=":")
-    axes.set_xticks(range(len(certified)), [f"B{k}" for k in range(len(certified))])
     axes.set_xlabel("coefficient")
     axes.set_ylabel("decimal digits that agree")
     axes.set_title("Filip regression: agreement with the certified coefficients")
@@ -183,5 +173,5 @@ def command(args: Any) -> int:
     else:
         print(table(device, certified, fits))
     if args.plot:
-        plot(Path(args.plot), certified, fits)
+        plot(Path(args.plot), fits)
     return 0 if passed(fits) else 1

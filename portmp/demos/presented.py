@@ -23,21 +23,17 @@ def presented(
     allowed: tuple[int, int],
     run: Callable[[Device, int, Progress], Found],
     table: Callable[[Device, Found], str],
-    as_json: Callable[[Device, Found], dict[str, Any]],
+    as_json: Callable[[Found], dict[str, Any]],
     plot: Callable[[Path, Found], None],
-) -> Found:
-    """What *run* finds for the size asked for, shown or written as the options say.
+) -> int:
+    """Show or write what *run* finds for the size asked for: 0 if that has passed, else 1.
 
     Sizes are *allowed* from one to the other, *usual* without an option.
     """
     size = usual if args.size is None else args.size
     if not allowed[0] <= size <= allowed[1]:
         raise ArgumentError(f"--size: {size} given, {allowed[0]} to {allowed[1]} are allowed")
-    output, picture = (Path(name) if name else None for name in (args.output, args.plot))
-    if output:
-        target.check_place(output)
-    if picture:
-        pictures.check(picture)
+    output, picture = pictures.outputs(args.output, args.plot)
     progress = Progress(sys.stderr.isatty())
     progress.show("opening the device (the first time it is probed, which takes some seconds)")
     device = discovery.get(args.device)
@@ -45,10 +41,11 @@ def presented(
         raise ArgumentError(f"--device: {device.name} has no float64, which this needs")
     found = run(device, size, progress)
     progress.clear()
-    text = json.dumps(as_json(device, found), indent=1)
+    data = {"device": {"name": device.name, **device.properties.as_dict()}, **as_json(found)}
+    text = json.dumps(data, indent=1)
     if output:
         target.replace(output, (text + "\n").encode())
     print(text if args.json else table(device, found))
     if picture:
         plot(picture, found)
-    return found
+    return 0 if data["passed"] else 1

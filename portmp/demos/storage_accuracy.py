@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from portmp.demos import kriging
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.formats.inputs import Stream
-from portmp.linalg.iterative import Solution
 
 Plane = np.ndarray[Any, Any]
 Say = Callable[[str], None]
@@ -152,19 +152,11 @@ class LinearSystem:
         say(f"{form.name}: the short matrix alone")
         # Its rounding is the error that remains: iterations far below it would be for nothing.
         alone = max(self.tolerance, form.unit_roundoff / 16)
-        plain = self._attempt(
-            short, short, lambda most: mp.linalg.cg(short, self.b, tolerance=alone, iterations=most)
-        )
+        plain = self._attempt(short, short, tolerance=alone)
         if same:
             return Solve(form.name, rounding, plain, plain)
         say(f"{form.name}: refined")
-        refined = self._attempt(
-            short,
-            self.a,
-            lambda most: mp.linalg.cg(
-                self.a, self.b, inner=short, tolerance=self.tolerance, iterations=most
-            ),
-        )
+        refined = self._attempt(short, self.a, inner=short, tolerance=self.tolerance)
         return Solve(form.name, rounding, plain, refined)
 
     def _rounding(self, short: mp.Array) -> float:
@@ -173,14 +165,13 @@ class LinearSystem:
         # In place: beside the system there is no room for more than dd's copy had.
         return _norm(mp.axpy(-1, self.a, changed, out=changed)) / kriging.VARIANCE
 
-    def _attempt(
-        self, short: mp.Array, full: mp.Array, solve: Callable[[int | None], Solution]
-    ) -> Attempt:
+    def _attempt(self, short: mp.Array, full: mp.Array, **options: Any) -> Attempt:
         """Iterations read the *short* matrix, the residuals of rounds the *full* one."""
+        solve = partial(mp.linalg.cg, full, self.b, **options)
         try:
-            solve(1)  # compiles what is new
+            solve(iterations=1)  # compiles what is new
             start = time.perf_counter()
-            found = solve(None)
+            found = solve()
             seconds = time.perf_counter() - start
         except ArgumentError as error:
             return Attempt(problem=str(error))

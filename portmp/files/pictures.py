@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,16 @@ def check(path: Path) -> None:
     target.check_place(path)
 
 
+def outputs(report: str | None, picture: str | None) -> tuple[Path | None, Path | None]:
+    """Where a report and a picture go, once both can be written."""
+    written, drawn = (Path(name) if name else None for name in (report, picture))
+    if written:
+        target.check_place(written)
+    if drawn:
+        check(drawn)
+    return written, drawn
+
+
 def _kind(path: Path) -> str:
     """The kind of picture that the extension names."""
     return path.suffix.removeprefix(".").lower() or "png"
@@ -38,6 +49,22 @@ def pyplot() -> Any:
     from matplotlib import pyplot as plt
 
     return plt
+
+
+def bars(
+    axes: Any,
+    series: Mapping[str, Mapping[str, float]],
+    colours: Mapping[str, Any] | None = None,
+    **letters: Any,
+) -> None:
+    """A group of bars for each name that the series have, in their order; *letters*: of names."""
+    groups = list(dict.fromkeys(name for found in series.values() for name in found))
+    width = 0.8 / max(1, len(series))
+    for i, (label, found) in enumerate(series.items()):
+        places = [g + (i - (len(series) - 1) / 2) * width for g in range(len(groups))]
+        more = {"color": colours[label]} if colours else {}
+        axes.bar(places, [found.get(name, 0) for name in groups], width, label=label, **more)
+    axes.set_xticks(range(len(groups)), groups, **letters)
 
 
 def write(path: Path, figure: Any) -> None:

@@ -30,40 +30,31 @@ class Written:
     compared: dict[str, str] = field(default_factory=dict)
 
 
-def run(
-    files: Sequence[str],
-    *,
-    as_json: bool,
-    fail_on: str,
-    with_opencl: bool,
-    traps_only: bool,
-    hip: bool,
-    template: bool,
-    folder: str | None,
-) -> int:
-    """Print the report, write what is asked for; the exit status.
+def command(args: Any) -> int:
+    """``portmp port``: print the report, write what is asked for; the exit status.
 
-    1 where a trap of at least the certainty *fail_on* stands between the sources and AMD; with
-    *hip*, between the texts that were written and AMD.
+    1 where a trap of at least the certainty ``--fail`` stands between the sources and AMD; with
+    ``--hip``, between the texts that were written and AMD.
     """
+    hip, template, folder = args.hip, args.template, args.output
     if (hip or template) != (folder is not None):
         what = "--hip and --template write into a folder: -o DIR"
         raise ArgumentError(what if folder is None else "-o: give --hip or --template, or both")
-    read = sources.together([sources.read(name) for name in files])
+    read = sources.together([sources.read(name) for name in args.files])
     reports = [report.of(source) for source in read]
     texts = [hipify.translated(source) for source in read] if hip else []
     if hip:
         reports = [report.after(one, text) for one, text in zip(reports, texts, strict=True)]
     made = list(_written(read, Path(folder), texts, template)) if folder is not None else []
-    if as_json:
+    if args.json:
         print(json.dumps(_as_json(reports, made, hip), indent=1))
     else:
-        parts = [report.text(one, with_opencl, not traps_only) for one in reports]
+        parts = [report.text(one, args.opencl, not args.traps) for one in reports]
         for lines in (*parts, *map(_told, made)):
             if told := "\n".join(printable(line) for line in lines):
                 print(told, end="\n\n")
         print("\n".join([*report.summary(reports, hip), *_refused(made)]))
-    return int(_fails(reports, made, fail_on))
+    return int(_fails(reports, made, args.fail))
 
 
 def _fails(reports: Sequence[Report], made: Sequence[Written], fail_on: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from portmp.bench import compare, options, reports
@@ -50,27 +50,8 @@ def _grids(family: Family, old: Row | None, new: Row | None) -> Iterator[tuple[G
     """The tables of two devices, with marks."""
     for experiment in family.by_name.values():
         found = compare.rows(old, new, experiment)
-        if not found:
-            continue
-        name = experiment.name if len(family.experiments) > 1 else ""
-        table = compare.as_table(experiment, found, name)
-        columns = [c for c in table.columns if c.heading != "change"]
-        at = [c.heading for c in columns].index("new/old") + 1
-        for grid in replace(table, columns=columns).grids():
-            marks = [MARKS[row["change"]] for row in found]
-            cells = [
-                [*line[:at], mark, *line[at:]] for line, mark in zip(grid.cells, marks, strict=True)
-            ]
-            heads, left = [*grid.heads], [*grid.left]
-            yield (
-                Grid(
-                    grid.title,
-                    [*heads[:at], "change", *heads[at:]],
-                    cells,
-                    [*left[:at], False, *left[at:]],
-                ),
-                found,
-            )
+        for grid in compare.as_table(family, experiment, found, MARKS).grids():
+            yield grid, found
 
 
 def compared(paths: Sequence[str]) -> Comparison:

@@ -17,6 +17,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from portmp.errors import BackendUnavailable
+from portmp.files import pictures
 
 WIDTH, WIDER, HEIGHT = 4.4, 9.2, 3.2
 """Inches: 72 units of the page each. Letters stay readable where a phone shows them at 80 %."""
@@ -72,8 +73,6 @@ class Figure:
 def pyplot() -> Any:
     """matplotlib's pyplot without a screen; BackendUnavailable where it is missing."""
     try:
-        from portmp.files import pictures
-
         return pictures.pyplot()
     except ImportError:
         raise BackendUnavailable("figures need matplotlib: pip install matplotlib") from None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from portmp import formats
-from portmp.bench.blas import named, series_name
+from portmp.bench.blas import largest, named, series_name
 from portmp.bench.tables import Row, joules, quantity
 from portmp.errors import FormatError
 from portmp.report.drawing import Figure, Point, Series
@@ -107,65 +107,62 @@ def roofline(subject: Subject) -> Iterator[Figure]:
 # --- rates ------------------------------------------------------------------------------------
 
 
+OPERATIONS = ("operations_per_second", "operations of the format a second", "/s")
+INTERACTIONS = ("interactions_per_second", "interactions a second", "interactions/s")
+"""What is counted: its field in a row, its words, its unit."""
+
+
 def rates(subject: Subject) -> Iterator[Figure]:
     """Rates by size: of products, of gravity, of the paper's blocked products."""
-    rows = [r for r in latest(subject) if r["routine"] == "gemm"]
-    yield from _by_size(
-        "GEMM by size",
-        "operations of the format a second",
-        subject,
-        grouped(rows, series_name, lambda r: _rate(r, r["shape"][0], named(r))),
-    )
-    ozaki = [r for r in latest(subject) if r["routine"].startswith("gemm-ozaki")]
+
+    def series(row: Row) -> str:
+        return f"{row['format']} {row['root']}"
+
+    products = latest(subject)
+    direct = [r for r in products if r["routine"] == "gemm"]
+    yield from _by_size("GEMM by size", subject, direct, series_name, named)
     yield from _by_size(
         "GEMM by slices and residues",
-        "operations of the format a second",
         subject,
-        grouped(
-            ozaki,
-            lambda r: f"{r['format']} {r['routine'].removeprefix('gemm-')}",
-            lambda r: _rate(r, r["shape"][0], named(r)),
-        ),
+        [r for r in products if r["routine"].startswith("gemm-ozaki")],
+        lambda r: f"{r['format']} {r['routine'].removeprefix('gemm-')}",
+        named,
         least=1,
     )
-    bodies = [row for row, _ in subject.rows("nbody", "sizes")]
     yield from _by_size(
         "Gravity by particles",
-        "interactions a second",
         subject,
-        grouped(
-            bodies,
-            lambda r: f"{r['format']} {r['root']}",
-            lambda r: (
-                float(r["n"]),
-                float(r["interactions_per_second"]),
-                f"{r['format']} {r['root']}, N = {r['n']}: "
-                f"{quantity(r['interactions_per_second'], 'interactions/s')}",
-            ),
-        ),
+        [row for row, _ in subject.rows("nbody", "sizes")],
+        series,
+        lambda r: f"{series(r)}, N = {r['n']}",
+        INTERACTIONS,
     )
-    blocked = [row for row, _ in subject.rows("ts2021", "blocked") if row["blocks"] == "portmp"]
     yield from _by_size(
         "Products of the triple-single paper",
-        "operations of the format a second",
         subject,
-        grouped(
-            blocked,
-            lambda r: r["format"],
-            lambda r: _rate(r, r["n"], f"{r['format']}, N = {r['n']}"),
-        ),
+        [row for row, _ in subject.rows("ts2021", "blocked") if row["blocks"] == "portmp"],
+        lambda r: str(r["format"]),
+        lambda r: f"{r['format']}, N = {r['n']}",
     )
-
-
-def _rate(row: Row, n: float, what: str) -> Point:
-    rate = row["operations_per_second"]
-    return float(n), float(rate), f"{what}: {quantity(rate, '/s')}"
 
 
 def _by_size(
-    title: str, up: str, subject: Subject, points: dict[str, list[Point]], least: int = 2
+    title: str,
+    subject: Subject,
+    rows: Sequence[Row],
+    name: Callable[[Row], str],
+    what: Callable[[Row], str],
+    counted: tuple[str, str, str] = OPERATIONS,
+    least: int = 2,
 ) -> Iterator[Figure]:
-    """Lines over sizes, where some series has several."""
+    """Lines over sizes, where some series has several; *name* of one, *what* a row is."""
+    field, up, unit = counted
+
+    def point(row: Row) -> Point:
+        size = row["shape"][0] if "shape" in row else row["n"]
+        return float(size), float(row[field]), f"{what(row)}: {quantity(row[field], unit)}"
+
+    points = grouped(rows, name, point)
     if max(map(len, points.values()), default=0) < least:
         return
     best = {name: max(p[1] for p in series) for name, series in points.items()}
@@ -182,16 +179,6 @@ def _by_size(
 
 
 # --- digits and joules --------------------------------------------------------------------------
-
-
-def largest(rows: Sequence[Row]) -> dict[tuple[str, str], Row]:
-    """Of each routine and format the row with most operations."""
-    found: dict[tuple[str, str], Row] = {}
-    for row in rows:
-        name = row["routine"], series_name(row)
-        if name not in found or row["operations"] > found[name]["operations"]:
-            found[name] = row
-    return found
 
 
 def cover(subjects: Sequence[Subject], others: Sequence[Product] = ()) -> Iterator[Figure]:
@@ -253,7 +240,10 @@ def energy(subject: Subject) -> Iterator[Figure]:
     found = largest(rows)
     if not found:
         return
-    names = sorted({form for _, form in found}, key=_least(found))
+    joules_of: dict[str, list[float]] = {}
+    for (_, form), row in found.items():
+        joules_of.setdefault(form, []).append(row["energy"]["joules_per_operation"])
+    names = sorted(joules_of, key=lambda form: min(joules_of[form]))
     series: dict[str, list[Point]] = {}
     for (routine, form), row in found.items():
         each = row["energy"]["joules_per_operation"]
@@ -275,14 +265,4 @@ def energy(subject: Subject) -> Iterator[Figure]:
     )
 
 
-def _least(rows: dict[tuple[str, str], Row]) -> Callable[[str], float]:
-    """A format's least joules, to sort by."""
-    return lambda name: min(
-        row["energy"]["joules_per_operation"] for (_, form), row in rows.items() if form == name
-    )
-
-
-def of(subject: Subject) -> Iterator[Figure]:
-    """All figures of a device."""
-    for part in (roofline, rates, energy):
-        yield from part(subject)
+OF_A_DEVICE = (roofline, rates, energy)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import resources
@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import portmp as mp
 from portmp.bench import options
 from portmp.bench.experiment import Experiment, alike
-from portmp.bench.tables import Grid, Row, Table, joules, quantity
+from portmp.bench.tables import Column, Grid, Row, Table, key, quantity
 from portmp.codegen import render
 from portmp.errors import BackendUnavailable, printable
 from portmp.report import checks, drawing, figures, papers, sources
@@ -26,6 +26,7 @@ from portmp.report.drawing import Figure
 from portmp.report.sources import Source
 from portmp.report.subjects import File, Part, Subject, sorted_by_device
 
+S = TypeVar("S")
 T = TypeVar("T")
 HEADINGS = {
     "devices": "Devices",
@@ -178,50 +179,43 @@ def hardware(subject: Subject) -> Grid:
     return grid("", ("what", "is"), lines, 2)
 
 
+def _memory(row: Row) -> str | None:
+    memory = row["facts"].get("memory")
+    return f"{memory / 2**30:.1f} GiB" if memory else None
+
+
+_FMA = "ceilings.instructions_per_second.{}.fma"
+OVERVIEW = (
+    *map(key, ("device", "through")),
+    Column("units", "facts.compute_units", "words"),
+    Column("memory", _memory, "words"),
+    *(Column(f"{word} fma", _FMA.format(word), "/s") for word in ("float64", "float32")),
+    Column("bandwidth", "ceilings.memory.bytes_per_second", "B/s"),
+    Column("digests", "digests", "words"),
+    Column("GEMM dd", "best.operations_per_second", "/s"),
+    Column("J/op", "thrifty.energy.joules_per_operation", "J"),
+    Column("newest", "newest", "words"),
+)
+
+
 def overview(subjects: Sequence[Subject]) -> Grid:
     """A line for each device."""
-    heads = (
-        "device",
-        "through",
-        "units",
-        "memory",
-        "float64 fma",
-        "float32 fma",
-        "bandwidth",
-        "digests",
-        "GEMM dd",
-        "J/op",
-        "newest",
-    )
     lines = []
     for subject in subjects:
-        facts, limits = subject.facts, subject.ceilings
-        rates = limits["instructions_per_second"] if limits else {}
-        memory = limits["memory"] if limits else None
-        best = safely(partial(best_product, subject), None)
-        thrifty = safely(partial(best_product, subject, True), None)
-        lines.append(
-            [
-                subject.title,
-                subject.through,
-                str(facts.get("compute_units", "-")),
-                f"{facts['memory'] / 2**30:.1f} GiB" if facts.get("memory") else "-",
-                *(
-                    _quantity(rates.get(word, {}).get("fma"), "/s")
-                    for word in ("float64", "float32")
-                ),
-                _quantity(memory["bytes_per_second"] if memory else None, "B/s"),
-                next((f"{v.passed} of {v.total}" for v in checks.verdicts(subject)), "-"),
-                _quantity(best["operations_per_second"] if best else None, "/s"),
-                joules(thrifty["energy"]["joules_per_operation"]) if thrifty else "-",
-                subject.dates[-1],
-            ]
-        )
+        verdict = next(iter(checks.verdicts(subject)), None)
+        row = {
+            "device": subject.title,
+            "through": subject.through,
+            "facts": subject.facts,
+            "ceilings": subject.ceilings,
+            "digests": verdict and f"{verdict.passed} of {verdict.total}",
+            "best": safely(partial(best_product, subject), None),
+            "thrifty": safely(partial(best_product, subject, True), None),
+            "newest": subject.dates[-1],
+        }
+        lines.append([column.cell(row) for column in OVERVIEW])
+    heads = [column.heading for column in OVERVIEW]
     return grid("What was measured, and the largest rates that it showed", heads, lines, 2)
-
-
-def _quantity(value: float | None, unit: str) -> str:
-    return quantity(value, unit) if value else "-"
 
 
 def best_product(subject: Subject, energy: bool = False) -> Row | None:
@@ -273,47 +267,25 @@ def _of(passed: int, total: int) -> str:
 
 def left_out(subjects: Sequence[Subject]) -> Grid | None:
     """What was skipped, and why."""
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for subject in subjects:
+        who = subject.title, subject.through
         for family, found in groupby(subject.skipped, key=lambda one: one[0]):
-            for some in alike([row for _, row in found]):
-                more = f" and {len(some) - 1} more" if len(some) > 1 else ""
-                what = f"{some[0]['what']}{more}"
-                lines.append(
-                    [
-                        subject.title,
-                        subject.through,
-                        family,
-                        some[0]["experiment"],
-                        what,
-                        some[0]["reason"],
-                    ]
-                )
-        lines += [
-            [subject.title, subject.through, "all", "all", "all", reason]
-            for reason in subject.refusals
-        ]
+            for one in alike([row for _, row in found]):
+                lines.append((*who, family, one["experiment"], one["what"], one["reason"]))
+        lines += [(*who, "all", "all", "all", reason) for reason in subject.refusals]
     heads = ("device", "through", "benchmark", "experiment", "what", "reason")
-    return grid("", heads, list(map(list, dict.fromkeys(map(tuple, lines)))), 6) if lines else None
+    return grid("", heads, list(dict.fromkeys(lines)), 6) if lines else None
 
 
 def ratios(subjects: Sequence[Subject]) -> Grid | None:
     """All ratios that papers state, beside those measured."""
-    none: list[Row] = []
-    lines = [
-        [
-            subject.title,
-            subject.through,
-            row["paper"],
-            row["what"],
-            f"{row['here']:.3g}",
-            row["machine"],
-            f"{row['stated']:.3g}",
-            f"{row['over']:.3g}",
-        ]
-        for subject in subjects
-        for row in safely(partial(papers.rows, subject), none)
-    ]
+    lines = []
+    for subject in subjects:
+        for row in listed(papers.rows, subject):
+            what = subject.title, subject.through, row["paper"], row["what"]
+            here, stated, over = (f"{row[name]:.3g}" for name in ("here", "stated", "over"))
+            lines.append([*what, here, row["machine"], stated, over])
     heads = ("device", "through", "paper", "ratio", "here", "machine", "stated", "here over it")
     title = "Ratios on each device, and as the papers state them for their machines"
     return grid(title, heads, lines, 4) if lines else None
@@ -328,6 +300,12 @@ def safely(make: Callable[..., T], otherwise: T) -> T:
         return make()
     except UNREADABLE:
         return otherwise
+
+
+def listed(make: Callable[[S], Iterable[T]], of: S) -> list[T]:
+    """All that is made of rows, or nothing where they are not as a benchmark writes them."""
+    none: list[T] = []
+    return safely(lambda: list(make(of)), none)
 
 
 def tables(part: Part) -> Iterator[Tables]:
@@ -353,16 +331,10 @@ def _tables(summary: str, experiment: Experiment | None, found: Row) -> Tables:
     return Tables(summary, grids, [one for one in parts if isinstance(one, str)])
 
 
-def _listed(make: Callable[[Subject], Iterator[Figure]], subject: Subject) -> list[Figure]:
-    return list(make(subject))
-
-
 def drawn(subject: Subject, problems: list[str]) -> list[Shown]:
     """A device's figures."""
-    found: list[Figure] = []
-    none: list[Figure] = []
-    for make in (figures.roofline, figures.rates, figures.energy, papers.figures):
-        found += safely(partial(_listed, make, subject), none)
+    makers = (*figures.OF_A_DEVICE, papers.figures)
+    found = [figure for make in makers for figure in listed(make, subject)]
     return _shown(found, subject.key, problems)
 
 
@@ -401,7 +373,6 @@ def built(reports: Sequence[Row], files: Sequence[File], title: str = "portmp, m
         )
         for subject in subjects
     ]
-    none: list[Figure] = []
     dates = sorted(report["date"][:10] for report in reports)
     count = f"{len(subjects)} device{'s' * (len(subjects) != 1)}, {len(reports)} reports"
     return Page(
@@ -412,7 +383,7 @@ def built(reports: Sequence[Row], files: Sequence[File], title: str = "portmp, m
         overview(subjects),
         digests(subjects),
         tiles(subjects),
-        _shown(safely(lambda: list(figures.cover(subjects)), none), "all", problems),
+        _shown(listed(figures.cover, subjects), "all", problems),
         ratios(subjects),
         left_out(subjects),
         list(sources.of(subjects)),

@@ -9,6 +9,7 @@ from portmp.bench.experiment import paper_of
 from portmp.bench.papers.hpcs2011 import experiments as hpcs2011
 from portmp.bench.papers.nbody import model
 from portmp.bench.papers.slfp import experiments as slfp
+from portmp.bench.papers.ts2021.experiments import STATED
 from portmp.bench.tables import Row, shape_text, value_of
 from portmp.report.drawing import Figure, Point, Series
 from portmp.report.subjects import Subject
@@ -77,19 +78,14 @@ def _nbody(subject: Subject) -> Iterator[Pair]:
 
 def _ts2021(subject: Subject) -> Iterator[Pair]:
     paper = paper_of("ts2021")["ratios"]
-    names = {
-        "ts_over_dd": "ts_over_float64_formats",
-        "ts_over_d+s": "ts_over_float64_formats",
-        "df_over_double": "df_over_double",
-    }
     for _, part in subject.of("ts2021"):
         found = part["experiments"].get("blocked", {}).get("ratios", {})
         for blocks, ratios in found.items():
-            for name, stated in names.items():
+            for name in ("ts_over_dd", "ts_over_d+s", "df_over_double"):
                 for machine, theirs in paper.items():
                     if ratios.get(name):
                         what = f"{name.replace('_', ' ')}, {blocks} blocks"
-                        yield Pair(what, ratios[name], theirs[stated], machine)
+                        yield Pair(what, ratios[name], theirs[STATED[name]], machine)
 
 
 PAPERS: dict[str, tuple[str, Callable[[Subject], Iterator[Pair]]]] = {

@@ -15,13 +15,9 @@ from portmp.report.subjects import Subject
 from portmp.routines import compilation_units
 
 NAMES = {
-    "gemm": "gemm",
     "gemm-narrow": "gemm",
     "gemm-batched": "gemm",
-    "gemv": "gemv",
     "gemv-transposed": "gemv",
-    "dot": "dot",
-    "axpy": "axpy",
     "gemm-ozaki1": "ozaki_gather_int8",
     "gemm-ozaki2": "ozaki_residues",
 }

@@ -169,7 +169,7 @@ def cases(bench: Bench) -> Iterator[Measurement]:
             f"{task.routine} {task.form.name}",
             partial(_measured, bench, task, parts),
             parts=parts,
-            memory=task.memory,
+            memory=task.case.memory,
         )
 
 
@@ -187,15 +187,12 @@ def _measured(bench: Bench, task: Task, parts: int) -> list[Row]:
     once = sum(transfer.in_order().values()) + transfer.overlapped()
     runs = bench.runs or measure.runs_of(once, 2 * measure.BUDGET[bench.kind])
     turns = [(transfer.in_order(), transfer.overlapped()) for _ in range(runs)]
-    return [_row(task, transfer, turns, one, other)]
+    same = all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+    return [_row(task, transfer, turns, same)]
 
 
 def _row(
-    task: Task,
-    transfer: Transfer,
-    turns: Sequence[tuple[dict[str, float], float]],
-    one: Sequence[Plane],
-    other: Sequence[Plane],
+    task: Task, transfer: Transfer, turns: Sequence[tuple[dict[str, float], float]], same: bool
 ) -> Row:
     phases = {name: measure.summary([t[name] for t, _ in turns], 1) for name in (TO, WORK, BACK)}
     whole = measure.summary([sum(t.values()) for t, _ in turns], 1)
@@ -217,5 +214,5 @@ def _row(
         "faster": statistics.median(sum(t.values()) / s for t, s in turns),
         "pieces": len(transfer.steps),
         "queues": QUEUES,
-        "same_bits": all(np.array_equal(a, b) for a, b in zip(one, other, strict=True)),
+        "same_bits": same,
     }

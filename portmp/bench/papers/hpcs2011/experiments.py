@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 from portmp import discovery
-from portmp.backends.base import Device
 from portmp.bench import peers, plots
-from portmp.bench.experiment import RATE, Experiment, Run, paper_of, relative
+from portmp.bench.experiment import RATE, Experiment, paper_of, relative
 from portmp.bench.experiment import Case as Measurement
-from portmp.bench.measure import Budget
 from portmp.bench.options import Request
-from portmp.bench.papers.hpcs2011 import copies
-from portmp.bench.papers.hpcs2011.measured import (
-    ARITHMETIC,
-    PORTMP,
-    ROUTINE_NAMES,
-    SIZES,
-    USUAL,
-    WITHOUT_FMA,
-    Bench,
-    cases,
-    measurements,
-)
+from portmp.bench.papers.hpcs2011 import copies, measured
+from portmp.bench.papers.hpcs2011.measured import PORTMP, ROUTINE_NAMES, WITHOUT_FMA, Bench
 from portmp.bench.peers import LIBRARY, FamilyBesideVendor
-from portmp.bench.tables import Column, Row, Table, key, number
+from portmp.bench.tables import Column, Row, Table, key, number, value_of
 from portmp.errors import PortmpError
-from portmp.progress import Progress
 
 DOUBLE = "float64"
 GPU, OLDER = "C2050", "C1060"
-_BESIDE = {name: ways for name, ways in ARITHMETIC.items() if not name.endswith(WITHOUT_FMA)}
+_BESIDE = {
+    name: ways for name, ways in measured.ARITHMETIC.items() if not name.endswith(WITHOUT_FMA)
+}
 _KEYS = (key("routine"), key("format"), key("way"), key("N", "n"))
 
 
@@ -42,9 +31,7 @@ def precision(form: str) -> str:
 
 def stated(*path: str) -> float | None:
     """A number of the paper; None where it states none."""
-    found: object = paper_of("hpcs2011")
-    for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
+    found = value_of(paper_of("hpcs2011"), ".".join(path))
     return float(found) if isinstance(found, (int, float)) else None
 
 
@@ -54,6 +41,7 @@ def stated(*path: str) -> float | None:
 def followed(bench: Bench, rows: list[Row]) -> Row:
     """Each row's time over float64's; and what fma instructions give, by routine and way."""
     rates = {(r["routine"], r["format"], r["way"]): r["operations_per_second"] for r in rows}
+    bench.rates_of = rates
     for row in rows:
         row["over_float64"] = {
             way: rates[row["routine"], DOUBLE, way] / row["operations_per_second"]
@@ -124,15 +112,6 @@ def _drawings(found: Row) -> Iterator[plots.Draw]:
     yield partial(plots.bars, series=series, across="routine", up="time over float64's", log=True)
 
 
-def _kept(bench: Bench, rows: list[Row]) -> Row:
-    """What follows from the rates, which the CPU's are compared with later."""
-    found = followed(bench, rows)
-    bench.rates_of = {
-        (r["routine"], r["format"], r["way"]): r["operations_per_second"] for r in rows
-    }
-    return found
-
-
 # --- beside a CPU ---------------------------------------------------------------------------------
 
 
@@ -153,13 +132,13 @@ def _beside(bench: Bench) -> Iterator[Measurement]:
         bench.budget,
         bench.progress,
         skipped=bench.skipped,
-        sizes=SIZES[USUAL["cpu"]],
+        sizes=measured.SIZES[measured.USUAL["cpu"]],
         vendor=vendor,
         no_vendor=problem,
     )
     facts = processor.properties
     bench.beside = {"processor": facts.name, "units": facts.compute_units}
-    yield from measurements(other, "cpu", _BESIDE)
+    yield from measured.measurements(other, "cpu", _BESIDE)
 
 
 def _faster(bench: Bench, rows: list[Row]) -> Row:
@@ -192,33 +171,24 @@ def _cpu(found: Row) -> Iterator[Table | str]:
 # --- copies ---------------------------------------------------------------------------------------
 
 
-def _copies(found: Row) -> Iterator[Table | str]:
-    columns = (
-        key("routine"),
-        key("format"),
-        key("N", "n"),
-        Column("to it", f"bytes_per_second.{copies.TO}", "B/s"),
-        Column("work", f"seconds.{copies.WORK}.median", "s"),
-        Column("from it", f"bytes_per_second.{copies.BACK}", "B/s"),
-        Column("copies", "share", "%"),
-        Column("the paper", _stated_share, "words"),
-        Column("overlapped", "share_overlapped", "%"),
-        Column("faster", "faster"),
-        Column("same bits", "same_bits", "yes"),
-    )
-    title = (
-        f"copies: their share of the whole time, one after the other; the paper: {OLDER}, {GPU}; "
-        f"overlapped: what is left beside the work, in {copies.PIECES} pieces by {copies.QUEUES} "
-        "queues"
-    )
-    yield Table(title, columns, found["rows"])
-
-
 def _stated_share(row: Row) -> str | None:
     form = DOUBLE if row["format"] == DOUBLE else precision(row["format"])
     shares = [stated("copies", gpu, row["routine"], form) for gpu in (OLDER, GPU)]
     found = [f"{number(100 * share)} %" for share in shares if share is not None]
     return ", ".join(found) or None
+
+
+_COPIES = (
+    *(each for each in _KEYS if each.heading != "way"),
+    Column("to it", f"bytes_per_second.{copies.TO}", "B/s"),
+    Column("work", f"seconds.{copies.WORK}.median", "s"),
+    Column("from it", f"bytes_per_second.{copies.BACK}", "B/s"),
+    Column("copies", "share", "%", compared=True),
+    Column("the paper", _stated_share, "words"),
+    Column("overlapped", "share_overlapped", "%"),
+    Column("faster", "faster"),
+    Column("same bits", "same_bits", "yes"),
+)
 
 
 # --- the family -----------------------------------------------------------------------------------
@@ -231,28 +201,29 @@ class Hpcs2011(FamilyBesideVendor):
     run = Bench
     experiments = (
         Experiment(
-            "rates", cases, (*_KEYS, RATE), share=6, tables=_rates, found=_kept, drawings=_drawings
+            "rates",
+            measured.cases,
+            (*_KEYS, RATE),
+            share=6,
+            tables=_rates,
+            found=followed,
+            drawings=_drawings,
         ),
         Experiment(
             "copies",
             copies.cases,
-            (
-                key("routine"),
-                key("format"),
-                key("N", "n"),
-                Column("share", "share", "%", compared=True),
-            ),
+            _COPIES,
+            f"copies: their share of the whole time, one after the other; the paper: {OLDER}, "
+            f"{GPU}; overlapped: what is left beside the work, in {copies.PIECES} pieces by "
+            f"{copies.QUEUES} queues",
             share=3,
-            tables=_copies,
         ),
         Experiment("cpu", _beside, (*_KEYS, RATE), share=3, tables=_cpu, found=_faster),
     )
 
-    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
-        run = super().begin(request, device, budget, progress)
-        assert isinstance(run, Bench)
-        run.sizes = SIZES[request.args.sizes or USUAL[run.kind]]
-        return run
+    def ready(self, run: Bench, request: Request) -> None:
+        super().ready(run, request)
+        run.sizes = measured.SIZES[request.args.sizes or measured.USUAL[run.kind]]
 
     def facts(self, run: Bench) -> Row:
         limits = run.ceilings.as_dict() if run.ceilings else None

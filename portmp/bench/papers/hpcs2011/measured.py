@@ -14,14 +14,14 @@ from functools import cache, partial
 from portmp import formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
-from portmp.bench import exact, measure, roofline, runner
+from portmp.bench import measure, roofline, runner
 from portmp.bench.cases import ACCURATE, ROUTINES, Case
 from portmp.bench.exact import Errors
 from portmp.bench.experiment import Case as Measurement
 from portmp.bench.experiment import paper_of
 from portmp.bench.measure import Timing
 from portmp.bench.options import FULL, QUICK
-from portmp.bench.peers import LIBRARY, BesideVendor, transposed
+from portmp.bench.peers import LIBRARY, BesideVendor, Subject
 from portmp.bench.roofline import Ceilings
 from portmp.bench.runner import Pool
 from portmp.bench.tables import Row
@@ -80,16 +80,6 @@ class Task:
         work = ROUTINES[name]
         return Case(work, self.form, ACCURATE, work.sized(self.n, "gpu")[0])
 
-    @property
-    def operations(self) -> int:
-        """A product and a sum are two."""
-        return self.case.operations
-
-    @property
-    def memory(self) -> int:
-        """Bytes of the operands and the result."""
-        return self.case.memory
-
     def __str__(self) -> str:
         return f"{self.routine} {self.form.name}, {self.way}, N = {self.n}"
 
@@ -124,10 +114,10 @@ class Bench(BesideVendor):
         if known not in self.rates:
             self.rates[known] = self._tried(task)
         left, asked = self.budget.left(experiment, parts), task.n
-        seconds = calls * task.operations / self.rates[known]
+        seconds = calls * task.case.operations / self.rates[known]
         while seconds > left and task.n > LEAST[task.routine]:
             task = replace(task, n=max(task.n // 2, LEAST[task.routine]))
-            seconds = calls * task.operations / self.rates[known]
+            seconds = calls * task.case.operations / self.rates[known]
         if self.too_long(experiment, str(task), seconds, parts):
             return None
         if task.n < asked:
@@ -141,57 +131,37 @@ class Bench(BesideVendor):
         n = min(task.n, LEAST[task.routine])
         while True:
             small = replace(task, n=n)
-            call, wait = called(self, small)[0], self.device.queue.synchronize
+            call, wait = called(self, small).work, self.device.queue.synchronize
             with self.budget.beside():  # the first call compiles
                 measure.once(call, wait)
             seconds = measure.once(call, wait)
             if seconds > LONG_ENOUGH or n == task.n:
-                return small.operations / seconds
+                return small.case.operations / seconds
             n = min(task.n, GROWTH[task.routine] * n)
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """A task's call on operands that are on the device, its errors, and who waits for it."""
-
-    work: Callable[[], object]
-    errors: Errors
-    on_host: bool = False
-
-
-def prepared(bench: Bench, task: Task) -> Prepared:
+def prepared(bench: Bench, task: Task) -> tuple[Subject, Errors]:
     """Make operands, call once and check the result; compiling takes no time of the limit."""
-    work, entry, on_host = called(bench, task)
+    call = called(bench, task)
     with bench.budget.beside():
-        work()
+        call.work()
         bench.device.queue.synchronize()
-    case, values = task.case, values_of(task.form)
-    expected = partial(case.entry, values)
-    if (task.routine, task.way) == ("gemm", LIBRARY):
-        expected = partial(transposed, case, values)
-    return Prepared(work, exact.sampled(case.samples, entry, expected, case.form), on_host)
+    return call, call.errors()
 
 
-def called(
-    bench: Bench, task: Task
-) -> tuple[Callable[[], object], Callable[[int], list[float]], bool]:
-    """A task's call, the limbs of its result's entries, and whether the host runs it."""
+def called(bench: Bench, task: Task) -> Subject:
+    """A task's call on operands that are on the device."""
     case = task.case
     pool = Pool(values_of(task.form), case.starts[-1], bench.device)
     if task.way == LIBRARY:
         assert bench.vendor
-        start = case.starts[1]
-        if task.routine == "axpy":  # in place
-            theirs = bench.vendor.axpy(pool, task.n, start)
-        else:
-            theirs = bench.vendor.gemm(pool, task.n, start)
-        return theirs.work, theirs.entry, theirs.on_host
+        return bench.vendor.routines[task.routine](pool, case)
     a, b = pool.inputs(case)
     shape = case.routine.result(case.shape)
     out = Array(planes.allocate(task.form, shape, bench.device.queue))
     usual = partial(case.routine.call, blas, (a, b), out, ACCURATE)
     work = _PAPERS[task.routine](a, b, out) if task.way == PAPER else usual
-    return work, partial(runner.entry_of, out), False
+    return Subject(case, work, partial(runner.entry_of, out), partial(case.entry, pool.values))
 
 
 # --- the paper's kernels ------------------------------------------------------------------------
@@ -277,7 +247,7 @@ def measurements(
             f"{task.routine} {task.form.name}, {task.way}",
             partial(_measured, bench, experiment, task, len(found) - i),
             parts=len(found) - i,
-            memory=task.memory,
+            memory=task.case.memory,
         )
 
 
@@ -289,7 +259,7 @@ def _measured(bench: Bench, experiment: str, task: Task, parts: int) -> list[Row
     return [measured(bench, fitting)]
 
 
-def timed(bench: Bench, ready: Prepared, runs: int) -> Timing:
+def timed(bench: Bench, ready: Subject, runs: int) -> Timing:
     """The runs of a call: a library's on the host by the wall's clock."""
     if ready.on_host:
         return measure.timed_by_wall(ready.work, lambda: None, runs, measure.BUDGET[bench.kind])
@@ -298,9 +268,9 @@ def timed(bench: Bench, ready: Prepared, runs: int) -> Timing:
 
 def measured(bench: Bench, task: Task) -> Row:
     """Time a task; its rate, its shares of the peak and of its floor, its errors and energy."""
-    ready = prepared(bench, task)
+    ready, errors = prepared(bench, task)
     timing = timed(bench, ready, bench.runs)
-    rate = task.operations / timing.median
+    rate = task.case.operations / timing.median
     fma = bench.limits().instructions["float64"]["fma"]
     row = {
         "routine": task.routine,
@@ -311,11 +281,13 @@ def measured(bench: Bench, task: Task) -> Row:
         "operations_per_second": rate,
         "bytes_per_second": task.case.nbytes / timing.median,
         "peak_share": rate * flops(task.form) / 2 / (2 * fma),
-        "error": ready.errors.as_dict(),
+        "error": errors.as_dict(),
         "clock_mhz": timing.clock_mhz,
         **runner.bounded(task.case, {"seconds": timing.as_dict()}, bench.limits()),
     }
-    return row | ({} if ready.on_host else bench.energy(ready.work, task.operations, timing.median))
+    return row | (
+        {} if ready.on_host else bench.energy(ready.work, task.case.operations, timing.median)
+    )
 
 
 def flops(form: Format) -> float:

@@ -12,8 +12,7 @@ import numpy as np
 from portmp import discovery, formats
 from portmp.backends.base import Device
 from portmp.bench import measure, options
-from portmp.bench.experiment import Case, Experiment, Family, Run
-from portmp.bench.measure import Budget
+from portmp.bench.experiment import Case, Experiment, Family
 from portmp.bench.options import Request
 from portmp.bench.papers.nbody import kernels, report, static
 from portmp.bench.papers.nbody import model as nbody_paper
@@ -384,14 +383,11 @@ class Nbody(Family):
         for name in options.listed(args.static, str):
             static.known(name)
 
-    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
-        forms = request.forms or [formats.get(DEFAULT_FORMAT)]
-        lacking = [f.name for f in forms if f.word == "float64"]
-        if lacking and not device.properties.float64:
-            raise ArgumentError(
-                f"--format: {', '.join(lacking)} given, {device.name} has no float64"
-            )
-        return Bench(device, request.size, request.runs or self.runs, budget, progress, forms)
+    def ready(self, run: Bench, request: Request) -> None:
+        run.forms = request.forms or [formats.get(DEFAULT_FORMAT)]
+        lacking = ", ".join(f.name for f in run.forms if not run.computes(f))
+        if lacking:
+            raise ArgumentError(f"--format: {lacking} given, {run.device.name} has no float64")
 
     def compiled(self, request: Request, progress: Progress) -> list[Row] | None:
         if request.args.static is None:

@@ -162,7 +162,7 @@ def _built(bench: Bench, form: Format, n: int) -> list[Row]:
     device, s = bench.device, _SCHEDULE
     text = plain_source(device.platform)
     kernel = program.load(device, text)["plain_gravity"]
-    position, mass, out = bench.bodies.of(form, n)
+    position, mass, out = bench.bodies(form, n)
     result = Array(allocate(form, (n, 3), device.queue))
     bodies = gravity.packed(position.planes, mass.planes)
     args: list[Argument] = [n, *bodies.buffers, *nbody.squared(EPS, form), *result.planes.buffers]
@@ -217,10 +217,8 @@ def _loop(device: Device, text: RenderedSource) -> dict[str, Any] | None:
 
 def _same(mixes: Sequence[dict[str, Any] | None]) -> bool | None:
     """Whether the loops hold the same instructions by class for each interaction."""
-    first, second = mixes
-    if first is None or second is None:
-        return None
-    return bool(first["an_interaction"] == second["an_interaction"])
+    first, second = (mix and mix["an_interaction"] for mix in mixes)
+    return None if first is None or second is None else bool(first == second)
 
 
 def _difference(a: Array, b: Array) -> float:

@@ -33,27 +33,6 @@ BESIDE = 2
 """Runs of a measurement that do not count: the warm-up and the first one in the queue."""
 
 
-class Bodies:
-    """Particles of one format at a time, in one array of x, y, z, mass, and room for results."""
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        self._bodies: Array | None = None
-        self._out: Array | None = None
-
-    def of(self, form: Format, n: int) -> tuple[Array, Array, Array]:
-        """Positions, masses and the output for *n* particles: views, nothing is packed anew."""
-        if self._bodies is None or self._bodies.format is not form or self._bodies.shape[0] < n:
-            self._bodies = self._out = None  # freed before more is asked for
-            limbs = values.full_limbs(form, 4 * n, "nbody", positive=True)
-            made = planes.allocate(form, (n, 4), self.device.queue)
-            made.write([limb.reshape(n, 4) for limb in limbs])
-            self._bodies = Array(made)
-            self._out = Array(planes.allocate(form, (n, 3), self.device.queue))
-        assert self._out is not None
-        return self._bodies[:n, :3], self._bodies[:n, 3], self._out[:n]
-
-
 def roots_of(form: Format, device: Device) -> list[str]:
     """The inverse square roots that a format has on a device, in the order of gravity.ROOTS."""
     found = []
@@ -78,17 +57,29 @@ class Bench(Run):
 
     best: dict[tuple[str, str], float] = field(default_factory=dict)
     ceilings: dict[str, dict[str, float]] = field(default_factory=dict)
+    last: Callable[[], object] | None = None
+    _rates: dict[tuple[str, str, NbodySchedule | None], float] = field(default_factory=dict)
+    _room: tuple[Array, Array] | None = None
 
-    def __post_init__(self) -> None:
-        self.bodies = Bodies(self.device)
-        self._rates: dict[tuple[str, str, NbodySchedule | None], float] = {}
-        self.last: Callable[[], object] | None = None
+    def bodies(self, form: Format, n: int) -> tuple[Array, Array, Array]:
+        """Positions, masses and the output for *n* particles of one format at a time.
+
+        They are views of one array of x, y, z, mass, and of one for results: nothing is packed.
+        """
+        if self._room is None or self._room[0].format is not form or self._room[0].shape[0] < n:
+            self._room = None  # freed before more is asked for
+            limbs = values.full_limbs(form, 4 * n, "nbody", positive=True)
+            made, room = (planes.allocate(form, (n, k), self.device.queue) for k in (4, 3))
+            made.write([limb.reshape(n, 4) for limb in limbs])
+            self._room = Array(made), Array(room)
+        bodies, out = self._room
+        return bodies[:n, :3], bodies[:n, 3], out[:n]
 
     def work(
         self, form: Format, root: str, n: int, schedule: NbodySchedule | None = None
     ) -> Callable[[], object]:
         """The call that is measured."""
-        position, mass, out = self.bodies.of(form, n)
+        position, mass, out = self.bodies(form, n)
         return lambda: nbody.acceleration(
             position, mass, eps=EPS, out=out, root=root, schedule=schedule
         )
@@ -101,7 +92,8 @@ class Bench(Run):
         with program.watching() as specs:
             times = ceilings.times(self.device, work, runs or self.runs)
         used, self.last = schedule_of(specs), work
-        rate = float(n) ** 2 / min(times)
+        least = min(times)
+        rate = float(n) ** 2 / least
         key = form.name, root
         if not runs:  # a short run that only says how fast longer ones are is no result
             self.best[key] = max(rate, self.best.get(key, 0.0))
@@ -111,7 +103,9 @@ class Bench(Run):
             "root": root,
             "n": n,
             "seconds": timed(times),
-            **rates(n, times),
+            "interactions_per_second": rate,
+            "flops_max": model.flops(n, least),
+            "flops_median": model.flops(n, statistics.median(times)),
             "schedule": dataclasses.asdict(used) if used else None,
             # Not of short runs, nor where only times are compared, with a schedule for it.
             **({} if runs or schedule else self.energy_of(work, n, times)),
@@ -174,14 +168,4 @@ def timed(times: Sequence[float]) -> Row:
         "most": max(times),
         "runs": len(times),
         "each": list(times),
-    }
-
-
-def rates(n: int, times: Sequence[float]) -> Row:
-    """Rates of the fastest run and of the median, by 22 flop an interaction."""
-    least, median = min(times), statistics.median(times)
-    return {
-        "interactions_per_second": float(n) ** 2 / least,
-        "flops_max": model.flops(n, least),
-        "flops_median": model.flops(n, median),
     }

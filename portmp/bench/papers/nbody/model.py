@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from portmp.bench.experiment import paper_of
+from portmp.bench.tables import Row
 
 FLOP = 22
 """Operations of an interaction: 3 subtractions, 3 products, 6 fmas as two, a root as four."""
@@ -67,7 +68,7 @@ def lane_rate(device: str) -> float:
     return float(about["units"] * about["lanes"] * about["clock"]) * 1e9
 
 
-def table_share(rows: Sequence[Sequence[float]], n: int) -> float | None:
-    """The share of the largest maximum that table A.1 has for *n*; None where it has none."""
-    best = max(row[1] for row in rows)
-    return next((row[1] / best for row in rows if row[0] == n), None)
+def table_share(stated: Sequence[Sequence[float]], row: Row) -> float | None:
+    """The share of the largest maximum that table A.1 has for a row; None where it has none."""
+    best = max(rate for _, rate, *_ in stated)
+    return next((rate / best for n, rate, *_ in stated if n == row["n"]), None)

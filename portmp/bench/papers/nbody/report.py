@@ -21,8 +21,7 @@ def _ratio(name: str, row: Row) -> float | None:
 
 
 ROOTS = (
-    key("format"),
-    key("root"),
+    *map(key, ("format", "root")),
     Column("time", "seconds.least", "s"),
     Column("rate", "flops_max", RATE, compared=True),
     Column("interactions", "interactions_per_second", "/s"),
@@ -49,7 +48,10 @@ def sizes(found: Row) -> Iterator[Table | str]:
         Column("median", "flops_median", RATE),
         Column("share", "share"),
         Column("model", "model"),
-        *(Column(name, partial(_table_share, found["paper"][name]["rows"])) for name in PAPERS),
+        *(
+            Column(name, partial(model.table_share, found["paper"][name]["rows"]))
+            for name in PAPERS
+        ),
     )
     for form, root in dict.fromkeys((r["format"], r["root"]) for r in found["rows"]):
         rows = [r for r in found["rows"] if (r["format"], r["root"]) == (form, root)]
@@ -58,10 +60,6 @@ def sizes(found: Row) -> Iterator[Table | str]:
             "once; shares of the fastest, the paper's table A.1"
         )
         yield Table(title, columns, rows)
-
-
-def _table_share(rows: Any, row: Row) -> float | None:
-    return model.table_share(rows, row["n"])
 
 
 STEPS = (
@@ -93,11 +91,8 @@ def cycles(found: Row) -> Iterator[Table | str]:
         return None if each is None else f"{each:g}, {each / stated['fma']:.1f}"
 
     beside = (Column(f"{n} (paper)", partial(theirs, n), "words") for n in found["paper"])
-    by = (
-        f"cycles by {found['clock']}"
-        if found["clock"]
-        else ("no clock of the device can be read by kernels here: times only")
-    )
+    without = "no clock of the device can be read by kernels here: times only"
+    by = f"cycles by {found['clock']}" if found["clock"] else without
     title = f"cycles: of one step of a dependent chain; {by}"
     yield Table(title, (*CYCLES, *beside), found["rows"])
 
@@ -148,8 +143,7 @@ def copies(found: Row) -> Iterator[Table | str]:
 
 
 BOUND = (
-    key("format"),
-    key("root"),
+    *map(key, ("format", "root")),
     Column("slots", "slots", ".4g"),
     Column("bound", "bound", "/s"),
     Column("reached", "interactions_per_second", "/s", compared=True),
@@ -183,8 +177,7 @@ def _warps(row: Row) -> str | None:
 
 
 STATIC = (
-    key("format"),
-    key("root"),
+    *map(key, ("format", "root")),
     *(Column(c, partial(_class, c), ".4g") for c in CLASSES),
     Column("turns", "loop.turns", ".4g", compared=True),
     *(Column(name, name, "words") for name in ("registers", "spills", "shared")),

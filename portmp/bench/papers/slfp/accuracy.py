@@ -34,6 +34,8 @@ STEPS = (2**4, 2**6, 2**8, 2**10)
 """Products after which running sums are looked at."""
 LANES = 256
 """Running sums at once."""
+Wanted = Mapping[int, Sequence[Entry]]
+"""What rows should be, by their length."""
 
 
 def cases(bench: Bench) -> Iterator[Case]:
@@ -41,21 +43,18 @@ def cases(bench: Bench) -> Iterator[Case]:
     lengths = [n for n in LENGTHS if n <= max(LENGTHS[0], bench.size or LENGTHS[-1])]
     took = [0.0]
     for parent, shorts in ONE_LIMB.items():
-        if not bench.usable(parent):
+        form = formats.get(parent)
+        if not bench.computes(form):
             bench.skip("accuracy", f"formats of {parent}", f"{bench.device.name} has no float64")
             continue
-        values = Values(formats.get(parent), positive=True)
+        values = Values(form, positive=True)
         wanted = {n: _exact(values, n) for n in lengths}
         for name in shorts:
             yield Case(name, partial(_measured, bench, name, values, wanted, took), took[0])
 
 
 def _measured(
-    bench: Bench,
-    name: str,
-    values: Values,
-    wanted: Mapping[int, Sequence[Entry]],
-    took: list[float],
+    bench: Bench, name: str, values: Values, wanted: Wanted, took: list[float]
 ) -> list[Row]:
     """A format's rows in both roundings; *took*: the seconds of the last one."""
     forms = [formats.rounded_as(formats.get(name), r) for r in formats.ROUNDINGS]
@@ -78,9 +77,7 @@ def _exact(values: Values, n: int) -> list[Entry]:
     return [values.dot(Walk(i * n), Walk(values.period // 2), n) for i in range(TRIALS)]
 
 
-def _inputs(
-    bench: Bench, form: Format, values: Values, wanted: Mapping[int, Sequence[Entry]]
-) -> list[Row]:
+def _inputs(bench: Bench, form: Format, values: Values, wanted: Wanted) -> list[Row]:
     """Rows of n positive numbers stored short, times a vector that is not."""
     rows: list[Row] = []
     for n, entries in wanted.items():

@@ -212,8 +212,7 @@ class Slfp(FamilyBesideVendor):
             "interleaved",
             layouts.cases,
             (
-                key("format"),
-                key("n"),
+                *map(key, ("format", "n")),
                 Column("rate", "bytes_per_second.planar", "B/s", compared=True),
             ),
             tables=_interleaved,
@@ -223,10 +222,7 @@ class Slfp(FamilyBesideVendor):
             "accuracy",
             accuracy.cases,
             (
-                key("what"),
-                key("format"),
-                key("rounding"),
-                key("n"),
+                *map(key, ("what", "format", "rounding", "n")),
                 Column("mean", "mean", compared=True),
                 Column("rms", "rms", compared=True),
             ),

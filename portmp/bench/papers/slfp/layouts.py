@@ -15,7 +15,7 @@ import numpy as np
 from portmp import formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
-from portmp.backends.base import Buffer, Device
+from portmp.backends.base import Device
 from portmp.bench import measure
 from portmp.bench.experiment import Case
 from portmp.bench.papers.slfp.measured import ONE_LIMB, SECONDS, Axpy, Bench, first_call
@@ -69,15 +69,12 @@ class Packed:
         block = encode.interleaved(self.form, pool.block)
         size = n * self.form.itemsize
         self.x, self.y = (allocate_numbers("uint8", (size,), self.queue) for _ in range(2))
-        for memory, start in ((self.x, starts[0]), (self.y, starts[1])):
-            self._fill(memory.buffers[0], block, start)
+        for memory, start in zip((self.x, self.y), starts, strict=True):
+            for first, some in pieces(len(block), start, n):
+                place = first * self.form.itemsize
+                self.queue.write(memory.buffers[0], block[some], place)
         self.threads = base.threads(device, THREADS)
         self.key = kernel_spec(self.form.name, self.threads)
-
-    def _fill(self, buffer: Buffer, block: Plane, start: int) -> None:
-        """The pool's values from *start* on."""
-        for first, some in pieces(len(block), start, self.n):
-            self.queue.write(buffer, block[some], first * self.form.itemsize)
 
     def axpy(self, factor: str) -> None:
         """y = factor x + y."""
@@ -110,12 +107,11 @@ def same_bits(packed: Packed, y: Planes) -> bool:
 def cases(bench: Bench) -> Iterator[Case]:
     """Rates of both layouts, by turns."""
     n = bench.size or SIZES[bench.kind]
-    for i, name in enumerate(f for f in FORMATS if bench.usable(formats.get(f).word)):
-        form = formats.get(name)
+    for i, form in enumerate(filter(bench.computes, map(formats.get, FORMATS))):
         memory = 4 * (n + ALIGNMENT) * form.itemsize
-        expected = bench.expected(_AXPY, [name, name], n, memory) if i else 0.0
+        expected = bench.expected(_AXPY, [form.name] * 2, n, memory) if i else 0.0
         measure = partial(_measured, bench, form, n)
-        yield Case(f"{name}, n = {n}", measure, expected, memory=memory)
+        yield Case(f"{form.name}, n = {n}", measure, expected, memory=memory)
 
 
 _AXPY = Axpy()
@@ -128,19 +124,19 @@ def _measured(bench: Bench, form: Format, n: int) -> list[Row]:
     x, y = pool.inputs(case)
     packed = Packed(pool, n, (case.starts[0], case.starts[1]))
 
-    def planar() -> Array:
-        return blas.axpy(ALPHA, x, y, out=y)
+    def planar(factor: str) -> Array:
+        return blas.axpy(factor, x, y, out=y)
 
-    def interleaved() -> Array:
-        packed.axpy(ALPHA)
+    def interleaved(factor: str) -> Array:
+        packed.axpy(factor)
         return y
 
-    first = first_call(planar)[1] + first_call(interleaved)[1]
+    first = sum(first_call(partial(call, ALPHA))[1] for call in (planar, interleaved))
     same = same_bits(packed, y.planes)
     one, two = factors(), factors()
     works: dict[str, Callable[[], object]] = {
-        "planar": lambda: blas.axpy(next(one), x, y, out=y),
-        "interleaved": lambda: packed.axpy(next(two)),
+        "planar": lambda: planar(next(one)),
+        "interleaved": lambda: interleaved(next(two)),
     }
     left = bench.budget.left("interleaved")
     rounds = measure.by_turns(device, works, bench.runs, min(left, SECONDS[bench.kind]))

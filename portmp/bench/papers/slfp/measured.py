@@ -21,7 +21,7 @@ from portmp.bench import exact, measure, runner
 from portmp.bench.cases import ACCURATE, ROUTINES, Case
 from portmp.bench.exact import Errors
 from portmp.bench.experiment import Case as Measurement
-from portmp.bench.peers import LIBRARY, BesideVendor, Subject, Vendor, factors, transposed
+from portmp.bench.peers import LIBRARY, BesideVendor, Subject, Vendor, factors
 from portmp.bench.runner import Pool
 from portmp.bench.tables import Row
 from portmp.bench.values import Values, values_of
@@ -62,10 +62,6 @@ class Bench(BesideVendor):
     once: dict[tuple[str, str], float] = field(default_factory=dict)
     made: tuple[float, float] = (1.0, 0.0)
     """Bytes of operands so far, and the seconds that they took."""
-
-    def usable(self, form: str) -> bool:
-        """Whether the device computes in the format's words."""
-        return self.device.properties.float64 or formats.get(form).word == "float32"
 
     def expected(self, kind: Kind, names: Sequence[str], n: int, nbytes: int) -> float:
         """Seconds that a few rounds of these formats take, as far as that is known.
@@ -110,95 +106,99 @@ def first_call(work: Callable[[], Array]) -> tuple[Array, float]:
 
 
 class Kind(ABC):
-    """A routine of the paper. ``sizes`` by kind of device; ``truncates``: both roundings."""
+    """A routine of the paper, of 2 n^axes operations. ``sizes`` by kind of device.
+
+    ``truncates``: both roundings; ``checked``: so many results, at most.
+    """
 
     name: str
+    axes: ClassVar[int] = 1
     sizes: ClassVar[Mapping[str, tuple[int, ...]]]
     families: ClassVar[Mapping[str, tuple[str, ...]]] = ONE_LIMB | BEYOND
-    truncates = False
+    truncates = in_place = False
+    checked: ClassVar[int | None] = None
 
-    @abstractmethod
+    def case(self, form: Format, n: int) -> Case:
+        """What is checked: a call on untouched operands."""
+        return Case(ROUTINES[self.name], form, ACCURATE, (n,) * self.axes)
+
     def operations(self, n: int) -> int:
         """Operations of the format."""
+        return 2 * int(n**self.axes)
 
     @abstractmethod
     def nbytes(self, form: Format, n: int) -> int:
         """Bytes that must move."""
 
-    @abstractmethod
     def memory(self, form: Format, n: int) -> int:
         """Bytes of what ``prepare`` makes."""
+        return self.values(form, n) * form.itemsize
+
+    def values(self, form: Format, n: int) -> int:
+        """How many values the operands take."""
+        return self.case(form, n).starts[-1]
+
+    def renew(self, pool: Pool, case: Case) -> None:
+        """Undo what calls did to a pool."""
+        if self.in_place:
+            pool.fill(case.starts[1], case.starts[2])
 
     @abstractmethod
+    def work(self, pool: Pool, case: Case) -> Callable[[], Array]:
+        """The call on operands of a pool."""
+
+    def expected(self, values: Values, case: Case, place: int) -> Entry:
+        """What an entry of the result should be."""
+        return case.entry(values, place)
+
     def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
         """Make operands (or take another rounding's *pool*), and check the result of one call."""
+        case = self.case(form, n)
+        if pool:
+            self.renew(pool, case)
+        else:
+            pool = Pool(values_of(form), self.values(form, n), device)
+        work = self.work(pool, case)
+        result, first = first_call(work)
+        entry = partial(runner.entry_of, result)
+        expected = partial(self.expected, pool.values, case)
+        errors = exact.sampled(case.samples[: self.checked], entry, expected, result.format)
+        return Prepared(pool, work, errors, first)
 
     def library(self, vendor: Vendor, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
         """The same by a library, called once and checked; None where portmp calls no such one."""
-        return None
+        case = self.case(pool.values.form, n)
+        if self.name not in vendor.routines:
+            return None
+        self.renew(pool, case)
+        subject = vendor.routines[self.name](pool, case)
+        subject.work()
+        return subject, subject.errors()
 
 
-class Vectors(Kind):
-    """Routines of two vectors: what is checked is a call on untouched operands."""
-
-    def case(self, form: Format, n: int) -> Case:
-        """What is checked."""
-        return Case(ROUTINES[self.name], form, ACCURATE, (n,))
-
-    def operations(self, n: int) -> int:
-        return 2 * n
-
-    def memory(self, form: Format, n: int) -> int:
-        return self.case(form, n).starts[-1] * form.itemsize
-
-
-class Axpy(Vectors):
+class Axpy(Kind):
     """y = a x + y, in place."""
 
     name = "axpy"
     sizes: ClassVar = {"gpu": (2**24, 2**28), "cpu": (2**24,)}
-    truncates = True
+    truncates = in_place = True
 
     def nbytes(self, form: Format, n: int) -> int:
         return 3 * n * form.itemsize
 
-    def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
-        case = self.case(form, n)
-        pool = self._fresh(pool, case) or Pool(values_of(form), case.starts[-1], device)
-        x, y = (Array(v.planes.seen_as(form)) for v in pool.inputs(case))
+    def work(self, pool: Pool, case: Case) -> Callable[[], Array]:
+        x, y = (Array(v.planes.seen_as(case.form)) for v in pool.inputs(case))
         signs = factors()
-
-        def work() -> Array:
-            return blas.axpy(next(signs), x, y, out=y)
-
-        result, first = first_call(work)
-        return Prepared(pool, work, runner.checked(pool.values, case, result), first)
-
-    def _fresh(self, pool: Pool | None, case: Case) -> Pool | None:
-        """The pool with y as it was."""
-        if pool:
-            pool.fill(case.starts[1], case.starts[2])
-        return pool
-
-    def library(self, vendor: Vendor, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
-        case = self.case(pool.values.form, n)
-        self._fresh(pool, case)
-        subject = vendor.axpy(pool, n, case.starts[1])
-        subject.work()
-        expected = partial(case.entry, pool.values)
-        return subject, exact.sampled(case.samples, subject.entry, expected, case.form)
+        return lambda: blas.axpy(next(signs), x, y, out=y)
 
 
 class Gemm(Kind):
     """C = alpha A B + beta C, into another matrix; a library's row is A B^T alone."""
 
     name = "gemm"
+    axes: ClassVar = 3
     sizes: ClassVar = {"gpu": (5120,), "cpu": (1024,)}
     families: ClassVar = ONE_LIMB
-
-    def case(self, form: Format, n: int) -> Case:
-        """The product alone."""
-        return Case(ROUTINES["gemm"], form, ACCURATE, (n, n, n))
 
     def operations(self, n: int) -> int:
         return 2 * n**3 + 3 * n**2
@@ -211,74 +211,54 @@ class Gemm(Kind):
         extra = form.compute.itemsize if form.coded else 0
         return n * n * (4 * form.itemsize + extra)
 
-    def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
-        case = self.case(form, n)
-        start = case.starts[-1]
-        pool = pool or Pool(values_of(form), start + n * n, device)
+    def values(self, form: Format, n: int) -> int:
+        return super().values(form, n) + n * n
+
+    def work(self, pool: Pool, case: Case) -> Callable[[], Array]:
         a, b = pool.inputs(case)
-        c = Array(pool.planes.view((n, n), (n, 1), start))
-        out = Array(allocate(form, (n, n), device.queue))
-        work = partial(blas.gemm, a, b, alpha=ALPHA, beta=BETA, c=c, out=out)
-        result, first = first_call(work)
-        entry, expected = partial(runner.entry_of, result), partial(_ended, pool.values, case)
-        errors = exact.sampled(case.samples, entry, expected, form)
-        return Prepared(pool, work, errors, first)
+        c = Array(pool.planes.view(a.shape, (len(a), 1), case.starts[-1]))
+        out = Array(allocate(case.form, a.shape, pool.planes.queue))
+        return partial(blas.gemm, a, b, alpha=ALPHA, beta=BETA, c=c, out=out)
 
-    def library(self, vendor: Vendor, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
-        case = self.case(pool.values.form, n)
-        subject = vendor.gemm(pool, n, case.starts[1])
-        subject.work()
-        expected = partial(transposed, case, pool.values)
-        return subject, exact.sampled(case.samples, subject.entry, expected, case.form)
-
-
-def _ended(values: Values, case: Case, place: int) -> Entry:
-    """alpha times the product's entry, plus beta times C's."""
-    product = case.entry(values, place)
-    scale, more = alpha(values.form), alpha(values.form, BETA)
-    addend = more * values.number(case.starts[-1] + place)
-    terms = float(scale) * product.terms + abs(float(addend))
-    return Entry(scale * product.exact + addend, terms)
+    def expected(self, values: Values, case: Case, place: int) -> Entry:
+        """alpha times the product's entry, plus beta times C's."""
+        product = case.entry(values, place)
+        scale, more = alpha(values.form), alpha(values.form, BETA)
+        addend = more * values.number(case.starts[-1] + place)
+        terms = float(scale) * product.terms + abs(float(addend))
+        return Entry(scale * product.exact + addend, terms)
 
 
 class Gemv(Kind):
     """y = A x with A stored short, x and y in its parent."""
 
     name = "gemv"
+    axes: ClassVar = 2
     sizes: ClassVar = {"gpu": (16384,), "cpu": (4096,)}
-
-    def operations(self, n: int) -> int:
-        return 2 * n * n
+    checked: ClassVar = ROWS
 
     def nbytes(self, form: Format, n: int) -> int:
-        return n * n * form.itemsize + 2 * n * _vectors(form).itemsize
+        return n * n * form.itemsize + 2 * n * form.arithmetic.itemsize
 
     def memory(self, form: Format, n: int) -> int:
         return self.nbytes(form, n)
 
-    def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
-        pool = pool or Pool(values_of(form), n * n, device)
-        theirs = values_of(_vectors(form))
+    def values(self, form: Format, n: int) -> int:
+        return n * n
+
+    def work(self, pool: Pool, case: Case) -> Callable[[], Array]:
+        n, device = case.shape[-1], pool.planes.device
+        theirs = values_of(case.form.arithmetic)
         x = Array(Pool(theirs, n, device).planes)
         out = Array(allocate(theirs.form, (n,), device.queue))
-        work = partial(blas.gemv, Array(pool.planes.view((n, n), (n, 1), 0)), x, out=out)
-        result, first = first_call(work)
-        places = Case(ROUTINES["gemv"], form, ACCURATE, (n, n)).samples[:ROWS]
-        mine = pool.values
+        return partial(blas.gemv, Array(pool.planes.view((n, n), (n, 1), 0)), x, out=out)
 
-        def expected(row: int) -> Entry:
-            return mine.dot(Walk(row * n), Walk(0), n, theirs)
-
-        errors = exact.sampled(places, partial(runner.entry_of, result), expected, theirs.form)
-        return Prepared(pool, work, errors, first)
+    def expected(self, values: Values, case: Case, place: int) -> Entry:
+        n, theirs = case.shape[-1], values_of(case.form.arithmetic)
+        return values.dot(Walk(place * n), Walk(0), n, theirs)
 
 
-def _vectors(form: Format) -> Format:
-    """The vectors' format beside a matrix: a storage format's parent, else the same."""
-    return form.arithmetic
-
-
-class Dot(Vectors):
+class Dot(Kind):
     """The sum of x_i y_i, both stored short, as is the result."""
 
     name = "dot"
@@ -288,12 +268,8 @@ class Dot(Vectors):
     def nbytes(self, form: Format, n: int) -> int:
         return 2 * n * form.itemsize
 
-    def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
-        case = self.case(form, n)
-        pool = pool or Pool(values_of(form), case.starts[-1], device)
-        work = partial(products.dot, *pool.inputs(case))
-        result, first = first_call(work)
-        return Prepared(pool, work, runner.checked(pool.values, case, result), first)
+    def work(self, pool: Pool, case: Case) -> Callable[[], Array]:
+        return partial(products.dot, *pool.inputs(case))
 
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (Axpy(), Gemm(), Gemv(), Dot())}
@@ -308,7 +284,7 @@ def cases(bench: Bench, kind: Kind) -> Iterator[Measurement]:
         bench.skip(kind.name, "formats of float64", f"{bench.device.name} has no float64")
     for n in (bench.size,) if bench.size else kind.sizes[bench.kind]:
         for parent, shorts in kind.families.items():
-            if bench.usable(parent):
+            if bench.computes(formats.get(parent)):
                 yield from _family(bench, kind, n, parent, shorts)
 
 
@@ -317,7 +293,7 @@ def _family(
 ) -> Iterator[Measurement]:
     """A parent and the formats that are stored shorter, each timed beside it."""
     bases = [parent]
-    if parent == "float32" and bench.usable("float64"):
+    if parent == "float32" and bench.device.properties.float64:
         bases = ["float64", parent]
     kept: dict[str, Prepared] = {}
     for name in (parent, *shorts):
@@ -370,7 +346,13 @@ def _rows(
     for f in works:
         bench.once[kind.name, f] = rounds.timing(f).median / kind.operations(n)
     bench.budget.leave_out(max(0.0, first - 2 * rounds.timing(name).median))
-    return [_row(bench, kind, n, f, rounds, bases, found[f], works[f]) for f in found]
+    rows = []
+    for f, errors in found.items():
+        row = _row(kind, n, f, rounds, bases) | {"error": errors.as_dict()}
+        if formats.get(row["format"]).rounding == "nearest":
+            row |= bench.energy(works[f], kind.operations(n), rounds.timing(f).median)
+        rows.append(row)
+    return rows
 
 
 def _library(bench: Bench, kind: Kind, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
@@ -384,16 +366,7 @@ def _library(bench: Bench, kind: Kind, pool: Pool, n: int) -> tuple[Subject, Err
         return None
 
 
-def _row(
-    bench: Bench,
-    kind: Kind,
-    n: int,
-    name: str,
-    rounds: measure.Rounds,
-    bases: Sequence[str],
-    errors: Errors,
-    work: Callable[[], object],
-) -> Row:
+def _row(kind: Kind, n: int, name: str, rounds: measure.Rounds, bases: Sequence[str]) -> Row:
     """One line: rates, and how many times as fast as the parents it is.
 
     Compared with its own parent, float32 with float64.
@@ -401,22 +374,17 @@ def _row(
     form = formats.get(name.removeprefix(LIBRARY).strip())
     base = bases[0] if name == bases[-1] else bases[-1]
     timing, over = rounds.timing(name), {b: rounds.faster(name, b) for b in bases}
-    operations, nbytes = kind.operations(n), kind.nbytes(form, n)
+    nbytes = kind.nbytes(form, n)
     ideal = kind.nbytes(formats.get(base), n) / nbytes
-    energy: Row = {}
-    if form.rounding == "nearest":
-        energy = bench.energy(work, operations, timing.median)
     return {
         "type": name,
         "format": form.name,
         "n": n,
         "seconds": timing.as_dict(),
-        "operations_per_second": operations / timing.median,
+        "operations_per_second": kind.operations(n) / timing.median,
         "bytes_per_second": nbytes / timing.median,
         "over": over,
         "base": base,
         "ideal": ideal,
         "reached": over[base] / ideal,
-        "error": errors.as_dict(),
-        **energy,
     }

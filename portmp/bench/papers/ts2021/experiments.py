@@ -44,6 +44,13 @@ BLOCKED = {
 }
 """Formats that are compared, with the paper's blocks and with portmp's schedules."""
 
+STATED = {
+    "ts_over_d+s": "ts_over_float64_formats",
+    "ts_over_dd": "ts_over_float64_formats",
+    "df_over_double": "df_over_double",
+}
+"""Ratios of their rates, and what the paper's data call them."""
+
 COMPILED = {"gpu": 512, "cpu": 256}
 """Orders, at most, whose schedules are new, so that kernels are compiled beside the work."""
 
@@ -68,12 +75,6 @@ class Bench(Run):
     """One run on one device, with orders up to *size*. ``next``: how long the next one takes."""
 
     next: float = 0.0
-
-    def forms_of(self, names: tuple[str, ...]) -> list[Format]:
-        """Formats that the device can compute in."""
-        found = [formats.get(name) for name in names]
-        words = {"float32", "float64"} if self.device.properties.float64 else {"float32"}
-        return [f for f in found if f.word in words]
 
     def timed(self, work: Work) -> Timing:
         """The runs of a call; compiling does not count as time passed."""
@@ -129,7 +130,7 @@ def blocked(bench: Bench, n: int) -> list[Row]:
     """Rates of products in blocks, by format (experiments 1 and 2 of the paper)."""
     rows = []
     for blocks, names in BLOCKED.items():
-        for form in bench.forms_of(names):
+        for form in filter(bench.computes, map(formats.get, names)):
             work = _blocked(*factors(form, n, "full", bench.device, REPEATED), blocks)
             try:
                 timing = bench.timed(work)
@@ -248,11 +249,6 @@ def _blocked_tables(found: Row) -> Iterator[Table | str]:
         whose = "32 x 32 results a block" if blocks == "paper" else "portmp's schedules"
         title = f"blocked, {whose}: operations of the format a second"
         yield Table(title, columns, rows, pivot="format")
-    stated = {
-        "ts_over_d+s": "ts_over_float64_formats",
-        "ts_over_dd": "ts_over_float64_formats",
-        "df_over_double": "df_over_double",
-    }
     theirs = paper_of("ts2021")["ratios"]
     heads = (
         key("rate over rate, largest", lambda r: r["ratio"].replace("_", " ")),
@@ -260,19 +256,17 @@ def _blocked_tables(found: Row) -> Iterator[Table | str]:
         *(Column(name, paper=f"{name}.{{stated}}") for name in theirs),
     )
     ratios = [
-        {"ratio": name, "stated": stated[name], **{b: found["ratios"][b][name] for b in BLOCKED}}
-        for name in stated
+        {"ratio": name, "stated": stated, **{b: found["ratios"][b][name] for b in BLOCKED}}
+        for name, stated in STATED.items()
     ]
     yield Table("ratios, beside the paper's", heads, ratios, theirs)
 
 
 def _time(row: Row) -> str:
     """The blocked product's time, of others their times over it."""
-    return (
-        duration(row["seconds"]["median"])
-        if row["way"] == "blocked"
-        else number(row["over_blocked"])
-    )
+    if row["way"] == "blocked":
+        return duration(row["seconds"]["median"])
+    return number(row["over_blocked"])
 
 
 def _split_tables(found: Row) -> Iterator[Table | str]:
@@ -298,28 +292,20 @@ def _accuracy_tables(found: Row) -> Iterator[Table | str]:
     yield Table(title, columns, [*rows, *beside] if rows else [], pivot="way")
 
 
-def _drawn(field: str, series: str, label: str, which: Row) -> Callable[[Row], list[plots.Draw]]:
+def _drawn(field: str, series: str, label: str, found: Row, **which: str) -> list[plots.Draw]:
     """Lines of a field by order, one for each of a series, of the rows that have *which*."""
-
-    def drawings(found: Row) -> list[plots.Draw]:
-        points: dict[str, list[tuple[float, float]]] = {}
-        for r in found["rows"]:
-            if all(r.get(k, v) == v for k, v in which.items()):
-                name = f"{r[series]} slices" if r[series].isdigit() else r[series]
-                points.setdefault(name, []).append((r["n"], value_of(r, field)))
-        return [lambda axes: plots.lines(axes, points, "order N of the matrices", label, base=2)]
-
-    return drawings
+    points: dict[str, list[tuple[float, float]]] = {}
+    for r in found["rows"]:
+        if all(r.get(k, v) == v for k, v in which.items()):
+            name = f"{r[series]} slices" if r[series].isdigit() else r[series]
+            points.setdefault(name, []).append((r["n"], value_of(r, field)))
+    return [lambda axes: plots.lines(axes, points, "order N of the matrices", label, base=2)]
 
 
-def _draw_blocked(found: Row) -> list[plots.Draw]:
-    return [
-        drawing
-        for b in BLOCKED
-        for drawing in _drawn(
-            "operations_per_second", "format", f"rate, {b} blocks (operations/s)", {"blocks": b}
-        )(found)
-    ]
+def _draw_blocked(found: Row) -> Iterator[plots.Draw]:
+    for b in BLOCKED:
+        label = f"rate, {b} blocks (operations/s)"
+        yield from _drawn("operations_per_second", "format", label, found, blocks=b)
 
 
 class Ts2021(Family):
@@ -343,7 +329,7 @@ class Ts2021(Family):
             (key("N", "n"), key("way"), Column("seconds", "seconds.median", "s", compared=True)),
             tables=_split_tables,
             share=3,
-            drawings=_drawn("seconds.median", "way", "time (s)", {}),
+            drawings=partial(_drawn, "seconds.median", "way", "time (s)"),
         ),
         Experiment(
             "accuracy",
@@ -356,11 +342,12 @@ class Ts2021(Family):
             ),
             tables=_accuracy_tables,
             share=4,
-            drawings=_drawn(
+            drawings=partial(
+                _drawn,
                 "relative_error",
                 "way",
                 "largest relative error, all limbs filled",
-                {"fill": "full"},
+                fill="full",
             ),
         ),
     )
