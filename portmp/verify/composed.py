@@ -55,6 +55,15 @@ def scaled(form: Format, shape: tuple[int, ...], seed: str, power: int) -> Host:
     return [np.ldexp(p, power) for p in inputs.ordinary(form, shape, seed)]
 
 
+def almost_diagonal(form: Format, n: int) -> Host:
+    """Ordinary numbers, small ones beside a diagonal that ascends."""
+    a = inputs.ordinary(form, (n, n), "eigh blocks")
+    for i, plane in enumerate(a):
+        plane[...] = plane * plane.dtype.type(2.0**-9)
+        plane[range(n), range(n)] = 0 if i else np.arange(n) / 64
+    return a
+
+
 def symmetric_system(a: mp.Array, b: mp.Array) -> mp.Array:
     """x of a x = b for symmetric a."""
     return mp.linalg.solve(a, b, assume_a="sym")
@@ -73,6 +82,11 @@ def least_squares(a: mp.Array, b: mp.Array) -> Any:
 def definite(a: mp.Array) -> Any:
     """A positive definite matrix."""
     return a @ a.T + mp.eye(len(a), dtype=a.format, device=a.device)
+
+
+def eigenvectors(a: mp.Array) -> Any:
+    """Those of a symmetric matrix."""
+    return mp.linalg.eigh(a).eigenvectors
 
 
 def generalised(a: mp.Array) -> Any:
@@ -208,6 +222,14 @@ def cases(form: Format) -> Iterator[Case]:
         yield Case("bound", "normwise-wide-6x9x3", form, (a, b), normwise, on_host(normwise))
     if form.coded:
         return
+    a = inputs.ordinary(form, (5, 5), "eigh")
+    yield Case("eigh", "ordinary-5", form, (a,), "linalg.eigvalsh", on_host("linalg.eigvalsh"))
+    yield Case("eigh", "vectors-5", form, (a,), eigenvectors, on_host(eigenvectors))
+    if form.name in ("float32", "ds"):
+        a = almost_diagonal(form, 65)
+        yield Case("eigh", "blocks-65", form, (a,), "linalg.eigvalsh", on_host("linalg.eigvalsh"))
+    a = inputs.ordinary(form, (7, 4), "svd")
+    yield Case("svd", "ordinary-7x4", form, (a,), "linalg.svdvals", on_host("linalg.svdvals"))
     for name, power in (("ordinary-4", 0), ("squared-4", 3)):
         a = scaled(form, (4, 4), f"expm {name}", power)
         yield Case("expm", name, form, (a,), "linalg.expm", on_host("linalg.expm"))
