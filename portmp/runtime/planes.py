@@ -352,8 +352,9 @@ class Planes(View[Format]):
         return self.elements.parts
 
     def seen_as(self, form: Format) -> Planes:
-        """The same memory as values of another format."""
-        return Planes(form, self.shape, self.strides, self.start, self.buffers, self.queue)
+        """The same memory, or its first planes, as values of another format."""
+        buffers = self.buffers[: len(form.parts)]
+        return Planes(form, self.shape, self.strides, self.start, buffers, self.queue)
 
     # --- host -----------------------------------------------------------------------------
 

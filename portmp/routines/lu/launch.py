@@ -26,7 +26,6 @@ from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
 from portmp.routines.panel import Panels, Shape
 from portmp.routines.plain import launch as plain
-from portmp.routines.reference import Host
 from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular.launch import COPYING, OnDevice
 from portmp.routines.triangular.steps import Method
@@ -322,11 +321,7 @@ def _factor(method: Method, w: Planes, pivots: Numbers, singular: Numbers) -> No
 
 
 def _factor_on_host(method: Method, w: Planes, pivots: Numbers, singular: Numbers) -> None:
-    def factored(planes: Host) -> tuple[Host, reference.Factors]:
-        found = reference.factor(w.format, planes, method)
-        return found.factors, found
-
-    every = base.each_changed(w, factored)
+    every = base.each_changed([w], partial(reference.factor, w.format, method=method), w)
     pivots.fill([np.array([one.pivots for one in every], np.int32)])
     singular.fill([np.array([one.singular for one in every], np.int32)])
 

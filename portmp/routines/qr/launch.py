@@ -217,7 +217,7 @@ def factor(a: Planes, method: Method, negligible: float = 0.0) -> Factored:
     return launch.do(
         (a,),
         partial(_factor, method, negligible),
-        lambda a: Factored([], base.each_changed(a, made)),
+        lambda a: Factored([], [kept for _, kept in base.each_changed([a], made, a)]),
     )
 
 
