@@ -353,9 +353,6 @@ class OnDevice(Steps[Planes]):
     def copied(self, x: Planes) -> Planes:
         return moves.copied(x)
 
-    def triangle(self, a: Planes, lower: bool, unit: bool) -> Planes:
-        return copied_triangle(a, lower=lower, unit=unit)
-
     def trapezoid(self, a: Planes, first: int, out: Planes, unit: bool = True) -> None:
         copied_triangle(a, lower=True, unit=unit, first=first, out=out)
 
@@ -457,16 +454,14 @@ def times(
     made = partial(reference.times, b.format, lower=lower, unit=unit, method=method)
 
     def by_kernels(method: Method, out: Planes, a: Planes, b: Planes) -> None:
-        steps = OnDevice(b.format, method)
-        steps.times(steps.triangle(a, lower, unit), b, None if overwrite else out, lower=lower)
-
-    _, n, columns = b.shape
-    largest, changed = (n, columns, n), int(overwrite)
+        alone = copied_triangle(a, lower=lower, unit=unit)
+        OnDevice(b.format, method).times(alone, b, None if overwrite else out, lower=lower)
 
     def by_reference(out: Planes, a: Planes, b: Planes) -> None:
         base.each_on_host(out, made, a, b)
 
-    do(method, largest, (out, a, b), by_kernels, by_reference, changed)
+    _, n, columns = b.shape
+    do(method, (n, columns, n), (out, a, b), by_kernels, by_reference, int(overwrite))
     return out
 
 
