@@ -61,11 +61,7 @@ def lu_factor(a: Array, overwrite_a: bool = False, *, method: By = "auto") -> Lu
     matrix = operands.matrix(a, "lu_factor")
     w, found = _factored(matrix, method, "lu_factor", overwrite_a)
     batch, count = matrix.shape[:-2], min(matrix.shape[-2:])
-    there = found.pivots_there
-    if there is None:
-        piv = plain_array(found.pivots.reshape(*batch, count), "int32", matrix.queue)
-    else:
-        piv = PlainArray(there.view_as((*batch, count)))
+    piv = PlainArray(found.pivots_there.view_as((*batch, count)))
     return LuFactors(matrix if overwrite_a else operands.unstacked(w, batch), piv)
 
 

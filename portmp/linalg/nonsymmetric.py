@@ -189,7 +189,7 @@ def _hessenberg(h: Planes, vectors: bool) -> Planes | None:
         turned = w[:, :, k + 1 :].mT
         qr.applied(one, turned.planes, transposed=True, method=None)
         w[:, k + 2 :, k] = 0
-        factors.append(one.moved(k + 1))
+        factors.append(qr.moved(one, k + 1))
     if not vectors:
         return None
     z = operands.identity((batch, n, n), h)

@@ -10,6 +10,7 @@ a pivot of zero; w_ij = fma(-l_ik, w_kj, w_ij). 2/3 n^3 operations of a square m
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
@@ -160,44 +161,35 @@ def of_many(form: Format, device: Device | None) -> KernelSpec:
 Integers = np.ndarray[Any, np.dtype[np.int32]]
 
 
+@dataclass
 class Factored:
     """What a factorisation says beside its factors, on its device until the host asks for it."""
 
-    def __init__(self, pivots: _Kept, singular: _Kept, order: Numbers | None = None) -> None:
-        self._pivots, self._singular, self._order = pivots, singular, order
+    pivots_there: Numbers
+    singular_there: Numbers
+    order_there: Numbers | None = None
 
     @cached_property
     def pivots(self) -> Integers:
         """(batch, k): row i was swapped with row pivots[i], in order. Waits for the device."""
-        return _read(self._pivots)
+        return self.pivots_there.read_parts()[0]
 
     @cached_property
     def singular(self) -> Integers:
         """(batch,): the first column whose pivot is zero or NaN, counted from 1; 0 where there is
         none. Waits for the device."""
-        return _read(self._singular)
+        return self.singular_there.read_parts()[0]
 
     def judged(self, w: Planes) -> Integers:
         """``singular`` of square factors w, with negative numbers as ``solved`` has them."""
-        if isinstance(self._singular, Numbers):
-            launch.do((w, self._singular), _weak, _weak_on_host)
+        if w.size:
+            launch.do((w, self.singular_there), _weak, _weak_on_host)
         return self.singular
 
-    @property
-    def pivots_there(self) -> Numbers | None:
-        """The pivots on the device; None where the host has them."""
-        return self._pivots if isinstance(self._pivots, Numbers) else None
-
-    def order(self, rows: int) -> _Kept:
+    def order(self, rows: int) -> Numbers | Integers:
         """(batch, rows): which row of the matrix comes where."""
-        return reference.swapped(self.pivots, rows) if self._order is None else self._order
-
-
-_Kept = Numbers | Integers
-
-
-def _read(kept: _Kept) -> Integers:
-    return kept.read_parts()[0] if isinstance(kept, Numbers) else kept
+        there = self.order_there
+        return reference.swapped(self.pivots, rows) if there is None else there
 
 
 class _Found(NamedTuple):
@@ -302,7 +294,9 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
     batch, m, n = w.shape
     count = min(m, n)
     if not w.size:
-        return Factored(np.zeros((batch, count), np.int32), np.zeros(batch, np.int32))
+        pivots, singular = allocate_together("int32", [(batch, count), (batch,)], w.queue)
+        singular.write_parts([np.zeros(batch, np.int32)])
+        return Factored(pivots, singular)
     shape = small_shape(w.format, w.device, m, n)
     if shape:
         kept = _found(w, 1, 0, m)
@@ -407,5 +401,6 @@ def _order(order: Numbers | np.ndarray[Any, Any], b: Planes, out: Planes) -> Non
 
 
 def _order_on_host(order: Numbers | np.ndarray[Any, Any], b: Planes, out: Planes) -> None:
-    rows = _read(order)[..., None]
+    host = order.read_parts()[0] if isinstance(order, Numbers) else order
+    rows = host[..., None]
     base.on_host(out, lambda planes: [np.take_along_axis(p, rows, 1) for p in planes], b)
