@@ -14,7 +14,7 @@ from portmp.arrays.methods import Methods
 from portmp.arrays.viewed import Viewed, wrapped
 from portmp.backends.base import Device, Queue
 from portmp.errors import FormatError
-from portmp.runtime.planes import Numbers, allocate_numbers
+from portmp.runtime.planes import Numbers, upload_numbers
 
 DTYPES = dtypes.PLAIN
 """What elements may be: NumPy's dtypes. Truth values take a byte."""
@@ -101,10 +101,8 @@ def plain_array(data: Any, dtype: str | None = None, device: Where = None) -> Pl
         dtype, device = dtype or data.planes.dtype, device or data.queue
         data = np.asarray(data)
     host = creation.plain_host(data, _checked(dtype) if dtype else None, "data")
-    made = allocate_numbers(_checked(host.dtype.name), host.shape, discovery.queue_of(device))
-    if made.size:
-        made.write_parts([host])
-    return PlainArray(made)
+    _checked(host.dtype.name)
+    return PlainArray(upload_numbers(host, discovery.queue_of(device)))
 
 
 def plain_zeros(

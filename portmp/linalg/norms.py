@@ -111,14 +111,15 @@ def of_vectors(x: Array, ord: Order, axis: int) -> Array:
     """``norm`` along one axis."""
     if not isinstance(ord, (int, float, type(None))) or (ord is not None and math.isnan(ord)):
         raise _refused(ord, "vectors", VECTOR)
-    if ord in (None, 2):
+    if ord is None or ord == 2:
         return euclidean(x, (axis,))
     if ord == 0:
         return array((x != 0).sum(axis), x.format, x.queue)
     sizes = abs(x)
-    if ord == 1:
-        return sizes.sum(axis)
-    return _extreme(sizes, axis, ord > 0) if math.isinf(ord) else _of_powers(sizes, ord, axis)
+    if ord in (math.inf, -math.inf):
+        return _extreme(sizes, axis, ord > 0)
+    found: Array = sizes.sum(axis) if ord == 1 else _of_powers(sizes, ord, axis)
+    return found
 
 
 def _refused(ord: Any, what: str, known: str) -> ArgumentError:
@@ -152,10 +153,12 @@ def _matrices(x: Array, ord: Order, axes: tuple[int, ...]) -> Array:
 def _extreme(sizes: Array, axis: int, largest: bool) -> Array:
     """The *largest* or the smallest of sizes along an axis; of none the largest one is 0."""
     if sizes.shape[axis]:
-        return sizes.max(axis) if largest else sizes.min(axis)
-    if not largest:
+        found: Array = sizes.max(axis) if largest else sizes.min(axis)
+    elif largest:
+        found = sizes.sum(axis)
+    else:
         raise ShapeError("norm: x: there is no smallest one of an empty axis")
-    return sizes.sum(axis)
+    return found
 
 
 def euclidean(x: Array, axes: tuple[int, ...]) -> Array:

@@ -478,6 +478,14 @@ def upload(form: Format, host: Host, queue: Queue) -> Planes:
     return planes
 
 
+def upload_numbers(host: np.ndarray[Any, Any], queue: Queue) -> Numbers:
+    """Copy plain numbers of the host, of a dtype that devices have, to new memory."""
+    numbers = allocate_numbers(host.dtype.name, host.shape, queue)
+    if numbers.size:
+        numbers.write_parts([host])
+    return numbers
+
+
 FEW_BYTES = 4096
 """Up to so many bytes a CPU's driver copies: no kernel is compiled for them."""
 

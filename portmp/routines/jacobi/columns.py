@@ -43,7 +43,7 @@ from portmp.routines.jacobi.symmetric import (
 from portmp.routines.moves import launch as moves
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
-from portmp.runtime.planes import Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Planes, allocate, upload_numbers
 
 PATIENCE = 8
 """Turns (of large matrices sweeps) in which products are taken down to the smallest."""
@@ -123,7 +123,8 @@ def orthogonal(b: Planes, *, vectors: bool, method: Method, begun: bool) -> Orth
     for each in range(batch):
         one = base.matrix_of(b, (each,))
         begin = _begun(one, method) if begun and begins_short(b.format) else None
-        found = _large(*(begin or (one, None)), vectors, method)
+        mine, x = begin or (one, None)
+        found = _large(mine, x, vectors, method)
         moves.copied(found.b, out=one)
         if v is not None and found.v is not None:
             moves.copied(found.v, out=base.matrix_of(v, (each,)))
@@ -157,9 +158,7 @@ def _times(x: Planes, u: Planes, left: np.ndarray[Any, Any], multiply: OnDevice)
     multiply.multiply(x, u, out, "set")
     if left.all():
         return out
-    goes_on = allocate_numbers("bool", (len(left), 1, 1), x.queue)
-    goes_on.write_parts([(left > 0).reshape(-1, 1, 1)])
-    return moves.selected(goes_on, out, x)
+    return moves.selected(upload_numbers((left > 0).reshape(-1, 1, 1), x.queue), out, x)
 
 
 class _One(NamedTuple):

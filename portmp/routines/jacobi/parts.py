@@ -10,7 +10,7 @@ from portmp.routines.certified import leading
 from portmp.routines.moves import launch as moves
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
-from portmp.runtime.planes import Planes, allocate, allocate_numbers, upload
+from portmp.runtime.planes import Planes, allocate, upload, upload_numbers
 
 
 def filled(like: Planes, shape: tuple[int, ...], first: float = 0.0) -> Planes:
@@ -54,9 +54,7 @@ def columns(w: Planes, first: int, end: int) -> Planes:
 def mirrored(w: Planes) -> Planes:
     """A symmetric matrix by the lower triangle of w, in memory of its own."""
     n = w.shape[0]
-    lower = allocate_numbers("bool", (n, n), w.queue)
-    lower.write_parts([np.tri(n, dtype=bool)])
-    return moves.selected(lower, w, turned(w))
+    return moves.selected(upload_numbers(np.tri(n, dtype=bool), w.queue), w, turned(w))
 
 
 def multiply(a: Planes, b: Planes, c: Planes, kind: str, method: Method) -> None:

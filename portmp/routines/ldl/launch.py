@@ -29,7 +29,7 @@ from portmp.routines.ldl import reference
 from portmp.routines.ldl.steps import LdlSteps
 from portmp.routines.triangular.launch import OnDevice
 from portmp.runtime import launch
-from portmp.runtime.planes import Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Planes, allocate, allocate_numbers, upload_numbers
 
 THREADS = 256
 FEW = 2 * definition.BLOCK
@@ -69,8 +69,8 @@ class _OnDevice(OnDevice, LdlSteps[Planes]):
         super().__init__(a.format, None)
         batch, n, _ = a.shape
         self.threads = base.threads_of(a.device, THREADS)
-        self.order, self.kinds = (allocate_numbers("int32", (batch, n), a.queue) for _ in range(2))
-        self.order.write_parts([np.tile(np.arange(n, dtype=np.int32), (batch, 1))])
+        self.order = upload_numbers(np.tile(np.arange(n, dtype=np.int32), (batch, 1)), a.queue)
+        self.kinds = allocate_numbers("int32", (batch, n), a.queue)
         self.ends = allocate_numbers("int32", (batch,), a.queue)
 
     def factor(self, a: Planes, v: Planes) -> None:

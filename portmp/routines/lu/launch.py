@@ -31,7 +31,14 @@ from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular.launch import COPYING, OnDevice
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch
-from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, allocate_together
+from portmp.runtime.planes import (
+    Numbers,
+    Planes,
+    allocate,
+    allocate_numbers,
+    allocate_together,
+    upload_numbers,
+)
 
 PARTS = 4
 """A row of a small matrix of two panels is cut into so many parts at most."""
@@ -392,8 +399,7 @@ def ordered(b: Planes, order: Numbers | np.ndarray[Any, Any], out: Planes | None
 
 def _order(order: Numbers | np.ndarray[Any, Any], b: Planes, out: Planes) -> None:
     if not isinstance(order, Numbers):
-        host, order = order, allocate_numbers("int32", order.shape, b.queue)
-        order.write_parts([host.astype(np.int32)])
+        order = upload_numbers(order.astype(np.int32), b.queue)
     threads = base.threads(b.device, COPYING)
     unit, grid = (rows_spec(b.format.name, threads),), (base.blocks(out.size, threads), 1, 1)
     given = {"count": out.size, "m": b.shape[1], "n": b.shape[2], "a": b, "order": order}

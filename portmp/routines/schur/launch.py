@@ -43,7 +43,7 @@ from portmp.routines import base
 from portmp.routines.base import threads_of
 from portmp.routines.schur import reference
 from portmp.runtime import launch
-from portmp.runtime.planes import Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Planes, allocate, upload_numbers
 
 THREADS = 128
 WORK = 20_000
@@ -98,9 +98,8 @@ def iterate(h: Planes, z: Planes | None) -> tuple[Planes, Unfinished | None]:
 
 def _by_kernels(z: Planes | None, h: Planes, values: Planes) -> Unfinished | None:
     batch, n, _ = h.shape
-    state = allocate_numbers("int32", (batch, 2), h.queue)
     left = np.tile(np.array([n - 1, 0], np.int32), (batch, 1))
-    state.write_parts([left])
+    state = upload_numbers(left, h.queue)
     threads = threads_of(h.device, THREADS)
     unit = (kernel_spec(h.format.name, threads),)
     given = {"n": n, "steps": max(4, WORK // n), "whole": z is not None, "h": h}
