@@ -283,18 +283,13 @@ class OnDevice(Steps[Planes]):
         if run.blocks == 1 or a.shape[0] > 1:
             super().products(a, c, [run], kind, None)
             return
-        rows, columns = (v.stop - v.start for v in run[:2])
         k = a.shape[2]
         down, across = a.strides[1:]
         left, right = (
             a.view((run.blocks, v.stop - v.start, k), (run.apart * down, down, across), start)
             for v, start in ((v, a.start + v.start * down) for v in run[:2])
         )
-        down, across = c.strides[1:]
-        start = c.start + run.rows.start * down + run.columns.start * across
-        strides = (run.apart * (down + across), down, across)
-        target = c.view((run.blocks, rows, columns), strides, start)
-        self.product(left, self.turned(right), target, kind, None)
+        self.product(left, self.turned(right), self._matrices(c, run)[0], kind, None)
 
     def square_alone(self, a: Planes, c: Planes, kind: str, lower: bool) -> None:
         """``square`` that leaves what lies beyond the triangle as it is.
