@@ -14,7 +14,7 @@ import numpy as np
 
 from portmp import formats
 from portmp.arrays.array import Array, zeros
-from portmp.arrays.blas import gemm
+from portmp.arrays.blas import gemm, scal
 from portmp.arrays.elementwise import isfinite
 from portmp.arrays.manipulation import stack
 from portmp.errors import ArgumentError
@@ -24,7 +24,7 @@ from portmp.linalg.elimination import LuFactors, lu_factor, lu_solve
 from portmp.linalg.minimal_residuals import preconditioned
 from portmp.linalg.norms import norm_estimate
 from portmp.linalg.operands import By
-from portmp.linalg.operators import normal, scaled
+from portmp.linalg.operators import normal
 from portmp.progress import doing
 
 MOST = 40
@@ -178,7 +178,8 @@ def _corrected(
 def _solved(factors: LuFactors, b: Array, form: Format) -> Array:
     """x in the format *form* by factors of a shorter one; b is scaled by a power of two."""
     small, exponent = normal(b)
-    return scaled(widened(lu_solve(factors, first_limbs(small, factors.lu.format)), form), exponent)
+    found = widened(lu_solve(factors, first_limbs(small, factors.lu.format)), form)
+    return scal(math.ldexp(1.0, exponent), found)
 
 
 def _residual(
