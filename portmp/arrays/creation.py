@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery, formats
-from portmp.arrays import dtypes, elementwise, exchange, indexing, manipulation
+from portmp.arrays import dtypes, elementwise, exchange, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_arrays, wrapped
 from portmp.backends import cuda_array, dlpack
@@ -21,7 +21,7 @@ from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
-from portmp.runtime.planes import Numbers, Planes, View, blank, upload
+from portmp.runtime.planes import Numbers, Planes, View, blank, upload, upload_numbers
 
 Where = str | Device | Queue | None
 
@@ -182,7 +182,7 @@ def _of_host(data: Any, kind: Dtype, device: Where) -> View[Any]:
         limbs = convert.to_limbs(data, kind)
         losses.check(data, kind, "data")
         return upload(kind, limbs, opened(kind, device))
-    return indexing.uploaded(plain_host(data, kind.name, "data"), opened(kind, device))
+    return upload_numbers(plain_host(data, kind.name, "data"), opened(kind, device))
 
 
 def _has_arrays(data: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import dtypes, indexing
+from portmp.arrays import dtypes
 from portmp.arrays.dtypes import BOOL, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
 from portmp.codegen.answers import TESTS
@@ -27,7 +27,7 @@ from portmp.routines.conversions import launch as conversions
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
-from portmp.runtime.planes import Numbers, Planes, View
+from portmp.runtime.planes import Numbers, Planes, View, upload_numbers
 
 V = TypeVar("V", bound=View[Any])
 Operands = list[Any]
@@ -147,7 +147,7 @@ def _joining(value: Any, known: AnyArray) -> Any:
     if not isinstance(value, np.ndarray) or not value.ndim:
         return value
     if value.dtype.kind in "iub":
-        return wrapped(indexing.uploaded(value, known.queue))
+        return wrapped(upload_numbers(value, known.queue))
     if value.dtype.kind != "f" or value.dtype.name not in ("float32", "float64"):
         return value
     kind = known.dtype

@@ -24,7 +24,14 @@ from portmp.routines.order import launch as order
 from portmp.routines.plain import launch as plain
 from portmp.routines.plain import reduction
 from portmp.routines.scan import launch as scan
-from portmp.runtime.planes import Numbers, Planes, View, allocate_numbers, broadcast_strides
+from portmp.runtime.planes import (
+    Numbers,
+    Planes,
+    View,
+    allocate_numbers,
+    broadcast_strides,
+    upload_numbers,
+)
 
 V = TypeVar("V", bound=View[Any])
 Indices = Numbers | np.ndarray[Any, Any]
@@ -261,20 +268,12 @@ def _offsets(chosen: list[tuple[Indices, int, int]], queue: Queue) -> tuple[Numb
         scaled = plain.apply("mul", [indices, stride], "int64")
         total = scaled if total is None else plain.apply("add", [total, scaled], "int64")
     if total is None:
-        return uploaded(np.broadcast_to(known, shape), queue), 0
+        return upload_numbers(np.broadcast_to(known, shape), queue), 0
     if known.ndim:
-        total = plain.apply("add", [total, uploaded(known, queue)], "int64")
+        total = plain.apply("add", [total, upload_numbers(known, queue)], "int64")
         known = np.zeros((), np.int64)
     strides = broadcast_strides(total.shape, total.strides, shape)
     return total.view(shape, strides, total.start), int(known)
-
-
-def uploaded(host: np.ndarray[Any, Any], queue: Queue) -> Numbers:
-    """Integers or truth values of the host on the device."""
-    made = allocate_numbers(host.dtype.name, host.shape, queue)
-    if made.size:
-        made.write_parts([host])
-    return made
 
 
 def positions(mask: Indices, queue: Queue) -> list[Indices]:
@@ -412,7 +411,7 @@ def _last(offsets: Numbers) -> Numbers | None:
     places = order.argsort(row).view_as((n,))
     sorted_ = moves.gathered(row.view_as((n,)), places, (n,), (0,))
     ends = allocate_numbers("bool", (n,), offsets.queue)
-    moves.copied(uploaded(np.array([True]), offsets.queue), ends.view((1,), (1,), n - 1))
+    moves.copied(upload_numbers(np.array([True]), offsets.queue), ends.view((1,), (1,), n - 1))
     head, tail = sorted_.view((n - 1,), (1,), 0), sorted_.view((n - 1,), (1,), 1)
     plain.apply("not_equal", [head, tail], "bool", ends.view((n - 1,), (1,), 0))
     found = allocate_numbers("bool", (n,), offsets.queue)

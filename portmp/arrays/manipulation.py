@@ -17,7 +17,7 @@ from portmp.routines.order import launch as order
 from portmp.routines.plain import launch as plain
 from portmp.routines.plain import reduction
 from portmp.routines.scan.launch import over_rows as running
-from portmp.runtime.planes import Numbers, View, allocate_numbers
+from portmp.runtime.planes import Numbers, View, allocate_numbers, upload_numbers
 
 checked = elementwise.arrayed
 
@@ -364,7 +364,7 @@ def _counts(repeats: Any, n: int, x: AnyArray) -> Numbers:
         host = np.asarray(repeats)
         if host.dtype.kind not in "iub" and host.size:
             raise ArgumentError(f"repeat: repeats: {repeats!r:.60} given, integers are needed")
-        given = indexing.uploaded(host.astype(np.int64), x.queue)
+        given = upload_numbers(host.astype(np.int64), x.queue)
     if given.size == 1:
         given = moves.dense(given).view_as((1,)).broadcast_to((n,))
     if given.shape != (n,):
@@ -389,7 +389,7 @@ def bounded(indices: AnyArray, n: int, mode: str) -> Any:
     """Indices taken into 0 to n - 1: *mode* ``wrap`` (modulo) or ``clip``."""
     view = indices.planes
     if not isinstance(view, Numbers):
-        view = indexing.uploaded(indexing.whole(view), view.queue)
+        view = upload_numbers(indexing.whole(view), view.queue)
     if mode == "wrap" and n:
         return wrapped(plain.apply("remainder", [view, n], "int64"))
     return elementwise.clip(wrapped(elementwise.as_dtype(view, dtypes.INTEGER)), 0, n - 1)

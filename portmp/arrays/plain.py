@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery
-from portmp.arrays import creation, dtypes, elementwise, indexing
+from portmp.arrays import creation, dtypes, elementwise
 from portmp.arrays.creation import Where
 from portmp.arrays.methods import Methods
 from portmp.arrays.viewed import Viewed, wrapped
 from portmp.backends.base import Device, Queue
 from portmp.errors import FormatError
-from portmp.runtime.planes import Numbers
+from portmp.runtime.planes import Numbers, upload_numbers
 
 DTYPES = dtypes.PLAIN
 """What elements may be: NumPy's dtypes. Truth values take a byte."""
@@ -92,7 +92,7 @@ def plain_array(data: Any, dtype: str | None = None, device: Where = None) -> Pl
         data = np.asarray(data)
     host = creation.plain_host(data, _checked(dtype) if dtype else None, "data")
     _checked(host.dtype.name)
-    return PlainArray(indexing.uploaded(host, discovery.queue_of(device)))
+    return PlainArray(upload_numbers(host, discovery.queue_of(device)))
 
 
 def plain_zeros(

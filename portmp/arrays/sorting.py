@@ -16,7 +16,7 @@ from portmp.routines.moves import launch as moves
 from portmp.routines.order import launch as order
 from portmp.routines.plain import launch as plain
 from portmp.routines.scan import launch as scan
-from portmp.runtime.planes import Numbers, View, allocate_numbers
+from portmp.runtime.planes import Numbers, View, allocate_numbers, upload_numbers
 
 # --- orders ---------------------------------------------------------------------------------------
 
@@ -169,7 +169,7 @@ def _unique(x: AnyArray, equal_nan: bool) -> UniqueAll:
         places = creation.arange(n, device=queue)
     values = x[places]
     new = allocate_numbers("bool", (n,), queue)
-    moves.copied(indexing.uploaded(np.array([True]), queue), new.view((1,), (1,), 0))
+    moves.copied(upload_numbers(np.array([True]), queue), new.view((1,), (1,), 0))
     differ = elementwise.not_equal(values[1:], values[:-1])
     if x.ndim > 1:
         differ = statistics.any(differ, axis=1)
@@ -184,7 +184,7 @@ def _unique(x: AnyArray, equal_nan: bool) -> UniqueAll:
     inverse = allocate_numbers("int64", (n,), queue)
     moves.scattered(rank, inverse, places.planes, (n,), (0,))
     (starts,) = nonzero(wrapped(new))
-    ends = manipulation.concat([starts[1:], wrapped(indexing.uploaded(np.array([n]), queue))])
+    ends = manipulation.concat([starts[1:], wrapped(upload_numbers(np.array([n]), queue))])
     return UniqueAll(values[starts], places[starts], wrapped(inverse), ends - starts)
 
 

@@ -1,5 +1,10 @@
 """The names of ``portmp.linalg``, and where they are."""
 
+from portmp.arrays.manipulation import matrix_transpose as matrix_transpose
+from portmp.arrays.products import cross as cross
+from portmp.arrays.products import matmul as matmul
+from portmp.arrays.products import tensordot as tensordot
+from portmp.arrays.products import vecdot as vecdot
 from portmp.errors import LinAlgError as LinAlgError
 from portmp.errors import LinAlgWarning as LinAlgWarning
 from portmp.linalg import polynomials as polynomials
@@ -41,16 +46,11 @@ from portmp.linalg.orthogonal import PivotedQR as PivotedQR
 from portmp.linalg.orthogonal import qr as qr
 from portmp.linalg.positive_definite import cholesky as cholesky
 from portmp.linalg.positive_definite import cholesky_solve as cholesky_solve
-from portmp.linalg.products import cross as cross
 from portmp.linalg.products import diagonal as diagonal
-from portmp.linalg.products import matmul as matmul
 from portmp.linalg.products import matrix_norm as matrix_norm
-from portmp.linalg.products import matrix_transpose as matrix_transpose
 from portmp.linalg.products import multi_dot as multi_dot
 from portmp.linalg.products import outer as outer
-from portmp.linalg.products import tensordot as tensordot
 from portmp.linalg.products import trace as trace
-from portmp.linalg.products import vecdot as vecdot
 from portmp.linalg.products import vector_norm as vector_norm
 from portmp.linalg.refinement import Refined as Refined
 from portmp.linalg.refinement import Refinement as Refinement

@@ -32,30 +32,26 @@ def check(ord: Any, axes: Sequence[int]) -> None:
 
 def of(found: Array, x: Array, ord: Any, axes: Sequence[int], bound: Bound) -> Array:
     """Words that the errors of *found*, norms of x along *axes*, are not above."""
+    error: Array
     if ord in EUCLIDEAN[len(axes) - 1]:
         last = manipulation.moveaxis(x, tuple(axes), tuple(range(-len(axes), 0)))
-        length = math.prod(x.shape[i] for i in axes)
-        rows = last.reshape(found.size, length)
-        apart = norm_bounds.of_rows(found.reshape(found.size), rows, tight=bound == "tight")
-        shaped: Array = apart.reshape(found.shape)
-        return shaped
-    if len(axes) == 2:
+        rows = last.reshape(found.size, math.prod(x.shape[i] for i in axes))
+        flat = found.reshape(found.size)
+        error = norm_bounds.of_rows(flat, rows, tight=bound == "tight").reshape(found.shape)
+    elif len(axes) == 2:
         row, column = axes
         along, other = (row, column) if abs(ord) == 1 else (column, row)
-        return _of_extreme_sums(found, x, along, other, bound)
-    if ord == 1:
-        error: Array
+        error = _of_extreme_sums(found, x, along, other, bound)
+    elif ord == 1:
         _, error = abs(x).sum(axes[0], bound=bound)
-        return error
-    word = x.format.word
-    exact = leading(found)
-    if ord == 0:
-        counted = abs((x != 0).sum(axes[0]) - found.astype("int64"))
-        apart = array(counted, word, x.queue) * RAISED
     else:
-        apart = zeros(found.shape, word, x.queue)
-    known: Array = apart + (exact - exact)
-    return known
+        error = zeros(found.shape, x.format.word, x.queue)
+        if ord == 0:
+            counted = abs((x != 0).sum(axes[0]) - found.astype("int64"))
+            error = array(counted, x.format.word, x.queue) * RAISED
+        exact = leading(found)
+        error = error + (exact - exact)  # NaN where that is no number
+    return error
 
 
 def _of_extreme_sums(found: Array, x: Array, along: int, other: int, bound: Bound) -> Array:

@@ -21,11 +21,10 @@ from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
 from portmp.formats.registry import has_bounds
 from portmp.linalg import operands
-from portmp.linalg.elimination import lu_factor, lu_solve
-from portmp.linalg.norms import diagonal
+from portmp.linalg.elimination import lu_solve
 from portmp.linalg.operands import By
 from portmp.linalg.operators import normal, scaled
-from portmp.linalg.refinement import first_limbs, shorter, widened
+from portmp.linalg.refinement import factored, first_limbs, shorter, widened
 from portmp.progress import doing
 
 Plane = np.ndarray[Any, np.dtype[np.float64]]
@@ -69,13 +68,12 @@ class Certified(NamedTuple):
 
 def certified(a: Array, b: Array, method: By) -> Certified:
     """x of a x = b, with the proof that a is regular and a bound of each component's error."""
-    matrix = operands.one_matrix(a, "solve", "certify")
+    matrix, sides, vector = operands.one_system(a, b, "solve", "certify")
     n, form = matrix.shape[0], matrix.format
     if not has_bounds(form):
         raise FormatError(
             f"solve: certify: {form.name} has networks of its own, of which no bound is proved"
         )
-    sides, vector = operands.sides_of_one(matrix, b, "solve", "certify")
     operands.by(method, form, "solve")
     word = formats.get(form.word)
     if not sides.size:
@@ -88,12 +86,8 @@ def certified(a: Array, b: Array, method: By) -> Certified:
     closest = math.inf
     for short in shorter(form):
         doing(f"an inverse in {short.name}")
-        factors = lu_factor(first_limbs(left, short), method=method)
-        if bool((diagonal(factors.lu) == 0).any()):
-            if short is form:
-                operands.refuse(
-                    np.array([(diagonal(factors.lu) == 0).argmax() + 1]), matrix, "solve"
-                )
+        factors = factored(left, short, method)
+        if factors is None:
             continue
         identity = operands.identity((n, n), matrix, short)
         inverse = _Inverse(left, lu_solve(factors, identity, method=method))
@@ -145,14 +139,10 @@ class _Inverse:
         self.contraction = math.inf
         n = a.shape[0]
         identity = operands.identity((n, n), a, self.short)
-        rest, bound = gemm(r, self.first(a), alpha=-1, beta=1, c=identity, bound=True)
+        rest, bound = gemm(r, first_limbs(a, self.short), alpha=-1, beta=1, c=identity, bound=True)
         self.of_inverse = _sizes(r, self.word)
         self.parts = [(_sizes(rest, self.word), self.raised(self.short)), (bound, 1.0)]
         self.below = self.rest(a)
-
-    def first(self, x: Array) -> Array:
-        """The limbs that R has."""
-        return first_limbs(x, self.short)
 
     def rest(self, x: Array) -> Array | None:
         """About the sum of the magnitudes of the other limbs; None without any."""
@@ -258,7 +248,7 @@ class _Inverse:
         if rest is not None:
             limb = rest.to_limbs()[0].astype(np.float64)
             lost = (lost + limb * (1 + 4 * self.word.unit_roundoff)) * UP
-        value, error = gemm(self.r, self.first(small), bound=True)
+        value, error = gemm(self.r, first_limbs(small, self.short), bound=True)
         size = np.abs(value.to_limbs()[0].astype(np.float64)) * self.raised(self.short)
         total = size + error.to_limbs()[0].astype(np.float64)
         total = total + self.times(self.of_inverse, lost) * self.raised(self.short)

@@ -8,25 +8,18 @@ that the copy's rounding slows convergence and leaves no error.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from portmp import formats
-from portmp.arrays import blas
+from portmp.arrays import manipulation
 from portmp.arrays.array import Array, zeros
 from portmp.backends.base import Launch, recording, replay
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.linalg import iterative, operators
-from portmp.linalg.iterative import (
-    DEEPEST,
-    Approximation,
-    Goal,
-    Solution,
-    approximation,
-    given_back,
-)
-from portmp.linalg.operators import Linear, Matrix, Operator, Scaled, normal, scaled
+from portmp.linalg.iterative import DEEPEST, Solution
+from portmp.linalg.operators import Linear, Matrix, Operator, Scaled
+from portmp.linalg.rounds import Callback, Method, System
 from portmp.linalg.sparse import csr_array
 from portmp.progress import doing
 from portmp.routines import base
@@ -39,9 +32,6 @@ AHEAD = 8
 
 HALVED = 0.5
 """A round that leaves more than this of the residual is the last: more of them would not help."""
-
-
-Callback = Callable[[Array], object]
 
 
 def cg(
@@ -92,86 +82,23 @@ def cg(
     iterations = _one(iterations, maxiter, "iterations", "maxiter")
     b = iterative.vector(b, "cg")
     outer = operators.operator(a, b, "cg")
-    least = _checked(tolerance, atol, reduction, iterations, callback)
+    iterative.check_number("cg", "reduction", reduction, HALVED)
+    iterative.check_count("cg", "iterations", iterations)
+    iterative.check_callback("cg", callback)
+    least = iterative.check_tolerances("cg", "tolerance", tolerance, atol)
     first = iterative.started(x0, b, "cg")
-    short = _inner(a, b, inner)
-    matrix = outer if short is a else _operator(short, b, "inner")
+    matrix = _inner(a, outer, b, inner)
     form = b.format if matrix.elements is None else matrix.elements.format
     usual = b.format.unit_roundoff if matrix is outer else _third(form)
     depth = max(DEEPEST[form.word], reduction or usual)
-    size = iterative.norm(b, "cg")
-    if size == 0:
-        return Solution(zeros(b.shape, b.format, b.device), 0.0, True, (), ())
-    # All is scaled by powers of two, so that a, b and what comes of them are near 1.
-    side, exponent = normal(b)
-    size = iterative.norm(side, "cg")
-    power = _power(matrix, b)
-    known = tolerance is None and outer.elements is not None
-    trace = math.ldexp(_trace(outer), -power) if known else 0.0
-    goal = Goal(tolerance, b.format.unit_roundoff, trace, size, math.ldexp(least, -exponent))
-    exact = Scaled(outer, power, side)
-    best = Approximation(zeros(b.shape, b.format, b.device), side, size, 0.0)
-    if first is not None:
-        best = approximation("cg", scaled(first, power - exponent), exact, side)
-
-    def told(x: Array) -> Callback | None:
-        if callback is None:
-            return None
-        return lambda change: callback(scaled(x + change, exponent - power))
-
-    work = _Iterates(matrix, power, form, b, M, callback is not None)
-    most = iterations or 10 * b.size * b.format.limbs
-    best, counts, residuals = _refined(best, exact, side, goal, work, depth, most, told)
-    x = given_back("cg", best, exponent - power)
-    ratios = tuple(after / size for after in residuals)
-    return Solution(x, best.left / size, best.left <= goal.at(best.length), tuple(counts), ratios)
-
-
-def _refined(
-    best: Approximation,
-    a: Scaled,
-    b: Array,
-    goal: Goal,
-    work: _Iterates,
-    depth: float,
-    most: int,
-    told: Callable[[Array], Callback | None],
-) -> tuple[Approximation, list[int], list[float]]:
-    """Rounds of iterations from the best x on, until it is good enough or they are of no use.
-
-    With how many iterations each round took, and what it left.
-    """
-    counts: list[int] = []
-    residuals: list[float] = []
-    while best.left > goal.at(best.length) and most > sum(counts):
-        enough = goal.at(best.length) / best.left / 2
-        target = max(depth, enough)
-        change, count = _round(work, best.residual, target, most - sum(counts), told(best.x))
-        after = approximation("cg", best.x + change, a, b)
-        counts.append(count)
-        residuals.append(after.left)
-        if a.of.elements is None:
-            goal.matrix = max(goal.matrix, work.curvature)
-        useful = after.left <= HALVED * best.left
-        if after.left < best.left:
-            best = after
-        if not useful:
-            break
-    return best, counts, residuals
-
-
-def _checked(
-    tolerance: float | None,
-    atol: float | None,
-    reduction: float | None,
-    most: int | None,
-    callback: Any,
-) -> float:
-    """*atol*, 0 by default, once all of them are what they have to be."""
-    iterative.check_number("cg", "reduction", reduction, HALVED)
-    iterative.check_count("cg", "iterations", most)
-    iterative.check_callback("cg", callback)
-    return iterative.check_tolerances("cg", "tolerance", tolerance, atol)
+    if iterative.norm(b, "cg") == 0:
+        return iterative.nothing(b)
+    system = System("cg", outer, b, _power(matrix, b))
+    work = _Iterates(matrix, system.matrix, b, form, M, callback)
+    if tolerance is None and outer.elements is not None:
+        work.size = math.ldexp(_trace(outer), -system.matrix.power)
+    most = iterations or iterative.usual(b)
+    return system.solved(work, first, tolerance, least, depth, most)
 
 
 def _one(value: Any, other: Any, name: str, alias: str) -> Any:
@@ -181,28 +108,22 @@ def _one(value: Any, other: Any, name: str, alias: str) -> Any:
     return other if value is None else value
 
 
-def _inner(a: Linear, b: Array, inner: Linear | str | Format | None) -> Linear:
-    """What iterations multiply by."""
+def _inner(a: Linear, outer: Operator, b: Array, inner: Linear | str | Format | None) -> Operator:
+    """What iterations multiply by, in a format of its own."""
     if inner is None or inner is a:
-        return a
+        return outer
     if isinstance(inner, (str, Format)):
         if not isinstance(a, (Array, csr_array)):
             raise ArgumentError("cg: inner: a format given, but a is a function; give another one")
         form = formats.get(inner)
-        return a if form is a.format else a.astype(form)
-    if isinstance(inner, (Array, csr_array)):
-        if inner.shape != (b.shape[0], b.shape[0]):
-            raise ShapeError(f"cg: inner has shape {inner.shape}, a {(b.shape[0], b.shape[0])}")
-        planes = inner.data.planes if isinstance(inner, csr_array) else inner.planes
-        base.same_device(b.planes, "b", inner=planes)
-    return inner
-
-
-def _operator(inner: Linear, b: Array, argument: str) -> Operator:
-    """An operator in a format of its own."""
-    if isinstance(inner, (Array, csr_array)):
-        return Operator("cg", argument, inner, None)
-    return operators.operator(inner, b, "cg", argument)
+        return outer if form is a.format else Operator("cg", "inner", a.astype(form), None)
+    if not isinstance(inner, (Array, csr_array)):
+        return operators.operator(inner, b, "cg", "inner")
+    if inner.shape != (b.shape[0], b.shape[0]):
+        raise ShapeError(f"cg: inner has shape {inner.shape}, a {(b.shape[0], b.shape[0])}")
+    planes = inner.data.planes if isinstance(inner, csr_array) else inner.planes
+    base.same_device(b.planes, "b", inner=planes)
+    return Operator("cg", "inner", inner, None)
 
 
 def _third(form: Format) -> float:
@@ -220,13 +141,11 @@ def _trace(a: Operator) -> float:
 
 
 def _diagonal_sum(a: Matrix | None) -> float:
-    if isinstance(a, csr_array):
-        diagonal = a.diagonal()
-    else:
-        assert a is not None
-        planes = a.planes
-        diagonal = Array(planes.view(a.shape[:1], (sum(planes.strides),), planes.start))
-    return float(_as(diagonal, a.format.arithmetic).sum()) if diagonal.size else 0.0
+    assert a is not None
+    diagonal = a.diagonal() if isinstance(a, csr_array) else manipulation.diagonal(a)
+    if not diagonal.size:
+        return 0.0
+    return float(diagonal.astype(a.format.arithmetic, copy=False).sum())
 
 
 def _power(a: Operator, b: Array) -> int:
@@ -234,33 +153,6 @@ def _power(a: Operator, b: Array) -> int:
     if a.elements is None:
         return operators.power_of(a, b)
     return operators.exponent_of(a.elements.format, _diagonal_sum(a.matrix))
-
-
-def _round(
-    work: _Iterates, b: Array, reduction: float, most: int, told: Callback | None
-) -> tuple[Array, int]:
-    """A correction x with a x near b, and its iterations: conjugate gradients from x = 0.
-
-    b is scaled by a power of two, exactly, so that formats of a shorter range hold it.
-    """
-    small, exponent = normal(b)
-    first = size = work.start(_as(small, work.format))
-
-    def correction(count: int) -> Array:
-        return blas.scal(math.ldexp(1.0, exponent), _as(work.x(count), b.format))
-
-    enough, count = size * reduction * reduction, 0
-    while size > enough and count < most:
-        doing(f"cg: iteration {count + 1}, residual {math.sqrt(size / first):.1e} of the round's")
-        more = min(_ahead(count, first, size, enough), most - count, work.ahead)
-        for curvature, size, conditioned in work.run(more):
-            count += 1
-            _refuse(curvature, size, conditioned, work.called, count)
-            if told is not None:
-                told(correction(count))
-            if size <= enough:
-                break
-    return correction(count), count
 
 
 def _ahead(count: int, first: float, size: float, enough: float) -> int:
@@ -275,7 +167,7 @@ def _ahead(count: int, first: float, size: float, enough: float) -> int:
     return max(1, min(AHEAD, count, int(expected / 2)))
 
 
-class _Iterates:
+class _Iterates(Method):
     """Conjugate gradients with one matrix: their vectors and numbers, in memory of their own.
 
     A GPU would wait while the host reads numbers and puts an iteration's launches together. So
@@ -284,21 +176,24 @@ class _Iterates:
     repeated.
     """
 
+    helps = HALVED
+
     def __init__(
         self,
         a: Operator,
-        power: int,
+        outer: Scaled,
+        b: Array,
         form: Format,
-        like: Array,
         preconditioner: Linear | None,
-        each: bool,
+        callback: Callback | None,
     ) -> None:
         self.format = form.arithmetic
         self.called = f"the matrix in {form.name}" if a.elements is not None else "the function"
-        shape, queue = like.shape, like.queue
+        shape, queue = b.shape, b.queue
         vectors = [allocate(self.format, shape, queue) for _ in range(3 + AHEAD)]
         self.residual, self.direction, self.image, *self.places = vectors
-        self.matrix = Scaled(a, power, Array(self.residual))
+        super().__init__(Scaled(a, outer.power, Array(self.residual)), None, callback)
+        self.told_size = outer.of.elements is not None
         self.numbers = zeros((3 * AHEAD,), self.format, queue)
         numbers = [self.numbers[i, ...].planes for i in range(3 * AHEAD)]
         self.curvatures, self.squares = numbers[:AHEAD], numbers[AHEAD : 2 * AHEAD]
@@ -306,17 +201,39 @@ class _Iterates:
             zeros((), self.format, queue).planes for _ in range(4)
         )
         # Without a preconditioner the squares of residuals are what it would give.
-        self.preconditioner: Scaled | None = None
         self.conditioned, self.products = self.residual, self.squares
         self.given = preconditioner
         if preconditioner is not None:
             self.conditioned = allocate(self.format, shape, queue)
             self.products = numbers[2 * AHEAD :]
         self.repeats = a.elements is not None and preconditioner is None
-        self.ahead = AHEAD if self.repeats and not each else 1
+        self.ahead = AHEAD if self.repeats and callback is None else 1
         self.recorded: dict[int, list[Launch]] = {}
         self.launched = 0
         self.curvature = 0.0
+
+    def correction(self, residual: Array, enough: float, most: int) -> tuple[Array, int]:
+        def change() -> Array:
+            """x so far, as residuals are."""
+            found: Array = Array(self.places[count % AHEAD]).astype(residual.format, copy=False)
+            return found
+
+        first = size = self.start(residual.astype(self.format, copy=False))
+        least, count = size * enough * enough, 0
+        while size > least and count < most:
+            done = math.sqrt(size / first)
+            doing(f"cg: iteration {count + 1}, residual {done:.1e} of the round's")
+            more = min(_ahead(count, first, size, least), most - count, self.ahead)
+            for curvature, size, conditioned in self.run(more):
+                count += 1
+                _refuse(curvature, size, conditioned, self.called, count)
+                if self.callback is not None:
+                    self.callback(self.whole(change()))
+                if size <= least:
+                    break
+        if not self.told_size:
+            self.size = self.curvature
+        return change(), count
 
     def start(self, residual: Array) -> float:
         """Begin at x = 0, whose *residual* is given; its square."""
@@ -368,10 +285,6 @@ class _Iterates:
             self.curvature = max(self.curvature, step + ratio)
             self.before = square, square / size * step
 
-    def x(self, count: int) -> Array:
-        """x after *count* iterations, one of the last run."""
-        return Array(self.places[count % AHEAD])
-
     def _launch(self, place: int) -> None:
         curvature, square = self.curvatures[place], self.squares[place]
         # Before the first place comes the last.
@@ -388,10 +301,6 @@ class _Iterates:
             reduce.dot(self.residual, self.conditioned, out=self.products[place])
         apply("div", [self.products[place], before], self.ratio)
         apply("fma", [self.direction, self.ratio, self.conditioned], self.direction)
-
-
-def _as(x: Array, form: Format) -> Array:
-    return x if x.format is form else x.astype(form)
 
 
 def _refuse(curvature: float, size: float, conditioned: float, called: str, count: int) -> None:

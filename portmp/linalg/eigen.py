@@ -58,13 +58,12 @@ def eigh(
     matrix = operands.matrix(a, "eigh", square=True)
     lower = _is_lower(b if isinstance(b, str) else UPLO, "eigh")
     chosen = _subset(subset_by_index, subset_by_value, matrix, "eigh")
-    if b is None or isinstance(b, str):
-        found = _eigen(_whole(matrix, lower), True, method, "eigh")
-        return _selected(found, chosen)
-    left, factor = _pair(matrix, b, lower, method)
-    found = _eigen(left, True, method, "eigh")
-    vectors = solve_triangular(factor, found.eigenvectors, lower=True, trans=True, method=method)
-    return _selected(Eigh(found.eigenvalues, positive(vectors)), chosen)
+    left, factor = _reduced(matrix, b, lower, method, "eigh")
+    values, vectors = _eigen(left, True, method, "eigh")
+    if factor is not None:
+        vectors = solve_triangular(factor, vectors, lower=True, trans=True, method=method)
+        vectors = positive(vectors)
+    return _selected(Eigh(values, vectors), chosen)
 
 
 def eigvalsh(
@@ -80,10 +79,8 @@ def eigvalsh(
     matrix = operands.matrix(a, "eigvalsh", square=True)
     lower = _is_lower(b if isinstance(b, str) else UPLO, "eigvalsh")
     chosen = _subset(subset_by_index, subset_by_value, matrix, "eigvalsh")
-    alone = b is None or isinstance(b, str)
-    left = _whole(matrix, lower) if alone else _pair(matrix, b, lower, method, "eigvalsh").left
-    found = _eigen(left, False, method, "eigvalsh").eigenvalues
-    return found[_range(found, chosen)] if chosen else found
+    left, _ = _reduced(matrix, b, lower, method, "eigvalsh")
+    return _selected(_eigen(left, False, method, "eigvalsh"), chosen).eigenvalues
 
 
 def positive(vectors: Array) -> Array:
@@ -109,17 +106,14 @@ def _whole(a: Array, lower: bool) -> Array:
     n = a.shape[-1]
     kept = np.tri(n, dtype=bool)
     mask = plain_array(kept if lower else kept.T, "bool", a.queue)
-    found: Array = elementwise.where(mask, a, operands.turned(a))
+    found: Array = elementwise.where(mask, a, a.mT)
     return found
 
 
-class _Pair(NamedTuple):
-    left: Array
-    factor: Array
-
-
-def _pair(a: Array, b: Any, lower: bool, method: By, name: str = "eigh") -> _Pair:
-    """l^-1 a l^-T for b = l l^T, and l."""
+def _reduced(a: Array, b: Any, lower: bool, method: By, name: str) -> tuple[Array, Array | None]:
+    """l^-1 a l^-T for b = l l^T, and l; a itself, whole, without b."""
+    if b is None or isinstance(b, str):
+        return _whole(a, lower), None
     right = operands.matrix(b, name, square=True, argument="b")
     operands.right(right, a, name, a.shape[-1])
     operands.batch_of(a, right, name)
@@ -128,10 +122,10 @@ def _pair(a: Array, b: Any, lower: bool, method: By, name: str = "eigh") -> _Pai
     except ArgumentError as error:
         raise type(error)(str(error).replace("cholesky: a:", f"{name}: b:")) from None
     if not lower:
-        factor = operands.turned(factor)
+        factor = factor.mT
     half = solve_triangular(factor, _whole(a, lower), lower=True, method=method)
-    both = solve_triangular(factor, operands.turned(half), lower=True, method=method)
-    return _Pair(_whole(both, True), factor)
+    both = solve_triangular(factor, half.mT, lower=True, method=method)
+    return _whole(both, True), factor
 
 
 @lasting("eigenvalues")
@@ -158,16 +152,14 @@ def _eigen(a: Array, vectors: bool, method: By, name: str) -> Eigh:
         return Eigh(values, values)
     order = places.to_numpy().astype(np.int32)
     rows = Array(ordered(found.v.transposed((0, 2, 1)), order))
-    return Eigh(values, positive(operands.turned(rows.reshape((*batch, n, n)))))
+    return Eigh(values, positive(rows.reshape((*batch, n, n)).mT))
 
 
-class _Subset(NamedTuple):
-    by_value: bool
-    low: Any
-    high: Any
+_Subset = slice | tuple[float, float] | None
+"""Eigenvalues by their numbers, or above a number and not above another; None: all."""
 
 
-def _subset(index: Any, value: Any, a: Array, name: str) -> _Subset | None:
+def _subset(index: Any, value: Any, a: Array, name: str) -> _Subset:
     if index is not None and value is not None:
         raise ArgumentError(f"{name}: subset_by_index and subset_by_value given, one is allowed")
     given, argument = (index, "subset_by_index") if value is None else (value, "subset_by_value")
@@ -185,7 +177,7 @@ def _subset(index: Any, value: Any, a: Array, name: str) -> _Subset | None:
                 f"{name}: subset_by_index {given!r} given, two whole numbers from 0 to {n - 1} are "
                 "needed, the first one not above the second"
             )
-        return _Subset(False, int(low), int(high))
+        return slice(int(low), int(high) + 1)
     if a.ndim > 2:
         raise ShapeError(f"{name}: a {a.shape} given, subset_by_value takes one matrix")
     if (
@@ -196,22 +188,13 @@ def _subset(index: Any, value: Any, a: Array, name: str) -> _Subset | None:
             f"{name}: subset_by_value {given!r} given, two numbers are needed, the first one below "
             "the second"
         )
-    return _Subset(True, low, high)
+    return low, high
 
 
-def _range(values: Array, chosen: _Subset) -> Any:
-    """The index of the values that are asked for."""
-    if not chosen.by_value:
-        return (..., slice(chosen.low, chosen.high + 1))
-    inside = ((values > chosen.low) & (values <= chosen.high)).to_numpy()
-    at = np.flatnonzero(inside)
-    return (slice(int(at[0]), int(at[-1]) + 1),) if at.size else (slice(0, 0),)
-
-
-def _selected(found: Eigh, chosen: _Subset | None) -> Eigh:
-    if chosen is None:
-        return found
-    kept = _range(found.eigenvalues, chosen)
-    if chosen.by_value:
-        return Eigh(found.eigenvalues[kept], found.eigenvectors[(slice(None), *kept)])
-    return Eigh(found.eigenvalues[kept], found.eigenvectors[kept])
+def _selected(found: Eigh, chosen: _Subset) -> Eigh:
+    if isinstance(chosen, tuple):
+        low, high = chosen
+        values = found.eigenvalues
+        at = np.flatnonzero(((values > low) & (values <= high)).to_numpy())
+        chosen = slice(int(at[0]), int(at[-1]) + 1) if at.size else slice(0, 0)
+    return Eigh(*(each[..., chosen] for each in found)) if chosen is not None else found

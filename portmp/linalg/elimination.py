@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portmp.arrays import manipulation
 from portmp.arrays.array import Array, array, from_limbs
 from portmp.arrays.creation import plain_host
 from portmp.arrays.functions import log
@@ -15,7 +16,6 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
 from portmp.networks import ieee
-from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.lu import launch as routine
 from portmp.routines.lu.launch import ordered
@@ -61,11 +61,7 @@ def lu_factor(a: Array, overwrite_a: bool = False, *, method: By = "auto") -> Lu
     matrix = operands.matrix(a, "lu_factor")
     w, found = _factored(matrix, method, "lu_factor", overwrite_a)
     batch, count = matrix.shape[:-2], min(matrix.shape[-2:])
-    there = found.pivots_there
-    if there is None:
-        piv = plain_array(found.pivots.reshape(*batch, count), "int32", matrix.queue)
-    else:
-        piv = PlainArray(there.view_as((*batch, count)))
+    piv = PlainArray(found.pivots_there.view_as((*batch, count)))
     return LuFactors(matrix if overwrite_a else operands.unstacked(w, batch), piv)
 
 
@@ -223,7 +219,11 @@ def matrix_power(a: Array, n: int) -> Array:
 def _factored(
     a: Array, method: By, name: str, overwrite: bool = False
 ) -> tuple[Planes, routine.Factored]:
-    given, w = operands.given_and_worked(a, name, overwrite)
+    if overwrite:
+        given = w = operands.worked(a, name, "a", True)
+    else:
+        given = operands.stacked(a, own=False)
+        w = allocate(given.format, given.shape, given.queue)
     return w, routine.factor(given, w, operands.by(method, a.format, name))
 
 
@@ -274,11 +274,9 @@ def _determinant(
     ar: Arithmetic, a: Array, method: By, name: str
 ) -> tuple[Value, np.ndarray[Any, Any]]:
     """A number of leading limb from 1/2 to 1 (or 0, or not finite) and the power of two with it."""
-    base.computes(a.format, name)
     n, batch = a.shape[-1], a.shape[:-2]
     w, found = _factored(a, method, name)
-    step = sum(w.strides[1:])
-    diagonal = Array(w.view((w.shape[0], n), (w.strides[0], step), w.start)).to_limbs()
+    diagonal = manipulation.diagonal(Array(w), 0, -2, -1).to_limbs()
     swaps = (found.pivots != np.arange(n)).sum(axis=1)
     value, exponent = product(ar, ar.load(diagonal))
     odd = swaps % 2 == 1

@@ -19,8 +19,7 @@ import numpy as np
 from portmp import definition
 from portmp.arrays.array import Array, zeros
 from portmp.arrays.blas import axpy, gemm, scal
-from portmp.arrays.manipulation import concat, take
-from portmp.arrays.plain import plain_array
+from portmp.arrays.manipulation import concat
 from portmp.linalg import operands
 from portmp.linalg.operands import By
 
@@ -121,28 +120,14 @@ def expm(a: Array, *, method: By = "auto") -> Array:
     large: By = method if by_integers else "direct"
     parts = []
     for kind, entries in groups.items():
-        mine = flat if len(groups) == 1 else take(flat, _places(entries, flat), axis=0)
-        parts.append(_nothing(mine) if kind is None else _exponential(mine, kind, large))
-    if len(parts) == 1:
-        return _shaped(parts[0], matrix)
+        mine = flat if len(groups) == 1 else flat[entries]
+        if kind is None:
+            parts.append(zeros(mine.shape, mine.format, mine.queue) + math.nan)
+        else:
+            parts.append(_exponential(mine, kind, large))
     order = np.argsort([e for entries in groups.values() for e in entries])
-    joined = concat(parts, axis=0)
-    return _shaped(take(joined, _places(order.tolist(), flat), axis=0), matrix)
-
-
-def _shaped(x: Array, like: Array) -> Array:
-    """x in the shape of another array."""
-    found: Array = x.reshape(like.shape)
-    return found
-
-
-def _places(entries: list[int], like: Array) -> object:
-    return plain_array(np.array(entries, np.int64), "int64", like.queue)
-
-
-def _nothing(x: Array) -> Array:
-    found: Array = zeros(x.shape, x.format, x.queue) + math.nan
-    return found
+    joined: Array = parts[0] if len(parts) == 1 else concat(parts, axis=0)[order]
+    return joined.reshape(matrix.shape)
 
 
 def _exponential(a: Array, kind: Plan, method: By) -> Array:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from portmp.arrays import manipulation
 from portmp.arrays.array import Array, zeros
 from portmp.arrays.elementwise import where
 from portmp.arrays.plain import PlainArray, plain_array
@@ -44,7 +45,7 @@ def ldl(a: Array, lower: bool = True) -> Ldl:
     d = scaling.times_power(operands.unstacked(_blocks(w, found), batch), powers)
     lu = operands.unstacked(near, batch)
     if not lower:
-        lu, d = (_backwards(one).copy() for one in (lu, d))
+        lu, d = (one[..., ::-1, ::-1].copy() for one in (lu, d))
         order = order.shape[1] - 1 - order[:, ::-1]
     piv = plain_array(order.reshape(*batch, order.shape[1]), "int32", matrix.queue)
     return Ldl(lu, d, piv)
@@ -78,10 +79,6 @@ def solve_symmetric(a: Array, b: Array, *, lower: bool = False, method: By = "au
     return result[..., 0] if vector else result
 
 
-def _backwards(a: Array) -> Array:
-    return a[..., ::-1, ::-1]
-
-
 def _factored(
     matrix: Array, lower: bool
 ) -> tuple[Planes, routine.Factored, tuple[int, ...], scaling.Powers]:
@@ -93,44 +90,36 @@ def _factored(
     mask = plain_array(kept if lower else kept.T, "bool", matrix.queue)
     # The other triangle is not read, not even for the scale.
     near, powers = scaling.for_squares(where(mask, matrix, 0))
-    w = operands.stacked(near if lower else _backwards(near))
+    w = operands.stacked(near if lower else near[..., ::-1, ::-1])
     return w, routine.factor(w), matrix.shape[:-2], powers
 
 
-def _beside(w: Planes) -> Array:
-    """The elements below the diagonal of matrices (batch, n, n): a view (batch, n - 1)."""
-    batch, n, _ = w.shape
-    step = w.strides[1] + w.strides[2]
-    return Array(w.view((batch, n - 1), (w.strides[0], step), w.start + w.strides[1]))
+def _diagonal(a: Array, offset: int = 0) -> Array:
+    """The diagonals of matrices, or with -1 what lies below them: a view."""
+    found: Array = manipulation.diagonal(a, offset, -2, -1)
+    return found
 
 
 def _unit(w: Planes, found: routine.Factored) -> Planes:
     """L: ones on the diagonal, zeros where D has elements beside its own."""
     left = triangular.copied_triangle(w, lower=True, unit=True)
     if w.shape[1] > 1 and (found.kinds == 1).any():
-        beside = _beside(left)
-        pairs = plain_array(found.kinds[:, :-1] == 1, "bool", w.queue)
-        beside[...] = where(pairs, zeros(beside.shape, w.format, w.queue), beside)
+        beside = _diagonal(Array(left), -1)
+        beside[...] = where(plain_array(found.kinds[:, :-1] == 1, "bool", w.queue), 0, beside)
     return left
 
 
 def _blocks(w: Planes, found: routine.Factored) -> Planes:
     """D as matrices."""
-    batch, n, _ = w.shape
-    d = zeros((batch, n, n), w.format, w.queue)
-    if not d.size:
-        return d.planes
-    step = w.strides[1] + w.strides[2]
-    given = Array(w.view((batch, n), (w.strides[0], step), w.start))
-    planes = d.planes
-    across = planes.strides[1] + planes.strides[2]
-    Array(planes.view((batch, n), (planes.strides[0], across), planes.start))[...] = given
-    if n > 1:
+    d = zeros(w.shape, w.format, w.queue)
+    if d.size:
+        _diagonal(d)[...] = _diagonal(Array(w))
+    if d.size and w.shape[1] > 1:
         pairs = plain_array(found.kinds[:, :-1] == 1, "bool", w.queue)
-        beside = where(pairs, _beside(w), zeros((batch, n - 1), w.format, w.queue))
-        for turned in (planes, planes.transposed((0, 2, 1))):
-            _beside(turned)[...] = beside
-    return planes
+        beside = where(pairs, _diagonal(Array(w), -1), 0)
+        for offset in (-1, 1):
+            _diagonal(d, offset)[...] = beside
+    return d.planes
 
 
 def _divided(
@@ -142,12 +131,10 @@ def _divided(
     z/e) / (o/e a/e - 1), a the own element.
     """
     n = kinds.shape[-1]
-    planes = w.planes
-    strides = (*planes.strides[:-2], planes.strides[-2] + planes.strides[-1])
-    own = Array(planes.view((*w.shape[:-2], n), strides, planes.start))
-    if bool(((own == 0) & plain_array(kinds == 0, "bool", w.queue)).any()):
-        flags = (own.to_limbs()[0] == 0) & (kinds == 0)
-        at = np.argwhere(flags)[0]
+    own = _diagonal(w)
+    zeros_alone = (own.to_limbs()[0] == 0) & (kinds == 0)
+    if zeros_alone.any():
+        at = np.argwhere(zeros_alone)[0]
         entry = int(np.ravel_multi_index(at[:-1], kinds.shape[:-1])) if kinds.ndim > 1 else 0
         stack = operands.in_stack(entry, kinds.shape[:-1])
         step = int(at[-1]) if lower else n - 1 - int(at[-1])  # the upper triangle goes backwards
@@ -156,17 +143,12 @@ def _divided(
         )
     if not (kinds == 1).any():
         return operands.stacked(b / own[..., None], b.shape[:-2])
-    place = np.arange(n) + np.where(kinds == 1, 1, np.where(kinds == 2, -1, 0))
+    place = np.arange(n) + np.array([0, 1, -1])[kinds]
     pairs = plain_array(kinds > 0, "bool", w.queue)
-    first = Array(planes.view((*w.shape[:-2], n - 1), strides, planes.start + planes.strides[-2]))
-    ones = zeros((*w.shape[:-2], n), w.format, w.queue) + 1
-    beside = ones.copy()
-    upper = plain_array(kinds[..., :-1] == 1, "bool", w.queue)
-    beside[..., :-1] = where(upper, first, ones[..., :-1])
-    after = ones.copy()
-    after[..., 1:] = beside[..., :-1]
-    second = plain_array(kinds == 2, "bool", w.queue)
-    e = where(second, after, beside)
+    beside = zeros(own.shape, w.format, w.queue)
+    beside[..., :-1] = _diagonal(w, -1)
+    first = np.arange(n) - (kinds == 2)
+    e = where(pairs, _rows(beside[..., None], first, w.shape[:-2])[..., 0], 1)
     across = _rows(own[..., None], place, w.shape[:-2])[..., 0]
     many = np.broadcast_to(place, (*b.shape[:-2], n))
     far = _rows(b, many, b.shape[:-2])

@@ -17,10 +17,10 @@ from fractions import Fraction
 import numpy as np
 
 from portmp.arrays import blas
-from portmp.arrays.array import Array, operand
+from portmp.arrays.array import Array, operand, zeros
 from portmp.errors import ArgumentError, ShapeError, shown
 from portmp.formats import Format
-from portmp.linalg.operators import Scaled, scaled
+from portmp.linalg.operators import scaled
 from portmp.routines import base
 
 SLACK = 16
@@ -62,24 +62,14 @@ class Solution:
         return sum(self.rounds)
 
 
-@dataclass
-class Goal:
-    """How small a residual is asked for: ``matrix`` is a bound of a's norm, or what is known.
+def nothing(b: Array) -> Solution:
+    """Of a x = b where b is zero."""
+    return Solution(zeros(b.shape, b.format, b.queue), 0.0, True, (), ())
 
-    ``least`` is small enough at any rate.
-    """
 
-    tolerance: float | None
-    unit: float
-    matrix: float
-    size: float
-    least: float = 0.0
-
-    def at(self, length: float) -> float:
-        """The largest norm of a residual that is small enough, for a solution of this norm."""
-        if self.tolerance is not None:
-            return max(self.tolerance * self.size, self.least)
-        return max(SLACK * self.unit * (self.matrix * length + self.size), self.least)
+def usual(b: Array) -> int:
+    """How many iterations there are at most, unless that is told."""
+    return 10 * b.size * b.format.limbs
 
 
 def vector(value: object, name: str, argument: str = "b") -> Array:
@@ -198,12 +188,6 @@ class Approximation:
     residual: Array
     left: float
     length: float
-
-
-def approximation(name: str, x: Array, a: Scaled, b: Array) -> Approximation:
-    """x with its residual, which is taken anew; ArgumentError where a norm is not finite."""
-    residual = a.residual(x, b)
-    return Approximation(x, residual, norm(residual, name), norm(x, name))
 
 
 def given_back(name: str, found: Approximation, power: int) -> Array:

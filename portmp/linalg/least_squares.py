@@ -12,7 +12,7 @@ import numpy as np
 from portmp.arrays.array import Array, zeros
 from portmp.errors import ArgumentError, MatrixShapeError
 from portmp.linalg import operands, scaling
-from portmp.linalg.norms import diagonal, norm, norm_estimate
+from portmp.linalg.norms import norm, norm_estimate
 from portmp.linalg.operands import By
 from portmp.linalg.orthogonal import eliminated, reflected
 from portmp.linalg.singular import svdvals
@@ -123,7 +123,7 @@ def _as(by: Method) -> By:
 
 def _full(r: Array, limit: float) -> bool:
     """Whether an upper triangle's condition number is below 1 / limit, as it is estimated."""
-    if bool((diagonal(r) == 0).any()):
+    if operands.is_singular(r):
         return False
     inverse = norm_estimate(
         lambda x: solve_triangular(r, x), lambda x: solve_triangular(r, x, trans=True), r

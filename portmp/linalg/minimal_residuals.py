@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from functools import partial
 from typing import NamedTuple
 
 from portmp.arrays import blas
@@ -69,23 +70,10 @@ def gmres(
     if callback_type is not None:
         choice("gmres: callback_type", callback_type, CALLBACKS)
     each_round = callback_type == "x"
-
-    def made(matrix: Scaled, preconditioner: Scaled | None) -> Method:
-        inner = None if each_round else callback
-        return _Gmres(matrix, preconditioner, restart or RESTART, inner)
-
+    inner = None if each_round else callback
+    made = partial(_Gmres, callback=inner, restart=restart or RESTART)
     return rounds.solved(
-        made,
-        "gmres",
-        a,
-        b,
-        x0=x0,
-        rtol=rtol,
-        atol=atol,
-        maxiter=maxiter,
-        M=M,
-        callback=callback,
-        each_round=each_round,
+        made, "gmres", a, b, x0, rtol, atol, maxiter, M, callback, each_round=each_round
     )
 
 
@@ -109,13 +97,8 @@ def minres(
     orthogonality; so rounds end where their recurrence says that it is enough, and the residual is
     taken anew; the last is that which has not halved it.
     """
-
-    def made(matrix: Scaled, preconditioner: Scaled | None) -> Method:
-        return _Minres(matrix, preconditioner, callback)
-
-    return rounds.solved(
-        made, "minres", a, b, x0=x0, rtol=rtol, atol=atol, maxiter=maxiter, M=M, callback=callback
-    )
+    made = partial(_Minres, callback=callback)
+    return rounds.solved(made, "minres", a, b, x0, rtol, atol, maxiter, M, callback)
 
 
 class Preconditioned(NamedTuple):
@@ -130,12 +113,10 @@ def preconditioned(a: Array, b: Array, M: Linear, x0: Array, most: int) -> Preco
     methods: list[_Gmres] = []
 
     def made(matrix: Scaled, preconditioner: Scaled | None) -> Method:
-        methods.append(_Gmres(matrix, preconditioner, most, None))
+        methods.append(_Gmres(matrix, preconditioner, restart=most))
         return methods[0]
 
-    found = rounds.solved(
-        made, "solve", a, b, x0=x0, rtol=None, maxiter=2 * most, M=M, callback=None
-    )
+    found = rounds.solved(made, "solve", a, b, x0, None, None, 2 * most, M, None)
     if not methods:
         return Preconditioned(found, 0.0)
     method = methods[0]
@@ -149,10 +130,15 @@ class _Gmres(Method):
     name, helps = "gmres", STALLED
 
     def __init__(
-        self, matrix: Scaled, preconditioner: Scaled | None, restart: int, callback: Callback | None
+        self,
+        matrix: Scaled,
+        preconditioner: Scaled | None,
+        callback: Callback | None = None,
+        *,
+        restart: int,
     ) -> None:
-        super().__init__(matrix, preconditioner)
-        self.restart, self.callback = restart, callback
+        super().__init__(matrix, preconditioner, callback)
+        self.restart = restart
         self.inverse = 0.0  # of the largest triangular matrix, its norm by squares
 
     def correction(self, residual: Array, enough: float, most: int) -> tuple[Array, int]:
@@ -240,12 +226,6 @@ class _Minres(Method):
     """Lanczos' vectors, and the last rotations of the tridiagonal matrix."""
 
     name, helps = "minres", HALVED
-
-    def __init__(
-        self, matrix: Scaled, preconditioner: Scaled | None, callback: Callback | None
-    ) -> None:
-        super().__init__(matrix, preconditioner)
-        self.callback = callback
 
     def correction(self, residual: Array, enough: float, most: int) -> tuple[Array, int]:
         form = residual.format

@@ -186,10 +186,10 @@ def _hessenberg(h: Planes, vectors: bool) -> Planes | None:
         one = qr.factor(column, None)
         w[:, k + 1 : k + 2, k : k + 1] = scaling.times_power(Array(column)[:, :1], powers)
         qr.applied(one, w[:, k + 1 :, k + 1 :].planes, transposed=True, method=None)
-        turned = operands.turned(w[:, :, k + 1 :])
+        turned = w[:, :, k + 1 :].mT
         qr.applied(one, turned.planes, transposed=True, method=None)
         w[:, k + 2 :, k] = 0
-        factors.append(one.moved(k + 1))
+        factors.append(qr.moved(one, k + 1))
     if not vectors:
         return None
     z = operands.identity((batch, n, n), h)

@@ -109,18 +109,21 @@ def _kept(found: Array, ndim: int, keepdims: bool) -> Array:
 
 def of_vectors(x: Array, ord: Order, axis: int) -> Array:
     """``norm`` along one axis."""
-    kinds: dict[Any, Callable[[], Array]] = {
-        None: lambda: euclidean(x, (axis,)),
-        2: lambda: euclidean(x, (axis,)),
-        1: lambda: abs(x).sum(axis),
-        math.inf: lambda: _extreme(abs(x), axis, "max"),
-        -math.inf: lambda: _extreme(abs(x), axis, "min"),
-        0: lambda: array((x != 0).sum(axis), x.format, x.queue),
-    }
-    if isinstance(ord, (int, float)) and ord not in kinds and math.isfinite(ord):
-        kinds[ord] = lambda: _of_powers(abs(x), ord, axis)
-    found: Array = _one(kinds, ord, "vectors", VECTOR)()
+    if not isinstance(ord, (int, float, type(None))) or (ord is not None and math.isnan(ord)):
+        raise _refused(ord, "vectors", VECTOR)
+    if ord is None or ord == 2:
+        return euclidean(x, (axis,))
+    if ord == 0:
+        return array((x != 0).sum(axis), x.format, x.queue)
+    sizes = abs(x)
+    if ord in (math.inf, -math.inf):
+        return _extreme(sizes, axis, ord > 0)
+    found: Array = sizes.sum(axis) if ord == 1 else _of_powers(sizes, ord, axis)
     return found
+
+
+def _refused(ord: Any, what: str, known: str) -> ArgumentError:
+    return ArgumentError(f"norm: ord {ord!r} given, of {what} {known} are allowed")
 
 
 def _of_powers(sizes: Array, p: float, axis: int) -> Any:
@@ -135,46 +138,27 @@ def _of_powers(sizes: Array, p: float, axis: int) -> Any:
 
 
 def _matrices(x: Array, ord: Order, axes: tuple[int, ...]) -> Array:
+    if not isinstance(ord, (int, float, str, type(None))) or ord not in CONDITIONS:
+        raise _refused(ord, "matrices", MATRIX)
+    if ord in (None, "fro"):
+        return euclidean(x, axes)
+    if ord in (2, -2, "nuc"):
+        s: Array = svdvals(manipulation.moveaxis(x, axes, (-2, -1)))
+        return s.sum(-1) if ord == "nuc" else _extreme(s, -1, ord == 2)
     row, column = axes
+    along, other = (row, column) if ord in (1, -1) else (column, row)
+    return _extreme(abs(x).sum(along), other - (along < other), ord in (1, math.inf))
 
-    def sums(along: int, other: int, kind: str) -> Array:
-        reduced: Array = abs(x).sum(along)
-        return _extreme(reduced, other - (along < other), kind)
 
-    def singular() -> Array:
-        found: Array = svdvals(manipulation.moveaxis(x, axes, (-2, -1)))
-        return found
-
-    kinds: dict[Any, Callable[[], Array]] = {
-        2: lambda: _extreme(singular(), -1, "max"),
-        -2: lambda: _extreme(singular(), -1, "min"),
-        "nuc": lambda: singular().sum(-1),
-        None: lambda: euclidean(x, axes),
-        "fro": lambda: euclidean(x, axes),
-        1: lambda: sums(row, column, "max"),
-        -1: lambda: sums(row, column, "min"),
-        math.inf: lambda: sums(column, row, "max"),
-        -math.inf: lambda: sums(column, row, "min"),
-    }
-    found: Array = _one(kinds, ord, "matrices", MATRIX)()
+def _extreme(sizes: Array, axis: int, largest: bool) -> Array:
+    """The *largest* or the smallest of sizes along an axis; of none the largest one is 0."""
+    if sizes.shape[axis]:
+        found: Array = sizes.max(axis) if largest else sizes.min(axis)
+    elif largest:
+        found = sizes.sum(axis)
+    else:
+        raise ShapeError("norm: x: there is no smallest one of an empty axis")
     return found
-
-
-def _extreme(sizes: Array, axis: int, kind: str) -> Array:
-    """The largest or smallest of sizes along an axis; of none the largest one is 0."""
-    if not sizes.shape[axis]:
-        if kind == "min":
-            raise ShapeError("norm: x: there is no smallest one of an empty axis")
-        none: Array = sizes.sum(axis)
-        return none
-    found: Array = sizes.max(axis) if kind == "max" else sizes.min(axis)
-    return found
-
-
-def _one(kinds: dict[Any, Any], ord: Order, what: str, known: str) -> Any:
-    if isinstance(ord, (int, float, str, type(None))) and ord in kinds:
-        return kinds[ord]
-    raise ArgumentError(f"norm: ord {ord!r} given, of {what} {known} are allowed")
 
 
 def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
@@ -205,10 +189,7 @@ def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
     for a singular matrix, NaN where x holds NaN; an error for one without elements. Numbers near
     1/u^N and above say no more than that: x, rounded, may be singular in this format.
     """
-    if not isinstance(p, (int, float, str, type(None))) or p not in CONDITIONS:
-        raise ArgumentError(f"cond: p {p!r} given, allowed are {MATRIX}")
-    by_values = p in (None, 2, -2)
-    matrix = _not_empty(x, square=not by_values)
+    matrix, by_values = _conditioned(x, p)
     if matrix.ndim > 2:
         batch = matrix.shape[:-2]
         found = np.empty(batch)
@@ -218,11 +199,11 @@ def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
     if by_values:
         return _by_singular_values(matrix, p != -2, method)
     if isinstance(p, float) and math.isinf(p):
-        matrix = operands.turned(matrix)
+        matrix = matrix.mT
         p = math.copysign(1, p)
     size = float(norm(matrix, p))
     factors = lu_factor(matrix, method=method)
-    if math.isnan(size) or bool((diagonal(factors.lu) == 0).any()):
+    if math.isnan(size) or operands.is_singular(factors.lu):
         return math.nan if math.isnan(size) else math.inf
     if p != 1:
         return size * float(norm(_inverse(factors, method), p))
@@ -236,10 +217,7 @@ def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
 
 def cond_in_format(x: Array, p: Order = None) -> Any:
     """``cond`` as NumPy has it: in the format of x, and in all norms by the inverse itself."""
-    if p not in CONDITIONS:
-        raise ArgumentError(f"cond: p {p!r} given, allowed are {MATRIX}")
-    by_values = p in (None, 2, -2)
-    matrix = _not_empty(x, square=not by_values)
+    matrix, by_values = _conditioned(x, p)
     if by_values:
         s = svdvals(matrix)
         found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
@@ -250,7 +228,7 @@ def cond_in_format(x: Array, p: Order = None) -> Any:
             found[each] = cond_in_format(matrix[each], p)
         return found
     factors = lu_factor(matrix)
-    if bool((diagonal(factors.lu) == 0).any()):
+    if operands.is_singular(factors.lu):
         return array(math.inf, matrix.format, matrix.queue)
     return norm(matrix, p, axis=(0, 1)) * norm(_inverse(factors), p, axis=(0, 1))
 
@@ -260,12 +238,15 @@ def _inverse(factors: LuFactors, method: By = "auto") -> Array:
     return lu_solve(factors, operands.identity(factors.lu.shape, factors.lu), method=method)
 
 
-def _not_empty(x: Array, *, square: bool) -> Array:
-    """The matrix or stack x of ``cond``; as in NumPy an error where one has no elements."""
-    matrix = operands.matrix(x, "cond", square=square, argument="x")
+def _conditioned(x: Array, p: Order) -> tuple[Array, bool]:
+    """The matrix or stack x of ``cond``, and whether singular values tell; NumPy's errors."""
+    if not isinstance(p, (int, float, str, type(None))) or p not in CONDITIONS:
+        raise ArgumentError(f"cond: p {p!r} given, allowed are {MATRIX}")
+    by_values = p in (None, 2, -2)
+    matrix = operands.matrix(x, "cond", square=not by_values, argument="x")
     if 0 in matrix.shape[-2:]:
         raise MatrixShapeError(f"cond: x {matrix.shape} given, which has no singular values")
-    return matrix
+    return matrix, by_values
 
 
 def _by_singular_values(a: Array, large: bool, method: By) -> float:
@@ -276,12 +257,6 @@ def _by_singular_values(a: Array, large: bool, method: By) -> float:
     if not float(s[-1]):
         return math.inf if large or not float(s[0]) else 0.0  # as NumPy has it
     return float(ends[0] / ends[1])
-
-
-def diagonal(a: Array) -> Array:
-    """The diagonal of a matrix: a view."""
-    planes = a.planes
-    return Array(planes.view((min(a.shape),), (sum(planes.strides),), planes.start))
 
 
 def norm_estimate(

@@ -82,17 +82,10 @@ def matrix(value: object, routine: str, *, square: bool = False, argument: str =
     return a
 
 
-class Right(NamedTuple):
-    """Right-hand sides: as matrices, and whether one vector was given."""
-
-    sides: Array
-    vector: bool
-
-
 def right(
     value: object, a: Array, routine: str, rows: int, error: type[ShapeError] = ShapeError
-) -> Right:
-    """Right-hand sides of *rows* rows: one vector, or (stacks of) matrices as a has them.
+) -> tuple[Array, bool]:
+    """Right-hand sides of *rows* rows as (stacks of) matrices, and whether one vector was given.
 
     Raises *error* where they have not so many.
     """
@@ -102,11 +95,11 @@ def right(
     sides = Array(base.column_of(b.planes)) if vector else b
     if b.ndim < 1 or sides.shape[-2] != rows:
         raise error(f"{routine}: b {b.shape} does not fit a {a.shape}: {rows} rows are needed")
-    return Right(sides, vector)
+    return sides, vector
 
 
 class Sides(NamedTuple):
-    """Right-hand sides of systems: as in ``Right``, and the stack's shape of the solutions."""
+    """Right-hand sides of systems: as in ``right``, and the stack's shape of the solutions."""
 
     sides: Array
     vector: bool
@@ -150,31 +143,26 @@ def refuse(singular: np.ndarray[Any, Any], a: Array, name: str, argument: str = 
     )
 
 
+def is_singular(a: Array) -> bool:
+    """Whether one triangle has a zero on its diagonal; reads that from the device."""
+    return bool((diagonal(a) == 0).any())
+
+
 def refuse_singular(a: Array, name: str, argument: str = "a") -> None:
     """The same for triangles with a zero on their diagonals, which are read from the device."""
     zero = np.asarray(diagonal(a, 0, -2, -1) == 0).reshape(-1, a.shape[-1])
     refuse(np.where(zero.any(1), zero.argmax(1) + 1, 0) if zero.size else zero, a, name, argument)
 
 
-def one_matrix(a: Array, routine: str, option: str) -> Array:
-    """The a of a x = b where *option* takes no stacks: one square matrix."""
+def one_system(a: Array, b: Array, routine: str, option: str) -> tuple[Array, Array, bool]:
+    """a, and b as in ``right``, of a x = b where *option* takes no stacks: one square matrix."""
     single = matrix(a, routine, square=True)
     if single.ndim != 2:
         raise ShapeError(f"{routine}: a {single.shape} given, {option} takes one matrix")
-    return single
-
-
-def sides_of_one(a: Array, b: Array, routine: str, option: str) -> Right:
-    """The right-hand sides b of ``one_matrix``."""
-    given = right(b, a, routine, a.shape[0])
-    if given.sides.ndim != 2:
+    sides, vector = right(b, single, routine, single.shape[0])
+    if sides.ndim != 2:
         raise ShapeError(f"{routine}: b {b.shape} given, {option} takes one or two axes")
-    return given
-
-
-def turned(a: Array) -> Array:
-    """Matrices transposed: a view."""
-    return a.transpose(*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
+    return single, sides, vector
 
 
 def batch_of(a: Array, b: Array, routine: str, second: str = "b") -> tuple[int, ...]:
@@ -222,18 +210,6 @@ def worked(
             "contiguous ones"
         )
     return planes
-
-
-def given_and_worked(a: Array, routine: str, overwrite: bool) -> tuple[Planes, Planes]:
-    """Matrices (entries, rows, columns) where they lie, and where what is made of them goes.
-
-    Memory of its own with undefined content or, with *overwrite*, the same planes.
-    """
-    if overwrite:
-        planes = worked(a, routine, "a", True)
-        return planes, planes
-    given = stacked(a, own=False)
-    return given, allocate(given.format, given.shape, given.queue)
 
 
 def kept_apart(a: Array, b: Array, routine: str, second: str = "b") -> None:

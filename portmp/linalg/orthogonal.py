@@ -73,7 +73,7 @@ def qr(
 class Reflections(NamedTuple):
     """Q of each matrix of a stack: the number of its first matrix, of how many, and factors."""
 
-    parts: list[tuple[int, int, list[routine.Factored]]]
+    parts: list[tuple[int, int, list[routine.Factors]]]
 
     def applied(self, c: Planes, *, transposed: bool, method: Method) -> None:
         """Overwrite c (batch, m, r) by q c, or q^T c."""
@@ -141,7 +141,7 @@ class Reduced(NamedTuple):
     order of columns, and how many steps were made."""
 
     w: Array
-    factors: list[routine.Factored]
+    factors: list[routine.Factors]
     order: np.ndarray[tuple[int], np.dtype[np.intp]]
     rank: int
 
@@ -153,7 +153,7 @@ def eliminated(w: Array, by: Method, rcond: float = 0.0, *, pivoting: bool = Tru
     """
     _, m, n = w.shape
     order = np.arange(n)
-    factors: list[routine.Factored] = []
+    factors: list[routine.Factors] = []
     largest = 0.0
     for k in range(min(m, n)):
         doing(f"column {k + 1} of {min(m, n)}")
@@ -171,13 +171,13 @@ def eliminated(w: Array, by: Method, rcond: float = 0.0, *, pivoting: bool = Tru
             w[0, :, k + at] = held
             order[[k, k + at]] = order[[k + at, k]]
         one = _one(w[0, k:, k : k + 1], size, by)
-        factors.append(one.moved(k))
+        factors.append(routine.moved(one, k))
         if k + 1 < n:
             routine.applied(one, w[:, k:, k + 1 :].planes, transposed=True, method=by)
     return Reduced(w, factors, order, min(m, n))
 
 
-def _one(column: Array, size: float, by: Method) -> routine.Factored:
+def _one(column: Array, size: float, by: Method) -> routine.Factors:
     """QR of a column (m, 1) of about this length, near 1 meanwhile: in place."""
     power = np.array(np.frexp(size)[1] if np.isfinite(size) else 0, np.int64)
     column[...] = scaling.times_power(column, -power)

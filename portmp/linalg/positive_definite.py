@@ -23,9 +23,9 @@ def cholesky(
     at most about n u^N |l| |l^T|, elementwise.
     """
     matrix = operands.matrix(a, "cholesky", square=True)
-    given = operands.turned(matrix) if upper else matrix
+    given = matrix.mT if upper else matrix
     found = _factored(given, method, "cholesky", overwrite_a)
-    return operands.turned(found) if upper else found
+    return found.mT if upper else found
 
 
 def cholesky_solve(
@@ -39,7 +39,7 @@ def cholesky_solve(
         factor = operands.values(factor, "cholesky_solve: factor", b)
     matrix = operands.matrix(factor, "cholesky_solve", square=True, argument="factor")
     operands.refuse_singular(matrix, "cholesky_solve", "factor")
-    left = operands.turned(matrix) if upper else matrix
+    left = matrix.mT if upper else matrix
     given = operands.sides_of(left, b, "cholesky_solve", overwrite_b)
     return _solved(left, given, method, "cholesky_solve", overwrite_b)
 
@@ -56,7 +56,7 @@ def solve_positive(
     """``solve`` of a positive definite matrix, of which one triangle is read, as *lower* says."""
     matrix = operands.matrix(a, "solve", square=True)
     given = operands.sides_of(matrix, b, "solve", overwrite_a or overwrite_b)
-    factor = _factored(matrix if lower else operands.turned(matrix), method, "solve", overwrite_a)
+    factor = _factored(matrix if lower else matrix.mT, method, "solve", overwrite_a)
     return _solved(factor, given, method, "solve", overwrite_b)
 
 

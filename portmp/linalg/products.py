@@ -9,27 +9,12 @@ from typing import Any
 import numpy as np
 
 from portmp.arrays import blas, elementwise, manipulation, products, statistics
-from portmp.arrays.manipulation import matrix_transpose
-from portmp.arrays.products import cross, matmul, tensordot, vecdot
+from portmp.arrays.products import matmul
 from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError, MatrixShapeError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.norms import euclidean, norm, of_vectors
 from portmp.routines import axes
-
-__all__ = [
-    "cross",
-    "diagonal",
-    "matmul",
-    "matrix_norm",
-    "matrix_transpose",
-    "multi_dot",
-    "outer",
-    "tensordot",
-    "trace",
-    "vecdot",
-    "vector_norm",
-]
 
 
 def diagonal(x: AnyArray, /, *, offset: int = 0) -> Any:

@@ -22,10 +22,10 @@ from portmp.formats import Format
 from portmp.linalg import operands
 from portmp.linalg.elimination import LuFactors, lu_factor, lu_solve
 from portmp.linalg.minimal_residuals import preconditioned
-from portmp.linalg.norms import diagonal, norm_estimate
+from portmp.linalg.norms import norm_estimate
 from portmp.linalg.operands import By
+from portmp.linalg.operators import normal
 from portmp.progress import doing
-from portmp.runtime.planes import Planes
 
 MOST = 40
 """Corrections with the same factors."""
@@ -67,8 +67,7 @@ class Refined(NamedTuple):
 
 def refined(a: Array, b: Array, method: By) -> Refined:
     """x of a x = b by factors of as few limbs as do."""
-    matrix = operands.one_matrix(a, "solve", "refine")
-    sides, vector = operands.sides_of_one(matrix, b, "solve", "refine")
+    matrix, sides, vector = operands.one_system(a, b, "solve", "refine")
     n, form = matrix.shape[0], matrix.format
     operands.by(method, form, "solve")
     if not sides.size:
@@ -78,11 +77,8 @@ def refined(a: Array, b: Array, method: By) -> Refined:
         raise ArgumentError("solve: a or b holds infinities or NaN, or sums of them overflow")
     for short in shorter(form):
         doing(f"factors in {short.name}")
-        factors = lu_factor(first_limbs(matrix, short), method=method)
-        if bool((diagonal(factors.lu) == 0).any()):
-            if short is form:
-                pivots = (diagonal(factors.lu) == 0).argmax()
-                operands.refuse(np.array([pivots + 1]), matrix, "solve")
+        factors = factored(matrix, short, method)
+        if factors is None:
             continue
         x, count, errors = _corrected(matrix, sides, factors, size)
         enough = n * form.unit_roundoff
@@ -111,10 +107,15 @@ _NAMES = {"float32": ("float32", "ds", "ts", "qs"), "float64": ("float64", "dd",
 
 def first_limbs(x: Array, form: Format) -> Array:
     """The first limbs of an array as values of a shorter format: a view."""
-    p = x.planes
-    if form is p.format:
-        return x
-    return Array(Planes(form, p.shape, p.strides, p.start, p.buffers[: form.limbs], p.queue))
+    return x if form is x.format else Array(x.planes.seen_as(form))
+
+
+def factored(a: Array, form: Format, method: By) -> LuFactors | None:
+    """Those of first limbs. With a zero on U's diagonal none; of all limbs LinAlgError."""
+    factors = lu_factor(first_limbs(a, form), method=method)
+    if form is a.format:
+        operands.refuse_singular(factors.lu, "solve")
+    return None if operands.is_singular(factors.lu) else factors
 
 
 def worth(n: int, columns: int) -> int:
@@ -176,13 +177,8 @@ def _corrected(
 
 def _solved(factors: LuFactors, b: Array, form: Format) -> Array:
     """x in the format *form* by factors of a shorter one; b is scaled by a power of two."""
-    short = factors.lu.format
-    largest = float(abs(b).max())
-    exponent = math.frexp(largest)[1] if largest and math.isfinite(largest) else 0
-    limit = 120 if form.word == "float32" else 1000
-    exponent = max(-limit, min(limit, exponent))
-    scaled = scal(math.ldexp(1.0, -exponent), b)
-    found = widened(lu_solve(factors, first_limbs(scaled, short)), form)
+    small, exponent = normal(b)
+    found = widened(lu_solve(factors, first_limbs(small, factors.lu.format)), form)
     return scal(math.ldexp(1.0, exponent), found)
 
 

@@ -13,15 +13,10 @@ from typing import Any
 
 from portmp.arrays.array import Array, zeros
 from portmp.linalg import iterative, operators
-from portmp.linalg.iterative import (
-    DEEPEST,
-    Approximation,
-    Goal,
-    Solution,
-    approximation,
-    given_back,
-)
-from portmp.linalg.operators import Linear, Scaled, normal, scaled
+from portmp.linalg.iterative import DEEPEST, SLACK, Approximation, Solution, given_back
+from portmp.linalg.operators import Linear, Operator, Scaled, normal, scaled
+
+Callback = Callable[[Any], object]
 
 
 class Method(ABC):
@@ -31,8 +26,10 @@ class Method(ABC):
     helps: float
     """A round that leaves more than this of the residual is the last."""
 
-    def __init__(self, matrix: Scaled, preconditioner: Scaled | None) -> None:
-        self.matrix, self.preconditioner = matrix, preconditioner
+    def __init__(
+        self, matrix: Scaled, preconditioner: Scaled | None, callback: Callback | None = None
+    ) -> None:
+        self.matrix, self.preconditioner, self.callback = matrix, preconditioner, callback
         self.size = 0.0  # the largest |a v| / |v| so far: none is above the norm of a
         self.done = 0
         self.relative = 1.0  # the norm of the round's residual over that of b
@@ -46,7 +43,72 @@ class Method(ABC):
         """
 
 
-Callback = Callable[[Any], object]
+class System:
+    """a x = b, scaled by powers of two: ``matrix`` 2^-power a, and ``side`` with its norm."""
+
+    def __init__(self, name: str, a: Operator, b: Array, power: int) -> None:
+        self.name = name
+        self.side, self.exponent = normal(b)
+        self.matrix = Scaled(a, power, self.side)
+        self.size = iterative.norm(self.side, name)
+
+    def solved(
+        self,
+        method: Method,
+        x0: Array | None,
+        rtol: float | None,
+        atol: float,
+        depth: float,
+        most: int,
+        told: Callback | None = None,
+    ) -> Solution:
+        """The solution by rounds from *x0* on, until it is good enough or they are of no use.
+
+        A round reduces residuals to *depth* at most, all take *most* iterations. *told* gets x
+        after each round.
+        """
+        shift, unit = self.exponent - self.matrix.power, self.side.format.unit_roundoff
+        least = math.ldexp(atol, -self.exponent)
+        nothing = zeros(self.side.shape, self.side.format, self.side.queue)
+        best = Approximation(nothing, self.side, self.size, 0.0)
+        if x0 is not None:
+            best = self._approximation(scaled(x0, -shift))
+        rounds: list[int] = []
+        residuals: list[float] = []
+
+        def goal() -> float:
+            """The largest norm of a residual that is small enough."""
+            asked = rtol if rtol is not None else SLACK * unit
+            known = 0.0 if rtol is not None else method.size * best.length
+            return max(asked * (known + self.size), least)
+
+        def whole(x: Array, power: int) -> Callable[[Array], Array]:
+            return lambda change: scaled(x + scaled(change, power), shift)
+
+        while best.left > goal() and most > sum(rounds):
+            small, power = normal(best.residual)
+            enough = max(depth, goal() / best.left / 2)
+            method.relative, method.whole = best.left / self.size, whole(best.x, power)
+            change, count = method.correction(small, enough, most - sum(rounds))
+            after = self._approximation(best.x + scaled(change, power))
+            rounds.append(count)
+            residuals.append(after.left / self.size)
+            settled = not after.left <= method.helps * best.left
+            if after.left < best.left:
+                best = after
+            if told is not None:
+                told(scaled(best.x, shift))
+            if settled or count == 0:
+                break
+        found = given_back(self.name, best, shift)
+        reached = best.left <= goal()
+        return Solution(found, best.left / self.size, reached, tuple(rounds), tuple(residuals))
+
+    def _approximation(self, x: Array) -> Approximation:
+        """x with its residual, which is taken anew; ArgumentError where a norm is not finite."""
+        rest = self.matrix.residual(x, self.side)
+        left, length = (iterative.norm(v, self.name) for v in (rest, x))
+        return Approximation(x, rest, left, length)
 
 
 def solved(
@@ -54,10 +116,9 @@ def solved(
     name: str,
     a: Linear,
     b: Array,
-    *,
     x0: Array | None,
     rtol: float | None,
-    atol: float | None = None,
+    atol: float | None,
     maxiter: int | None,
     M: Linear | None,
     callback: Callback | None,
@@ -69,65 +130,22 @@ def solved(
     """
     b = iterative.vector(b, name)
     of = operators.operator(a, b, name)
-    least = _checked(name, rtol, atol, maxiter, callback)
-    first = iterative.started(x0, b, name)
-    conditioning = None if M is None else operators.operator(M, b, name, "M")
-    x = zeros(b.shape, b.format, b.queue)
-    size = iterative.norm(b, name)
-    if size == 0:
-        return Solution(x, 0.0, True, (), ())
-    side, exponent = normal(b)
-    power = operators.power_of(of, b)
-    matrix = Scaled(of, power, side)
-    preconditioner = None
-    if conditioning is not None:
-        preconditioner = Scaled(conditioning, operators.power_of_image(conditioning, b), side)
-    size = iterative.norm(side, name)
-    best = Approximation(x, side, size, 0.0)
-    if first is not None:
-        best = approximation(name, scaled(first, power - exponent), matrix, side)
-    goal = Goal(rtol, b.format.unit_roundoff, 0.0, size, math.ldexp(least, -exponent))
-    depth = DEEPEST[b.format.word]
-    left = maxiter or 10 * b.size * b.format.limbs
-    rounds: list[int] = []
-    residuals: list[float] = []
-
-    def unscaled(z: Array) -> Array:
-        return scaled(z, exponent - power)
-
-    def whole(x: Array, shift: int) -> Callable[[Array], Array]:
-        return lambda change: unscaled(x + scaled(change, shift))
-
-    method = make(matrix, preconditioner)
-    while best.left > goal.at(best.length) and left > 0:
-        small, shift = normal(best.residual)
-        enough = max(depth, goal.at(best.length) / best.left / 2)
-        method.relative, method.whole = best.left / size, whole(best.x, shift)
-        change, count = method.correction(small, enough, left)
-        left -= count
-        after = approximation(name, best.x + scaled(change, shift), matrix, side)
-        goal.matrix = method.size
-        rounds.append(count)
-        residuals.append(after.left / size)
-        settled = not after.left <= method.helps * best.left
-        if after.left < best.left:
-            best = after
-        if each_round and callback is not None:
-            callback(unscaled(best.x))
-        if settled or count == 0:
-            break
-    found = given_back(name, best, exponent - power)
-    reached = best.left <= goal.at(best.length)
-    return Solution(found, best.left / size, reached, tuple(rounds), tuple(residuals))
-
-
-def _checked(
-    name: str, rtol: float | None, atol: float | None, maxiter: int | None, callback: object
-) -> float:
-    """*atol*, 0 by default, once all of them are what they have to be."""
     iterative.check_count(name, "maxiter", maxiter)
     iterative.check_callback(name, callback)
-    return iterative.check_tolerances(name, "rtol", rtol, atol)
+    least = iterative.check_tolerances(name, "rtol", rtol, atol)
+    first = iterative.started(x0, b, name)
+    conditioning = None if M is None else operators.operator(M, b, name, "M")
+    if iterative.norm(b, name) == 0:
+        return iterative.nothing(b)
+    system = System(name, of, b, operators.power_of(of, b))
+    preconditioner = None
+    if conditioning is not None:
+        power = operators.power_of_image(conditioning, b)
+        preconditioner = Scaled(conditioning, power, system.side)
+    method = make(system.matrix, preconditioner)
+    most = maxiter or iterative.usual(b)
+    told = callback if each_round else None
+    return system.solved(method, first, rtol, least, DEEPEST[b.format.word], most, told)
 
 
 def largest(*values: float) -> float:

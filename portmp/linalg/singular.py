@@ -121,7 +121,7 @@ def pinv(
     if rcond is not None and rtol is not None:
         raise ArgumentError("pinv: rcond and rtol given, one is allowed")
     if not matrix.size:
-        return operands.turned(matrix).copy()
+        return matrix.mT.copy()
     argument = "rcond" if rtol is None else "rtol"
     limit = _rtol(matrix, rcond if rtol is None else rtol, "pinv", argument)
     found = _thin(matrix, True, hermitian, method, "pinv")
@@ -129,7 +129,7 @@ def pinv(
     s = found.S
     kept = s > s.max(-1, keepdims=True) * limit
     inverse = elementwise.where(kept, 1 / elementwise.where(kept, s, 1), 0)
-    made: Array = operands.turned(found.Vh) @ (operands.turned(found.U) * inverse[..., None])
+    made: Array = found.Vh.mT @ (found.U.mT * inverse[..., None])
     return made
 
 
@@ -183,7 +183,7 @@ def _of_symmetric(a: Array, vectors: bool, method: By, name: str) -> SVD | Array
     at = places[..., None, :]
     right = manipulation.take_along_axis(found.eigenvectors, at, axis=-1)
     minus = manipulation.take_along_axis(found.eigenvalues, places, axis=-1)[..., None, :] < 0
-    return SVD(elementwise.where(minus, -right, right), s, operands.turned(right))
+    return SVD(elementwise.where(minus, -right, right), s, right.mT)
 
 
 @lasting("singular values")
@@ -194,13 +194,13 @@ def _decomposed(
     near, powers = scaling.near_one(a, name, lifted=definition.LIFTED[a.format.word])
     m, n = a.shape[-2:]
     wide = m < n
-    found = _found(operands.turned(near) if wide else near, full, vectors, relative, wide, by, name)
+    found = _found(near.mT if wide else near, full, vectors, relative, wide, by, name)
     s = scaling.times_power(found.s, powers)
     if found.u is None or found.v is None:
         return s
     if wide:
-        return SVD(found.v, s, operands.turned(found.u))
-    return SVD(found.u, s, operands.turned(found.v))
+        return SVD(found.v, s, found.u.mT)
+    return SVD(found.u, s, found.v.mT)
 
 
 class _Tall(NamedTuple):
@@ -233,7 +233,7 @@ def _found(
         return _Tall(u, s, v)
     m, n = a.shape
     factors, r = reflected(a, method, n)
-    turned = _tall(operands.turned(r).copy(), False, vectors, True, False, method, name)
+    turned = _tall(r.mT.copy(), False, vectors, True, False, method, name)
     if turned.u is None or turned.v is None:
         return turned
     left = _applied(factors, turned.v[None], m if full else n, m, method)
@@ -260,14 +260,14 @@ def _tall(
             f"{name}: a: Jacobi's method does not converge{where}: {found.left[entry]} pairs of "
             f"columns are not orthogonal, by a cosine of up to {_cosine(found.b, entry):.2e}"
         )
-    lengths, units = _lengths(operands.turned(Array(found.b)), found.negligible)
+    lengths, units = _lengths(Array(found.b).mT, found.negligible)
     places = sorting.argsort(lengths, axis=-1, descending=True)
     s = manipulation.take_along_axis(lengths, places, axis=-1).reshape((*batch, n))
     if found.v is None:
         return _Tall(None, s, None)
     order = places.to_numpy().astype(np.int32)
-    left = _orthonormal(operands.turned(Array(ordered(units.planes, order))), method)
-    right = operands.turned(Array(ordered(found.v.transposed((0, 2, 1)), order)))
+    left = _orthonormal(Array(ordered(units.planes, order)).mT, method)
+    right = Array(ordered(found.v.transposed((0, 2, 1)), order)).mT
     if factors is not None:
         left = _applied(factors, left, m if full else n, m, method)
     left, right = _signed(left, right, n, by_left)
@@ -284,18 +284,13 @@ def _cosine(b: Planes, entry: int) -> float:
     return float(np.abs(np.tril(units.T @ units, -1)).max())
 
 
-class _Lengths(NamedTuple):
-    lengths: Array
-    units: Array
-
-
-def _lengths(rows: Array, negligible: np.ndarray[Any, Any]) -> _Lengths:
+def _lengths(rows: Array, negligible: np.ndarray[Any, Any]) -> tuple[Array, Array]:
     """Lengths of rows (batch, n, m), each scaled by a power of two, and rows of length 1 or 0.
 
     Rows are 0 up to a *negligible* length, of each entry.
     """
     if not rows.size:
-        return _Lengths(zeros(rows.shape[:-1], rows.format, rows.queue), rows)
+        return zeros(rows.shape[:-1], rows.format, rows.queue), rows
     sizes = abs(rows).max(axis=-1).to_limbs()[0].astype(np.float64)
     powers = np.frexp(sizes)[1].astype(np.int64)
     near = scaling.times_power(rows, -powers)
@@ -305,7 +300,7 @@ def _lengths(rows: Array, negligible: np.ndarray[Any, Any]) -> _Lengths:
     units = near / divisor[..., None]
     limbs = convert.to_limbs(negligible[:, None], rows.format)
     least = wrapped(upload(rows.format, limbs, rows.queue))
-    return _Lengths(lengths, elementwise.where((lengths > least)[..., None], units, 0))
+    return lengths, elementwise.where((lengths > least)[..., None], units, 0)
 
 
 def _orthonormal(u: Array, method: Method) -> Array:

@@ -28,7 +28,6 @@ from portmp.routines.sparse import launch as routine
 __all__ = ["csr_array"]
 
 Indices = np.ndarray[Any, np.dtype[np.int64]]
-_AXES = ("rows", "columns")
 MOST = 2**31 - 1
 """Columns at most: their numbers are int32 on the device."""
 
@@ -64,7 +63,10 @@ class csr_array:
     ) -> None:
         if device is None and isinstance(source, PlainArray):
             device = source.queue
-        data, given, borders, known = _taken(source, None if shape is None else _pair(shape))
+        asked = None if shape is None else _pair(shape)
+        data, given, borders, known = _taken(source, asked)
+        if asked not in (None, known):
+            raise ShapeError(f"csr_array: shape {asked} given for a matrix {known}")
         size = data.shape if isinstance(data, Array) else np.shape(data)
         columns, starts, whole, order = _checked(given, borders, known, size)
         if order is not None:
@@ -151,6 +153,10 @@ class csr_array:
             f"device={self.device.name!r}>"
         )
 
+    def _row_numbers(self) -> Indices:
+        """Of each element."""
+        return np.repeat(np.arange(self.shape[0]), np.diff(self._starts))
+
     # --- products -------------------------------------------------------------------------
 
     def times(
@@ -201,10 +207,9 @@ class csr_array:
         """The transpose, stored by rows: in memory of its own, made when it is first used."""
         m, n = self.shape
         order = np.argsort(self._columns, kind="stable")
-        rows = np.repeat(np.arange(m), np.diff(self._starts))[order]
-        starts = np.concatenate([[0], np.cumsum(np.bincount(self._columns, minlength=n))])
         made = object.__new__(csr_array)
-        return made._set(self.data[order], rows, starts.astype(np.int64), (n, m))
+        starts = _borders(self._columns, n)
+        return made._set(self.data[order], self._row_numbers()[order], starts, (n, m))
 
     def transpose(self) -> csr_array:
         """The transpose, as ``T``."""
@@ -225,24 +230,14 @@ class csr_array:
 
     def toarray(self) -> Array:
         """The dense matrix, made by the host."""
-        parts = self.data.to_parts()
-        dense = [np.zeros(self.shape, part.dtype) for part in parts]
-        rows = np.repeat(np.arange(self.shape[0]), np.diff(self._starts))
-        for plane, part in zip(dense, parts, strict=True):
-            plane[rows, self._columns] = part
-        return from_parts(dense, self.format, self.queue)
+        return _spread(self.data, self.shape, (self._row_numbers(), self._columns))
 
     todense = toarray
 
     def diagonal(self) -> Array:
         """The elements (i, i), in the matrix' format: shape (the smaller of m and n,)."""
-        rows = np.repeat(np.arange(self.shape[0]), np.diff(self._starts))
-        places = np.flatnonzero(rows == self._columns)
-        parts = self.data[places].to_parts()
-        found = [np.zeros(min(self.shape), part.dtype) for part in parts]
-        for plane, part in zip(found, parts, strict=True):
-            plane[rows[places]] = part
-        return from_parts(found, self.format, self.queue)
+        places = np.flatnonzero(self._row_numbers() == self._columns)
+        return _spread(self.data[places], (min(self.shape),), (self._columns[places],))
 
     def to_scipy(self) -> Any:
         """A ``scipy.sparse.csr_array`` of float64, each element rounded once."""
@@ -286,6 +281,20 @@ class csr_array:
         )
 
 
+def _borders(rows: Indices, count: int) -> Indices:
+    """Where each of *count* rows begins, and the end, by the rows of elements."""
+    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))]).astype(np.int64)
+
+
+def _spread(data: Array, shape: tuple[int, ...], places: tuple[Indices, ...]) -> Array:
+    """Zeros with elements at places, made by the host."""
+    parts = data.to_parts()
+    made = [np.zeros(shape, part.dtype) for part in parts]
+    for plane, part in zip(made, parts, strict=True):
+        plane[places] = part
+    return from_parts(made, data.format, data.queue)
+
+
 def _pair(shape: Any) -> tuple[int, int]:
     """Two lengths; ShapeError for anything else."""
     try:
@@ -311,10 +320,7 @@ def _taken(
 ) -> tuple[Any, Any, Any, tuple[int, int] | None]:
     """The elements, their columns, the borders of rows, and the shape as far as it is known."""
     if isinstance(source, csr_array):
-        own = source.shape
-        if shape is not None and tuple(shape) != own:
-            raise ShapeError(f"csr_array: shape {shape} given for a matrix {own}")
-        return source.data, source._columns, source._starts, own
+        return source.data, source._columns, source._starts, source.shape
     if isinstance(source, tuple):
         if len(source) == 2 and isinstance(source[1], tuple):
             return _coordinates(*source, shape)
@@ -323,16 +329,13 @@ def _taken(
                 f"csr_array: a tuple of {len(source)} given; (data, indices, indptr) or (data, "
                 "(rows, columns)) is needed"
             )
-        data = source[0]
-        return data if isinstance(data, Array) else _elements(data), *source[1:], shape
+        return _elements(source[0]), *source[1:], shape
     if hasattr(source, "tocsr"):
         rows = source.tocsr()
-        if shape is not None and tuple(shape) != rows.shape:
-            raise ShapeError(f"csr_array: shape {shape} given for a matrix {rows.shape}")
         if len(rows.shape) != 2:
             raise ShapeError(f"csr_array: a sparse array {rows.shape} given, two axes are needed")
         return _elements(rows.data), rows.indices, rows.indptr, rows.shape
-    return _dense(source, shape)
+    return _dense(source)
 
 
 def _coordinates(
@@ -344,8 +347,8 @@ def _coordinates(
             f"csr_array: data with {len(places)} arrays of places given; two are needed: (rows, "
             "columns)"
         )
-    rows, columns = (_places(place, what) for place, what in zip(places, _AXES, strict=True))
-    values = data if isinstance(data, Array) else _elements(data)
+    rows, columns = (_whole(*each) for each in zip(places, ("rows", "columns"), strict=True))
+    values = _elements(data)
     if not values.shape == rows.shape == columns.shape:
         raise ShapeError(
             f"csr_array: data {values.shape}, rows {rows.shape} and columns {columns.shape} given, "
@@ -355,19 +358,13 @@ def _coordinates(
     if rows.size and not (rows.min() >= 0 and rows.max() < m):
         raise ArgumentError(f"csr_array: rows: numbers from 0 to {m - 1} are needed")
     order = np.argsort(rows, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=m))])
-    return values[order], columns[order], starts, (m, n)
-
-
-def _places(given: Any, what: str) -> Indices:
-    found = given.to_numpy() if isinstance(given, PlainArray) else np.asarray(given)
-    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
-        raise ArgumentError(f"csr_array: {what}: a vector of integers is needed")
-    return found.astype(np.int64)
+    return values[order], columns[order], _borders(rows, m), (m, n)
 
 
 def _elements(data: Any) -> Any:
-    """Elements as NumPy's array, whose order can be changed; texts and exact numbers too."""
+    """Elements as an array, whose order can be changed; texts and exact numbers too."""
+    if isinstance(data, Array):
+        return data
     try:
         found = np.asarray(data)
     except ValueError:
@@ -378,7 +375,7 @@ def _elements(data: Any) -> Any:
     return np.array(data, dtype=object) if found.dtype.kind in "OUST" else found
 
 
-def _dense(source: Any, shape: tuple[int, int] | None) -> tuple[Any, Any, Any, tuple[int, int]]:
+def _dense(source: Any) -> tuple[Any, Any, Any, tuple[int, int]]:
     if isinstance(source, Array):
         leading, values = source.to_limbs()[0], source
     else:
@@ -391,10 +388,8 @@ def _dense(source: Any, shape: tuple[int, int] | None) -> tuple[Any, Any, Any, t
         leading = values
     if leading.ndim != 2:
         raise ShapeError(f"csr_array: {leading.shape} given, a matrix is needed")
-    if shape is not None and tuple(shape) != leading.shape:
-        raise ShapeError(f"csr_array: shape {shape} given for a matrix {leading.shape}")
     rows, columns = np.nonzero(leading)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=leading.shape[0]))])
+    starts = _borders(rows, leading.shape[0])
     return values[rows, columns], columns, starts, cast("tuple[int, int]", leading.shape)
 
 
@@ -421,11 +416,7 @@ def _checked(
     rows = starts.size - 1
     if shape is None:
         shape = rows, int(columns.max(initial=-1)) + 1
-    if not (
-        isinstance(shape, tuple)
-        and len(shape) == 2
-        and all(isinstance(n, (int, np.integer)) and 0 <= n <= MOST for n in shape)
-    ):
+    if max(shape) > MOST:
         raise ShapeError(f"csr_array: shape {shape!r} given, two numbers are needed")
     height, width = int(shape[0]), int(shape[1])
     if height != rows:

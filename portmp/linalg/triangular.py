@@ -33,18 +33,13 @@ def solve_triangular(
     with errors as n products' of the format.
     """
     name = "solve_triangular"
-    matrix, (sides, vector, batch) = _given(a, b, left, name, overwrite_b)
+    matrix, lower, (sides, vector, batch) = _given(a, b, lower, trans, left, name, overwrite_b)
     if not unit_diagonal:
         operands.refuse_singular(matrix, name)
-    turned = trans != (not left)
     x = operands.worked(sides, name, "b", overwrite_b, batch)
-    launch.solve(
-        operands.stacked(operands.turned(matrix) if turned else matrix, batch, own=False),
-        x,
-        lower=lower != turned,
-        unit=unit_diagonal,
-        method=operands.by(method, matrix.format, name),
-    )
+    known = operands.stacked(matrix, batch, own=False)
+    by = operands.by(method, matrix.format, name)
+    launch.solve(known, x, lower=lower, unit=unit_diagonal, method=by)
     return _found(sides if overwrite_b else operands.unstacked(x, batch), left, vector)
 
 
@@ -66,40 +61,38 @@ def trmm(
     NaN in rows of its block.
     """
     name = "trmm"
-    matrix, (sides, vector, batch) = _given(a, b, left, name, overwrite_b)
-    turned = trans != (not left)
+    matrix, lower, (sides, vector, batch) = _given(a, b, lower, trans, left, name, overwrite_b)
     if overwrite_b:
         factor = operands.worked(sides, name, "b", True, batch)
     else:
         factor = operands.stacked(sides, batch, own=False)
+    known = operands.stacked(matrix, batch, own=False)
+    by = operands.by(method, matrix.format, name)
     made = launch.times(
-        operands.stacked(operands.turned(matrix) if turned else matrix, batch, own=False),
-        factor,
-        lower=lower != turned,
-        unit=unit_diagonal,
-        method=operands.by(method, matrix.format, name),
-        overwrite=overwrite_b,
+        known, factor, lower=lower, unit=unit_diagonal, method=by, overwrite=overwrite_b
     )
     return _found(sides if overwrite_b else operands.unstacked(made, batch), left, vector)
 
 
 def _given(
-    a: Array, b: Array, left: bool, name: str, overwrite: bool
-) -> tuple[Array, operands.Sides]:
-    """a, and b as what stands to the right of op(a)."""
+    a: Array, b: Array, lower: bool, trans: bool, left: bool, name: str, overwrite: bool
+) -> tuple[Array, bool, operands.Sides]:
+    """op(a), from the right transposed; whether that is lower; b as what stands right of it."""
     a, given = operands.alike(a, b, name)
     matrix = operands.matrix(a, name, square=True)
     if not left:
         if given.ndim < 2:
             raise ShapeError(f"{name}: b {given.shape} given, from the right matrices are needed")
-        given = operands.turned(given)
-    return matrix, operands.sides_of(matrix, given, name, overwrite)
+        given = given.mT
+    sides = operands.sides_of(matrix, given, name, overwrite)
+    turned = trans != (not left)
+    return (matrix.mT, not lower, sides) if turned else (matrix, lower, sides)
 
 
 def _found(x: Array, left: bool, vector: bool) -> Array:
     """A result as b was given."""
     if not left:
-        return operands.turned(x)
+        return x.mT
     return x[..., 0] if vector else x
 
 
@@ -135,9 +128,9 @@ def syrk(
             raise ArgumentError(f"{name}: {reason} but c is missing")
         first, addend = operands.alike(first, c, name, "c")
     matrix = operands.matrix(first, name)
-    factor = operands.turned(matrix) if trans else matrix
+    factor = matrix.mT if trans else matrix
     n, batch = factor.shape[-2], factor.shape[:-2]
-    words = scalar(matrix, alpha, "alpha"), scalar(matrix, beta, "beta")
+    factors = {"alpha": scalar(matrix, alpha, "alpha"), "beta": scalar(matrix, beta, "beta")}
     if addend is not None:
         base.same(matrix.format, a=matrix.planes, c=addend.planes)
         if addend.shape[-2:] != (n, n):
@@ -151,15 +144,8 @@ def syrk(
         if addend is not None:
             made[...] = addend
         out = operands.stacked(made, own=False)
-    launch.square(
-        operands.stacked(factor, batch, own=False),
-        out,
-        lower=lower,
-        alpha=words[0],
-        beta=words[1],
-        method=operands.by(method, matrix.format, name),
-        alone=overwrite_c,
-    )
+    left, by = operands.stacked(factor, batch, own=False), operands.by(method, matrix.format, name)
+    launch.square(left, out, lower=lower, method=by, alone=overwrite_c, **factors)
     if addend is not None and overwrite_c:
         return addend
     return operands.unstacked(launch.copied_triangle(out, lower=lower, unit=False, out=out), batch)

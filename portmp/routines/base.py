@@ -18,7 +18,7 @@ from portmp.formats import Format, convert, losses
 from portmp.formats.meeting import meeting
 from portmp.runtime.planes import Host, Numbers, Planes, View, allocate, allocate_numbers
 
-T = TypeVar("T")
+T = TypeVar("T", bound=tuple[Any, ...])
 Scalar = int | float | str | Fraction
 ScalarLimbs = tuple[np.generic, ...]
 Operand = View[Any] | ScalarLimbs | None
@@ -196,13 +196,8 @@ def exact_limbs(form: Format, value: ScalarLimbs) -> ScalarLimbs:
     return (*value, *[np.dtype(form.word).type(0)] * (form.limbs - len(value)))
 
 
-def values_of(z: Planes, form: Format) -> Planes:
-    """The values, as *form*, of results that have a bound each, without a copy."""
-    return Planes(form, z.shape, z.strides, z.start, z.buffers[:-1], z.queue)
-
-
 def bounds_of(z: Planes) -> Planes:
-    """The bounds of such results, in units of u^N."""
+    """The bounds of results that have one each, in units of u^N."""
     word = formats.get(z.format.word)
     return Planes(word, z.shape, z.strides, z.start, z.buffers[-1:], z.queue)
 
@@ -237,17 +232,18 @@ def each_on_host(out: Planes, reference: Callable[..., Host], *operands: Operand
         on_host(matrix_of(out, each), reference, *mine)
 
 
-def each_changed(out: Planes, reference: Callable[[Host], tuple[Host, T]]) -> list[T]:
-    """Overwrite each matrix of batches by the reference; what it says beside, of each."""
-    said: list[T] = []
+def each_changed(outs: Sequence[Planes], reference: Callable[..., T], *operands: Planes) -> list[T]:
+    """Fill each matrix of batches by the first results of a reference; all results, of each."""
+    every: list[T] = []
 
-    def changed(planes: Host) -> Host:
-        made, more = reference(planes)
-        said.append(more)
-        return made
+    def made(*planes: Host) -> Sequence[Host]:
+        every.append(reference(*planes))
+        return every[-1][: len(outs)]
 
-    each_on_host(out, changed, out)
-    return said
+    for each in np.ndindex(*outs[0].shape[:-2]):
+        mine, given = ([matrix_of(o, each) for o in batches] for batches in (outs, operands))
+        all_on_host(mine, made, *given)
+    return every
 
 
 def hosted(reference: Callable[..., Host]) -> Callable[..., None]:

@@ -222,7 +222,7 @@ def _whole(z: Planes, form: Format, least: float = 0.0, raised: float = RAISED) 
 def _ended(z: Planes, form: Format, bound: Planes, out: Planes | None = None) -> Pair:
     """Values in *form* (copied to *out*), and numbers that are not below their errors."""
     computed = form if form.limbs > 1 else form.arithmetic
-    value = base.values_of(z, computed)
+    value = z.seen_as(computed)
     if computed is not form:
         short = elementwise.converted(value, form)
         away = of("abs", of("sub", elementwise.converted(short, computed), value))
@@ -240,8 +240,7 @@ def leading(value: Planes) -> Planes:
     form = value.format
     if form.limbs == 1 and form.coded:
         return elementwise.converted(value, form.arithmetic)
-    word, first = formats.get(form.word), value.buffers[:1]
-    return Planes(word, value.shape, value.strides, value.start, first, value.queue)
+    return value.seen_as(formats.get(form.word))
 
 
 def stored_short(bound: Planes, result: Planes) -> Planes:

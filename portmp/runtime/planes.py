@@ -352,8 +352,9 @@ class Planes(View[Format]):
         return self.elements.parts
 
     def seen_as(self, form: Format) -> Planes:
-        """The same memory as values of another format."""
-        return Planes(form, self.shape, self.strides, self.start, self.buffers, self.queue)
+        """The same memory, or its first planes, as values of another format."""
+        buffers = self.buffers[: len(form.parts)]
+        return Planes(form, self.shape, self.strides, self.start, buffers, self.queue)
 
     # --- host -----------------------------------------------------------------------------
 
@@ -475,6 +476,14 @@ def upload(form: Format, host: Host, queue: Queue) -> Planes:
     if planes.size:
         planes.write(host)
     return planes
+
+
+def upload_numbers(host: np.ndarray[Any, Any], queue: Queue) -> Numbers:
+    """Copy plain numbers of the host, of a dtype that devices have, to new memory."""
+    numbers = allocate_numbers(host.dtype.name, host.shape, queue)
+    if numbers.size:
+        numbers.write_parts([host])
+    return numbers
 
 
 FEW_BYTES = 4096

@@ -55,6 +55,15 @@ def scaled(form: Format, shape: tuple[int, ...], seed: str, power: int) -> Host:
     return [np.ldexp(p, power) for p in inputs.ordinary(form, shape, seed)]
 
 
+def almost_diagonal(form: Format, n: int) -> Host:
+    """Ordinary numbers, small ones beside a diagonal that ascends."""
+    a = inputs.ordinary(form, (n, n), "eigh blocks")
+    for i, plane in enumerate(a):
+        plane[...] = plane * plane.dtype.type(2.0**-9)
+        plane[range(n), range(n)] = 0 if i else np.arange(n) / 64
+    return a
+
+
 def definite(a: mp.Array) -> Any:
     """A positive definite matrix."""
     return a @ a.T + mp.eye(len(a), dtype=a.format, device=a.device)
@@ -170,6 +179,12 @@ def _of_values(form: Format) -> Calls:
     if form.coded:
         return
     linalg, sparse = mp.linalg, mp.sparse.csr_array
+    a = inputs.ordinary(form, (5, 5), "eigh")
+    yield "eigh", "ordinary-5", (a,), "linalg.eigvalsh"
+    yield "eigh", "vectors-5", (a,), lambda a: linalg.eigh(a).eigenvectors
+    if form.name in ("float32", "ds"):
+        yield "eigh", "blocks-65", (almost_diagonal(form, 65),), "linalg.eigvalsh"
+    yield "svd", "ordinary-7x4", (inputs.ordinary(form, (7, 4), "svd"),), "linalg.svdvals"
     for name, power in (("ordinary-4", 0), ("squared-4", 3)):
         yield "expm", name, (scaled(form, (4, 4), f"expm {name}", power),), "linalg.expm"
     a, b = (inputs.ordinary(form, (7, n), f"symmetric {n}") for n in (7, 2))

@@ -188,7 +188,7 @@ def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
         _OnDevice(w, method, failed).factor(w)
 
     def by_reference(w: Planes, failed: Numbers) -> None:
-        failed.fill([np.array(base.each_changed(w, made))])
+        failed.fill([np.array([first for _, first in base.each_changed([w], made, w)])])
 
     repeat((factor,), method, (w, failed), by_kernels, by_reference)
     lower = copied_triangle(w, lower=True, unit=False, out=w)

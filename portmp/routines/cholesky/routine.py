@@ -32,7 +32,6 @@ class Cholesky(Routine):
         yield from small.units(form, shape, launch.small_spec)
 
     def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
         for name, n in (("ordinary-7", 7), ("blocks-40", 40), ("small-16", 16), ("small-20", 20)):
             a = dominant(form, n, f"cholesky {name}")
             yield Case("cholesky", name, form, (a,), "linalg.cholesky", reference.lower)

@@ -20,6 +20,7 @@ from portmp.progress import doing
 from portmp.routines.jacobi import parts
 from portmp.routines.jacobi.launch import measured, turned
 from portmp.routines.jacobi.rule import Rule
+from portmp.routines.moves import launch as moves
 from portmp.routines.triangular.launch import OnDevice
 from portmp.runtime.planes import Planes, allocate
 
@@ -90,7 +91,7 @@ def padded(w: Planes, rows: int | None = None) -> Planes:
     n = w.shape[1]
     count, block = cut(n)
     out = parts.filled(w, (rows or count * block, count * block))
-    parts.copy(w, parts.corner(out, *w.shape))
+    moves.copied(w, out=parts.corner(out, *w.shape))
     return out
 
 
@@ -107,7 +108,7 @@ def in_order(w: Planes, n: int, sweeps: int) -> Planes:
     *rows, column = w.strides
     step, start = (-block, (count - 1) * block) if sweeps % 2 else (block, 0)
     shape = (*w.shape[:-1], count, block)
-    found = parts.copied(w.view(shape, (*rows, step * column, column), w.start + start * column))
+    found = moves.copied(w.view(shape, (*rows, step * column, column), w.start + start * column))
     dense = found.view_as((*w.shape[:-1], count * block))
     return dense.view((*w.shape[:-1], n), dense.strides, dense.start)
 
@@ -116,40 +117,41 @@ def times(pairs: Pairs, w: Planes, u: Planes, out: Planes) -> None:
     """Columns of w by pairs times u (pairs, 2 block, 2 block), and the others as they are."""
     OnDevice(w.format, None).multiply(pairs.columns(w), u, pairs.columns(out), "set")
     for old, new in zip(pairs.idle(w), pairs.idle(out), strict=True):
-        parts.copy(old, new)
+        moves.copied(old, out=new)
 
 
 class Diagonal(NamedTuple):
-    """Vectors, the sweeps that were made, how much is left to be turned away, and the largest."""
+    """Values, vectors, and the largest element that is left to be turned away; 0 without any."""
 
+    values: Planes
     v: Planes | None
-    sweeps: int
-    left: int
-    largest: float
+    left: float
 
 
-def diagonalise(w: Planes, v: Planes | None, rule: Rule, limit: int = SWEEPS) -> Diagonal:
-    """Overwrite symmetric w (n, n) by an almost diagonal matrix; v (m, n) times the vectors.
-
-    n is a multiple of its number of blocks. v is overwritten, too.
-    """
-    n, made = w.shape[0], 0
+def diagonalise(a: Planes, rule: Rule, *, vectors: bool, x: Planes | None = None) -> Diagonal:
+    """The diagonal that symmetric a (n, n) becomes, and the vectors, or x (n, n) times these."""
+    n, made = a.shape[0], 0
+    w, v = padded(a), None
+    if vectors:
+        v = unit(a) if x is None else padded(x, rows=n)
     other = allocate(w.format, w.shape, w.queue)
     spare = None if v is None else allocate(v.format, v.shape, v.queue)
     while True:
         (count,), (largest,), _ = measured(parts.stack(w), rule)
-        if not count or made == limit:
-            return Diagonal(v, made, int(count), float(largest))
+        if not count or made == SWEEPS:
+            values = in_order(parts.diagonal(w), n, made)
+            left = float(largest) if count else 0.0
+            return Diagonal(values, None if v is None else in_order(v, n, made), left)
         made += 1
         doing(f"sweep {made} of {w.format.name}, {int(count)} elements left")
         for pairs in steps(n):
             squares = allocate(w.format, (pairs.pairs, *2 * (2 * pairs.block,)), w.queue)
             u = allocate(w.format, squares.shape, w.queue)
-            parts.copy(pairs.squares(w), squares)
+            moves.copied(pairs.squares(w), out=squares)
             turned(squares, rule, sweeps=1, v=u, shift=pairs.block, counted=False)
             times(pairs, w, u, other)
             times(pairs, parts.turned(other), u, parts.turned(w))
-            parts.copy(halves(squares, pairs.block), swapped(pairs.squares(w), pairs.block))
+            moves.copied(halves(squares, pairs.block), out=swapped(pairs.squares(w), pairs.block))
             if v is not None and spare is not None:
                 times(pairs, v, u, spare)
                 v, spare = spare, v

@@ -28,6 +28,7 @@ from portmp import definition
 from portmp.formats import Format
 from portmp.progress import doing
 from portmp.routines import base
+from portmp.routines.certified import leading
 from portmp.routines.jacobi import blocks, parts
 from portmp.routines.jacobi.launch import measured, turned
 from portmp.routines.jacobi.rule import Rule
@@ -42,7 +43,7 @@ from portmp.routines.jacobi.symmetric import (
 from portmp.routines.moves import launch as moves
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
-from portmp.runtime.planes import Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Planes, allocate, upload_numbers
 
 PATIENCE = 8
 """Turns (of large matrices sweeps) in which products are taken down to the smallest."""
@@ -122,10 +123,11 @@ def orthogonal(b: Planes, *, vectors: bool, method: Method, begun: bool) -> Orth
     for each in range(batch):
         one = base.matrix_of(b, (each,))
         begin = _begun(one, method) if begun and begins_short(b.format) else None
-        found = _large(begin.b if begin else one, begin.v if begin else None, vectors, method)
-        parts.copy(found.b, one)
+        mine, x = begin or (one, None)
+        found = _large(mine, x, vectors, method)
+        moves.copied(found.b, out=one)
         if v is not None and found.v is not None:
-            parts.copy(found.v, base.matrix_of(v, (each,)))
+            moves.copied(found.v, out=base.matrix_of(v, (each,)))
         left[each], late[each] = found.left, found.late
     return Orthogonal(b, v, left, _negligible(b, late))
 
@@ -156,9 +158,7 @@ def _times(x: Planes, u: Planes, left: np.ndarray[Any, Any], multiply: OnDevice)
     multiply.multiply(x, u, out, "set")
     if left.all():
         return out
-    goes_on = allocate_numbers("bool", (len(left), 1, 1), x.queue)
-    goes_on.write_parts([(left > 0).reshape(-1, 1, 1)])
-    return moves.selected(goes_on, out, x)
+    return moves.selected(upload_numbers((left > 0).reshape(-1, 1, 1), x.queue), out, x)
 
 
 class _One(NamedTuple):
@@ -204,23 +204,18 @@ def _large(b: Planes, x: Planes | None, vectors: bool, method: Method) -> _One:
     return _One(blocks.in_order(w, n, made), found, left, made >= PATIENCE)
 
 
-class _Begun(NamedTuple):
-    b: Planes
-    v: Planes
-
-
-def _begun(b: Planes, method: Method) -> _Begun | None:
+def _begun(b: Planes, method: Method) -> tuple[Planes, Planes] | None:
     """b x and x, orthogonal in b's format, by the first limbs; None where x does not become so."""
-    first = _large(parts.first_limbs(b), None, True, method)
+    first = _large(leading(b), None, True, method)
     assert first.v is not None
     n = b.shape[1]
     x, one = parts.filled(b, (n, n)), parts.filled(b, (n, n), 1.0)
-    parts.copy(first.v, parts.first_limbs(x))
+    moves.copied(first.v, out=leading(x))
     m, rule = b.shape[0], rule_of(b.format, b.shape[0], 0)
     r, g = (allocate(b.format, (n, n), b.queue) for _ in range(2))
     product, before = allocate(b.format, (m, n), b.queue), math.inf
     for _ in range(CORRECTIONS):
-        parts.copy(one, r)
+        moves.copied(one, out=r)
         parts.multiply(parts.turned(x), x, r, "subtract", method)
         parts.multiply(b, x, product, "set", method)
         parts.multiply(parts.turned(product), product, g, "set", method)
@@ -229,10 +224,10 @@ def _begun(b: Planes, method: Method) -> _Begun | None:
         far = distance(r)
         if far <= float(rule.tolerance) / 4:
             if not count or largest * 16 > before:
-                return _Begun(product, x)
+                return product, x
             before = float(largest)
         apart = APART * max(float(largest), far * 2.0 ** parts.exponent(parts.diagonal(g)))
-        better = parts.copied(x)
+        better = moves.copied(x)
         parts.multiply(x, correction(g, r, apart), better, "add", method)
         x = better
     return None

@@ -28,7 +28,6 @@ from portmp.routines import base
 from portmp.routines.base import threads_of
 from portmp.routines.jacobi import reference
 from portmp.routines.jacobi.rule import Rule
-from portmp.routines.reference import Host
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate, allocate_numbers
 
@@ -36,12 +35,10 @@ THREADS = 256
 FEW = 64
 """Threads for matrices of at most ``SMALL`` rows, and of a block that measures a row."""
 SMALL = 16
-LIMITS = "tolerance", "least", "edge"
-"""What kernels are told of a rule."""
 
 
 def _limits(f: Format) -> list[Parameter]:
-    return [Plain(name, f.word) for name in LIMITS]
+    return [Plain(name, f.word) for name in Rule._fields]
 
 
 @cache
@@ -77,13 +74,6 @@ def measure_unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
     return (measure_spec(form.name, threads_of(device, FEW)),)
 
 
-class Turned(NamedTuple):
-    """Vectors as columns (batch, m, m), and the number of sweeps that turned something."""
-
-    v: Planes | None
-    sweeps: np.ndarray[Any, np.dtype[np.int32]] | None
-
-
 def turned(
     a: Planes,
     rule: Rule,
@@ -99,38 +89,28 @@ def turned(
     something, *sweeps* at most, which waits; not *counted*: nothing.
     """
     batch, m, _ = a.shape
-    made = np.zeros(batch, np.int32)
     if not a.size:
-        return made
+        return np.zeros(batch, np.int32)
 
     def by_reference(a: Planes) -> np.ndarray[Any, Any]:
-        for each in range(batch):
-
-            def found(planes: Host, each: int = each) -> list[Host]:
-                done = reference.turned(a.format, planes, rule, sweeps, shift)
-                made[each] = done.sweeps
-                return [done.a] if v is None else [done.a, done.v]
-
-            mine = base.matrix_of(a, (each,))
-            outs = [mine] if v is None else [mine, base.matrix_of(v, (each,))]
-            base.all_on_host(outs, found, mine)
-        return made
+        made = partial(reference.turned, a.format, rule=rule, sweeps=sweeps, shift=shift)
+        every = base.each_changed([a] if v is None else [a, v], made, a)
+        return np.array([one.sweeps for one in every], np.int32)
 
     def by_kernels(a: Planes) -> np.ndarray[Any, Any]:
         count = allocate_numbers("int32", (batch,), a.queue)
         given = {"size": m, "sweeps": sweeps, "vectors": v is not None, "shift": shift, "a": a}
         given |= {"v": a if v is None else v, "sweeps_made": count}
         _run(unit(a.format, a.device, m), batch, rule, given)
-        return count.read_parts()[0] if counted else made
+        return count.read_parts()[0] if counted else np.zeros(batch, np.int32)
 
     return launch.do((a,), by_kernels, by_reference)
 
 
 def _run(unit: tuple[KernelSpec, ...], blocks: int, rule: Rule, given: dict[str, Any]) -> None:
     """Launch a kernel that goes by a rule."""
-    limits = {name: getattr(rule, name) for name in LIMITS}
     block = (dict(unit[0].values)["threads"], 1, 1)
-    launch.run(given["a"].queue, unit, (blocks, 1, 1), block, given | limits)
+    launch.run(given["a"].queue, unit, (blocks, 1, 1), block, given | rule._asdict())
 
 
 class Measured(NamedTuple):

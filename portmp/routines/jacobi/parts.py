@@ -6,25 +6,11 @@ import math
 
 import numpy as np
 
-from portmp import formats
-from portmp.formats import Format
-from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.certified import leading
 from portmp.routines.moves import launch as moves
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
-from portmp.runtime.planes import Planes, allocate, allocate_numbers, upload
-
-
-def copy(source: Planes, target: Planes) -> None:
-    """Copy elements between views of one shape."""
-    elementwise.apply("copy", [source], target)
-
-
-def copied(source: Planes) -> Planes:
-    """The same values in memory of their own."""
-    target = allocate(source.format, source.shape, source.queue)
-    copy(source, target)
-    return target
+from portmp.runtime.planes import Planes, allocate, upload, upload_numbers
 
 
 def filled(like: Planes, shape: tuple[int, ...], first: float = 0.0) -> Planes:
@@ -68,9 +54,7 @@ def columns(w: Planes, first: int, end: int) -> Planes:
 def mirrored(w: Planes) -> Planes:
     """A symmetric matrix by the lower triangle of w, in memory of its own."""
     n = w.shape[0]
-    lower = allocate_numbers("bool", (n, n), w.queue)
-    lower.write_parts([np.tri(n, dtype=bool)])
-    return moves.selected(lower, w, turned(w))
+    return moves.selected(upload_numbers(np.tri(n, dtype=bool), w.queue), w, turned(w))
 
 
 def multiply(a: Planes, b: Planes, c: Planes, kind: str, method: Method) -> None:
@@ -78,19 +62,9 @@ def multiply(a: Planes, b: Planes, c: Planes, kind: str, method: Method) -> None
     OnDevice(c.format, method).multiply(stack(a), stack(b), stack(c), kind)
 
 
-def short(form: Format) -> Format:
-    """The format of one limb that a format's first limbs are."""
-    return formats.get(form.word)
-
-
-def first_limbs(w: Planes) -> Planes:
-    """The first limbs of values, where they lie, as values of one limb: a view."""
-    return Planes(short(w.format), w.shape, w.strides, w.start, w.buffers[:1], w.queue)
-
-
 def largest(w: Planes) -> float:
     """The largest size of leading limbs of a vector; reads them."""
-    return float(np.abs(copied(first_limbs(w)).read_parts()[0]).max(initial=0))
+    return float(np.abs(moves.copied(leading(w)).read_parts()[0]).max(initial=0))
 
 
 def exponent(w: Planes) -> int:

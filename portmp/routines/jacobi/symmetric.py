@@ -41,11 +41,14 @@ from portmp.codegen.signature import Array, Index, Plain, matrix
 from portmp.formats import Format
 from portmp.progress import doing
 from portmp.routines import base
+from portmp.routines.certified import leading
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.jacobi import blocks, parts, reference
+from portmp.routines.jacobi.blocks import Diagonal
 from portmp.routines.jacobi.launch import measured, turned
 from portmp.routines.jacobi.rule import Rule
 from portmp.routines.lu.launch import ordered
+from portmp.routines.moves import launch as moves
 from portmp.routines.reduce import launch as reduce
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch
@@ -91,7 +94,7 @@ def rule_of(form: Format, least: float, tolerance: float = 0.0) -> Rule:
 
 def small(a: Planes) -> float:
     """What counts as zero beside the diagonal of a (n, n)."""
-    lead, n = parts.copied(parts.first_limbs(a)), a.shape[0]
+    lead, n = moves.copied(leading(a)), a.shape[0]
     flat = lead.view_as((n * n,))
     square = reduce.dot(flat, flat).read_parts()[0]
     exponent = math.frexp(math.sqrt(float(square.reshape(())) / n))[1] - 1
@@ -115,7 +118,7 @@ def spectrum(a: Planes, *, vectors: bool, method: Method) -> Spectrum:
     if n <= definition.ROTATED:
         rule = rule_of(form, form.unit_roundoff)
         made = turned(a, rule, sweeps=blocks.SWEEPS, v=v)
-        parts.copy(parts.diagonal(a), values)
+        moves.copied(parts.diagonal(a), out=values)
         bad = made == blocks.SWEEPS
         if bad.any():
             left = np.where(bad, measured(a, rule).largest, 0.0)
@@ -123,35 +126,22 @@ def spectrum(a: Planes, *, vectors: bool, method: Method) -> Spectrum:
     for each in range(batch):
         one = base.matrix_of(a, (each,))
         found = _turned(one, vectors, method)
-        parts.copy(found.values, values.view((n,), (1,), values.start + each * n))
+        moves.copied(found.values, out=base.matrix_of(values, (each,)))
         if v is not None and found.v is not None:
-            parts.copy(found.v, base.matrix_of(v, (each,)))
+            moves.copied(found.v, out=base.matrix_of(v, (each,)))
         left[each] = found.left
     return Spectrum(values, v, left)
 
 
-class _One(NamedTuple):
-    values: Planes
-    v: Planes | None
-    left: float
-
-
-def _turned(a: Planes, vectors: bool, method: Method) -> _One:
-    form, n = a.format, a.shape[0]
-    least, x = small(a), None
+def _turned(a: Planes, vectors: bool, method: Method) -> Diagonal:
+    form, least, x = a.format, small(a), None
     if begins_short(form):
         corrected = _corrected(a, _begun(a), method)
         if corrected is not None:
             a, x, least, done = corrected
             if done:
-                return _One(parts.diagonal(a), x, 0.0)
-    w, v = blocks.padded(a), None
-    if vectors:
-        v = blocks.padded(x, rows=n) if x is not None else blocks.unit(a)
-    found = blocks.diagonalise(w, v, rule_of(form, least))
-    left = found.largest if found.left else 0.0
-    values = blocks.in_order(parts.diagonal(w), n, found.sweeps)
-    return _One(values, found.v and blocks.in_order(found.v, n, found.sweeps), left)
+                return Diagonal(parts.diagonal(a), x, 0.0)
+    return blocks.diagonalise(a, rule_of(form, least), vectors=vectors, x=x)
 
 
 def begins_short(form: Format) -> bool:
@@ -161,23 +151,19 @@ def begins_short(form: Format) -> bool:
 
 def _begun(a: Planes) -> Planes:
     """Vectors of the first limbs, in a's format."""
-    n = a.shape[0]
-    first = parts.first_limbs(a)
+    first = leading(a)
     rule = rule_of(first.format, ROUGH * small(first))
-    w = blocks.padded(first)
-    found = blocks.diagonalise(w, blocks.unit(first), rule)
+    found = blocks.diagonalise(first, rule, vectors=True)
     assert found.v is not None
-    values = blocks.in_order(parts.diagonal(w), n, found.sweeps)
-    x = parts.filled(a, (n, n))
-    columns = _ordered(values, blocks.in_order(found.v, n, found.sweeps))
-    parts.copy(columns, parts.first_limbs(x))
+    x = parts.filled(a, a.shape)
+    moves.copied(_ordered(found.values, found.v), out=leading(x))
     return x
 
 
 def _ordered(values: Planes, v: Planes) -> Planes:
     """Columns in ascending order of values, whose leading limbs tell."""
-    leading = parts.copied(parts.first_limbs(values)).read_parts()[0]
-    order = np.argsort(leading, kind="stable").astype(np.int32)
+    sizes = moves.copied(leading(values)).read_parts()[0]
+    order = np.argsort(sizes, kind="stable").astype(np.int32)
     rows = ordered(parts.stack(parts.turned(v)), order[None])
     return parts.turned(base.matrix_of(rows, (0,)))
 
@@ -187,7 +173,7 @@ def _split(s: Planes, x: Planes, apart: float, left: np.ndarray[Any, Any], metho
 
     *left*: of each row, how many elements before the diagonal do not count as zero.
     """
-    limbs = parts.copied(parts.diagonal(s)).read_dense()
+    limbs = moves.copied(parts.diagonal(s)).read_dense()
     gaps = sum(np.diff(limb.astype(np.float64)) for limb in limbs)
     ends = [*(np.flatnonzero(gaps > apart) + 1).tolist(), len(left)]
     for first, end in zip([0, *ends[:-1]], ends, strict=True):
@@ -197,7 +183,7 @@ def _split(s: Planes, x: Planes, apart: float, left: np.ndarray[Any, Any], metho
         corner = s.view((count, count), s.strides, s.start + first * sum(s.strides))
         square = parts.mirrored(corner)
         middle = parts.diagonal(square)
-        shift = parts.copied(middle.view((1,), (1,), middle.start))
+        shift = moves.copied(middle.view((1,), (1,), middle.start))
         elementwise.apply("sub", [middle, shift.broadcast_to((count,))], middle)
         size = max(distance(square), parts.largest(middle))
         one = base.scalar_limbs(s.format, 2.0 ** -math.frexp(size)[1], "alpha")
@@ -205,30 +191,23 @@ def _split(s: Planes, x: Planes, apart: float, left: np.ndarray[Any, Any], metho
         found = spectrum(parts.stack(square), vectors=True, method=method)
         if found.left.any() or found.v is None:
             continue
-        values = found.values.view((count,), (1,), found.values.start)
-        w = _ordered(values, base.matrix_of(found.v, (0,)))
+        w = _ordered(*(base.matrix_of(v, (0,)) for v in (found.values, found.v)))
         mine = parts.columns(x, first, end)
         made = allocate(x.format, mine.shape, x.queue)
         parts.multiply(mine, w, made, "set", method)
-        parts.copy(made, mine)
+        moves.copied(made, out=mine)
 
 
-class _Corrected(NamedTuple):
-    s: Planes
-    x: Planes
-    least: float
-    done: bool
-
-
-def _corrected(a: Planes, x: Planes, method: Method) -> _Corrected | None:
-    """s = x^T a x for better vectors x; None where they do not become orthonormal."""
+def _corrected(a: Planes, x: Planes, method: Method) -> tuple[Planes, Planes, float, bool] | None:
+    """s = x^T a x for better vectors x, what counts as zero, and whether all of s does beside the
+    diagonal; None where vectors do not become orthonormal."""
     form, n = a.format, a.shape[0]
     unit = slack(form, n)
     one = parts.filled(a, (n, n), 1.0)
     before, splits = math.inf, 0
     s, r, ax = (allocate(form, (n, n), a.queue) for _ in range(3))
     for _ in range(CORRECTIONS):
-        parts.copy(one, r)
+        moves.copied(one, out=r)
         parts.multiply(parts.turned(x), x, r, "subtract", method)
         parts.multiply(a, x, ax, "set", method)
         parts.multiply(parts.turned(x), ax, s, "set", method)
@@ -240,13 +219,13 @@ def _corrected(a: Planes, x: Planes, method: Method) -> _Corrected | None:
         apart = APART * max(float(largest), far * top)
         if far <= unit:
             if not count or splits == form.limbs:
-                return _Corrected(s, x, least, not count)
+                return s, x, least, not count
             if largest * 16 > before:
                 _split(s, x, apart, rows, method)
                 splits, before = splits + 1, math.inf
                 continue
             before = float(largest)
-        parts.copy(x, ax)
+        moves.copied(x, out=ax)
         parts.multiply(x, correction(s, r, apart), ax, "add", method)
         x, ax = ax, x
     return None

@@ -16,7 +16,7 @@ product of l and w^T (alpha = -1, beta = 1). 1/3 n^3 operations.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,10 +27,9 @@ from portmp.codegen.signature import Flag, Index, Scratch, matrix
 from portmp.routines import base, small
 from portmp.routines.ldl import reference
 from portmp.routines.ldl.steps import LdlSteps
-from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import OnDevice
 from portmp.runtime import launch
-from portmp.runtime.planes import Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Planes, allocate, allocate_numbers, upload_numbers
 
 THREADS = 256
 FEW = 2 * definition.BLOCK
@@ -70,8 +69,8 @@ class _OnDevice(OnDevice, LdlSteps[Planes]):
         super().__init__(a.format, None)
         batch, n, _ = a.shape
         self.threads = base.threads_of(a.device, THREADS)
-        self.order, self.kinds = (allocate_numbers("int32", (batch, n), a.queue) for _ in range(2))
-        self.order.write_parts([np.tile(np.arange(n, dtype=np.int32), (batch, 1))])
+        self.order = upload_numbers(np.tile(np.arange(n, dtype=np.int32), (batch, 1)), a.queue)
+        self.kinds = allocate_numbers("int32", (batch, n), a.queue)
         self.ends = allocate_numbers("int32", (batch,), a.queue)
 
     def factor(self, a: Planes, v: Planes) -> None:
@@ -101,11 +100,7 @@ def factor(a: Planes) -> Factored:
 
 
 def _factor_on_host(a: Planes) -> Factored:
-    def factored(planes: Host) -> tuple[Host, reference.Factors]:
-        found = reference.factor(a.format, planes)
-        return found.factors, found
-
-    every = base.each_changed(a, factored)
+    every = base.each_changed([a], partial(reference.factor, a.format), a)
     said = np.array([(one.order, one.kinds) for one in every], np.int32)
     order, kinds = np.moveaxis(said.reshape(a.shape[0], 2, a.shape[1]), 1, 0)
     return Factored(order, kinds)

@@ -10,7 +10,7 @@ from portmp import definition
 from portmp.formats import Format
 from portmp.networks import ieee
 from portmp.routines.ldl.steps import LdlSteps
-from portmp.routines.reference import Host, Value
+from portmp.routines.reference import Host
 from portmp.routines.triangular import reference as triangular
 from portmp.routines.triangular.reference import OnHost, wide
 
@@ -74,7 +74,8 @@ class _OnHost(OnHost, LdlSteps[Host]):
         others = _sizes(v[0][k:, mine + 1])
         there, others[row - k] = others[row - k], -3
         largest = word(others.max())
-        ratio = self.ar.operator("div", self._lead(below), self._lead(largest))[0][0]
+        both = (self.ar.zeros(self.form.limbs, (1,), size) for size in (below, largest))
+        ratio = self.ar.operator("div", *both)[0][0]
         if here >= alpha * below * ratio:
             return k, 0
         if there >= alpha * largest:
@@ -82,9 +83,6 @@ class _OnHost(OnHost, LdlSteps[Host]):
                 plane[k:, mine] = plane[k:, mine + 1]
             return row, 0
         return row, 1
-
-    def _lead(self, word: Any) -> Value:
-        return self.ar.load([np.array([word if i == 0 else 0]) for i in range(self.form.limbs)])
 
     def _swap(self, a: Host, v: Host, first: int, k: int, row: int, other: int) -> None:
         """Rows and columns *row* and *other* of what is left; the rows of L and v."""

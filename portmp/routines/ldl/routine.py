@@ -26,7 +26,6 @@ class Ldl(Routine):
         yield "ldl_small", (launch.kernel_spec(form.name, threads, whole=True),)
 
     def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
         for name, n in (("ordinary-7", 7), ("panels-35", 35)):
             a = inputs.ordinary(form, (n, n), f"ldl {name}")
             yield Case("ldl", name, form, (a,), "linalg.ldl", reference.lower)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from portmp import definition
-from portmp.routines.triangular.steps import WHOLE, M, Steps
+from portmp.routines.triangular.steps import WHOLE, M, Steps, blocks_of_square
 
 
 class LdlSteps(Steps[M]):
@@ -34,14 +34,9 @@ class LdlSteps(Steps[M]):
     def _take(self, left: M, right: M, c: M) -> None:
         """The lower triangle of c loses left right^T; beyond it too where a block is small."""
         n, k = self.shape(left)
-        if n <= WHOLE:
-            if n:
-                self.multiply(left, self.turned(right), c, "subtract")
-            return
-        h = definition.half(n)
-        first, last, steps = slice(0, h), slice(h, n), slice(0, k)
-        tops = self.part(left, first, steps), self.part(right, first, steps)
-        bottoms = self.part(left, last, steps), self.part(right, last, steps)
-        self._take(*tops, self.part(c, first, first))
-        self.multiply(bottoms[0], self.turned(tops[1]), self.part(c, last, first), "subtract")
-        self._take(*bottoms, self.part(c, last, last))
+        steps = slice(0, k)
+        for rows, columns, *_ in blocks_of_square(n, WHOLE):
+            top = self.turned(self.part(right, columns, steps))
+            self.multiply(
+                self.part(left, rows, steps), top, self.part(c, rows, columns), "subtract"
+            )

@@ -10,6 +10,7 @@ a pivot of zero; w_ij = fma(-l_ik, w_kj, w_ij). 2/3 n^3 operations of a square m
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
@@ -26,12 +27,18 @@ from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
 from portmp.routines.panel import Panels, Shape
 from portmp.routines.plain import launch as plain
-from portmp.routines.reference import Host
 from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular.launch import COPYING, OnDevice
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import launch
-from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, allocate_together
+from portmp.runtime.planes import (
+    Numbers,
+    Planes,
+    allocate,
+    allocate_numbers,
+    allocate_together,
+    upload_numbers,
+)
 
 PARTS = 4
 """A row of a small matrix of two panels is cut into so many parts at most."""
@@ -161,44 +168,35 @@ def of_many(form: Format, device: Device | None) -> KernelSpec:
 Integers = np.ndarray[Any, np.dtype[np.int32]]
 
 
+@dataclass
 class Factored:
     """What a factorisation says beside its factors, on its device until the host asks for it."""
 
-    def __init__(self, pivots: _Kept, singular: _Kept, order: Numbers | None = None) -> None:
-        self._pivots, self._singular, self._order = pivots, singular, order
+    pivots_there: Numbers
+    singular_there: Numbers
+    order_there: Numbers | None = None
 
     @cached_property
     def pivots(self) -> Integers:
         """(batch, k): row i was swapped with row pivots[i], in order. Waits for the device."""
-        return _read(self._pivots)
+        return self.pivots_there.read_parts()[0]
 
     @cached_property
     def singular(self) -> Integers:
         """(batch,): the first column whose pivot is zero or NaN, counted from 1; 0 where there is
         none. Waits for the device."""
-        return _read(self._singular)
+        return self.singular_there.read_parts()[0]
 
     def judged(self, w: Planes) -> Integers:
         """``singular`` of square factors w, with negative numbers as ``solved`` has them."""
-        if isinstance(self._singular, Numbers):
-            launch.do((w, self._singular), _weak, _weak_on_host)
+        if w.size:
+            launch.do((w, self.singular_there), _weak, _weak_on_host)
         return self.singular
 
-    @property
-    def pivots_there(self) -> Numbers | None:
-        """The pivots on the device; None where the host has them."""
-        return self._pivots if isinstance(self._pivots, Numbers) else None
-
-    def order(self, rows: int) -> _Kept:
+    def order(self, rows: int) -> Numbers | Integers:
         """(batch, rows): which row of the matrix comes where."""
-        return reference.swapped(self.pivots, rows) if self._order is None else self._order
-
-
-_Kept = Numbers | Integers
-
-
-def _read(kept: _Kept) -> Integers:
-    return kept.read_parts()[0] if isinstance(kept, Numbers) else kept
+        there = self.order_there
+        return reference.swapped(self.pivots, rows) if there is None else there
 
 
 class _Found(NamedTuple):
@@ -303,7 +301,9 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
     batch, m, n = w.shape
     count = min(m, n)
     if not w.size:
-        return Factored(np.zeros((batch, count), np.int32), np.zeros(batch, np.int32))
+        pivots, singular = allocate_together("int32", [(batch, count), (batch,)], w.queue)
+        singular.write_parts([np.zeros(batch, np.int32)])
+        return Factored(pivots, singular)
     shape = small_shape(w.format, w.device, m, n)
     if shape:
         kept = _found(w, 1, 0, m)
@@ -322,11 +322,7 @@ def _factor(method: Method, w: Planes, pivots: Numbers, singular: Numbers) -> No
 
 
 def _factor_on_host(method: Method, w: Planes, pivots: Numbers, singular: Numbers) -> None:
-    def factored(planes: Host) -> tuple[Host, reference.Factors]:
-        found = reference.factor(w.format, planes, method)
-        return found.factors, found
-
-    every = base.each_changed(w, factored)
+    every = base.each_changed([w], partial(reference.factor, w.format, method=method), w)
     pivots.fill([np.array([one.pivots for one in every], np.int32)])
     singular.fill([np.array([one.singular for one in every], np.int32)])
 
@@ -403,8 +399,7 @@ def ordered(b: Planes, order: Numbers | np.ndarray[Any, Any], out: Planes | None
 
 def _order(order: Numbers | np.ndarray[Any, Any], b: Planes, out: Planes) -> None:
     if not isinstance(order, Numbers):
-        host, order = order, allocate_numbers("int32", order.shape, b.queue)
-        order.write_parts([host.astype(np.int32)])
+        order = upload_numbers(order.astype(np.int32), b.queue)
     threads = base.threads(b.device, COPYING)
     unit, grid = (rows_spec(b.format.name, threads),), (base.blocks(out.size, threads), 1, 1)
     given = {"count": out.size, "m": b.shape[1], "n": b.shape[2], "a": b, "order": order}
@@ -412,5 +407,6 @@ def _order(order: Numbers | np.ndarray[Any, Any], b: Planes, out: Planes) -> Non
 
 
 def _order_on_host(order: Numbers | np.ndarray[Any, Any], b: Planes, out: Planes) -> None:
-    rows = _read(order)[..., None]
+    host = order.read_parts()[0] if isinstance(order, Numbers) else order
+    rows = host[..., None]
     base.on_host(out, lambda planes: [np.take_along_axis(p, rows, 1) for p in planes], b)

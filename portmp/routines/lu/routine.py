@@ -36,7 +36,6 @@ class Lu(Routine):
         yield "weak_pivots", (launch.weak_spec(form.name, threads),)
 
     def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
         for name, shape in (
             ("ordinary-7x7", (7, 7)),
             ("blocks-39x37", (39, 37)),

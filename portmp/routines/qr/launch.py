@@ -22,7 +22,7 @@ likewise. 2 n^2 (m - n/3) operations.
 from __future__ import annotations
 
 from functools import cache, cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from portmp import definition, formats
 from portmp.backends.base import Device
@@ -35,8 +35,7 @@ from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.moves import launch as moves
 from portmp.routines.panel import Panels, Shape
 from portmp.routines.qr import reference
-from portmp.routines.qr.steps import Kept, QrSteps, Reflectors
-from portmp.routines.reference import Host
+from portmp.routines.qr.steps import Kept, QrSteps, Reflectors, reflectors
 from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
@@ -135,18 +134,13 @@ def of_many(form: Format, device: Device | None) -> KernelSpec:
     return panel_spec(form.name, shapes(base.threads_of(device, THREADS))[0], together=together)
 
 
-class Factored(NamedTuple):
-    """The factors of Q, from the left: on devices, or of each matrix on the host."""
+Factors = list[Reflectors[Planes]]
+"""The factors of Q of each matrix, from the left."""
 
-    on_device: list[Reflectors[Planes]]
-    on_host: list[list[Reflectors[Host]]]
 
-    def moved(self, rows: int) -> Factored:
-        """The same for a matrix with *rows* more rows above."""
-        return Factored(
-            [one._replace(first=one.first + rows) for one in self.on_device],
-            [[one._replace(first=one.first + rows) for one in each] for each in self.on_host],
-        )
+def moved(factors: Factors, rows: int) -> Factors:
+    """The same for matrices with *rows* more rows above."""
+    return [one._replace(first=one.first + rows) for one in factors]
 
 
 class _OnDevice(OnDevice, QrSteps[Planes]):
@@ -206,63 +200,53 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         return allocate(self.form, (self.batch, rows, columns), like.queue)
 
 
-def factor(a: Planes, method: Method, negligible: float = 0.0) -> Factored:
+def factor(a: Planes, method: Method, negligible: float = 0.0) -> Factors:
     """Overwrite the upper triangles of a (batch, m, n) by R; the factors of Q.
 
     Columns of which others leave at most *negligible*, a length, count as zero.
     """
     if not a.size:
-        return Factored([], [])
-    made = partial(reference.factor, a.format, method=method, negligible=negligible)
-    return launch.do(
-        (a,),
-        partial(_factor, method, negligible),
-        lambda a: Factored([], base.each_changed(a, made)),
-    )
+        return []
+    steps = _OnDevice(a, method, negligible)
+    kept = steps.kept(a)
 
-
-def _factor(method: Method, negligible: float, a: Planes) -> Factored:
     def by_kernels(method: Method, a: Planes, *kept: Planes) -> None:
         _OnDevice(a, method, negligible).factor(a, Kept(*kept))
 
-    steps = _OnDevice(a, method, negligible)
-    kept = steps.kept(a)
+    def by_reference(a: Planes, *kept: Planes) -> None:
+        made = partial(reference.factor, a.format, method=method, negligible=negligible)
+        base.each_changed([a, *kept], made, a)
+
     if small_shape(a.format, a.device, *a.shape[1:]):
         by_kernels(method, a, *kept)  # one launch
     else:
-        _repeat((factor, negligible), method, (a, *kept), kept.v, by_kernels)
-    return Factored(steps.all_reflectors(kept), [])
+        _repeat((factor, negligible), method, (a, *kept), kept.v, by_kernels, by_reference)
+    return steps.all_reflectors(kept)
 
 
-def applied(factors: Factored, c: Planes, *, transposed: bool, method: Method) -> None:
+def applied(factors: Factors, c: Planes, *, transposed: bool, method: Method) -> None:
     """Overwrite c (batch, m, r) by q c, or q^T c."""
-    if not c.size or not any(factors):
+    if not c.size or not factors:
         return
-
-    def by_reference(c: Planes) -> None:
-        for each, mine in enumerate(factors.on_host):
-            product = partial(
-                reference.applied, c.format, mine, transposed=transposed, method=method
-            )
-            block = base.matrix_of(c, (each,))
-            base.on_host(block, product, block)
-
-    firsts = tuple([one.first for one in factors.on_device])
-    memory = [x for one in factors.on_device for x in one[1:]]
+    firsts = tuple([one.first for one in factors])
+    memory = [x for one in factors for x in one[1:]]
 
     def by_kernels(method: Method, c: Planes, *memory: Planes) -> None:
-        each = zip(firsts, memory[::3], memory[1::3], memory[2::3], strict=True)
-        _OnDevice(c, method).apply_all([Reflectors(*one) for one in each], c, transposed)
+        _OnDevice(c, method).apply_all(reflectors(firsts, memory), c, transposed)
+
+    def by_reference(c: Planes, *memory: Planes) -> None:
+        made = partial(reference.applied, c.format, firsts, transposed, method)
+        base.each_on_host(c, made, c, *memory)
 
     what = applied, transposed, firsts
-    launch.do(
-        (c,), lambda c: _repeat(what, method, (c, *memory), memory[0], by_kernels), by_reference
-    )
+    _repeat(what, method, (c, *memory), memory[0], by_kernels, by_reference)
 
 
-def _repeat(what: Any, method: Method, given: Any, v: Planes, by_kernels: Any) -> None:
+def _repeat(
+    what: Any, method: Method, given: Any, v: Planes, by_kernels: Any, by_reference: Any
+) -> None:
     """By a plan, but for single columns: each of a matrix's has another length."""
     if v.shape[2] > 1:
-        triangular.repeat(what, method, given, by_kernels, by_kernels)
+        triangular.repeat(what, method, given, by_kernels, by_reference)
     else:
-        by_kernels(method, *given)
+        launch.do(given, partial(by_kernels, method), by_reference)

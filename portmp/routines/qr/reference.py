@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from portmp import definition
 from portmp.formats import Format
 from portmp.networks import ieee
-from portmp.routines.qr.steps import QrSteps, Reflectors
+from portmp.routines.qr.steps import Kept, QrSteps, reflectors
 from portmp.routines.reference import Arithmetic, Host, Value
 from portmp.routines.triangular import reference as triangular
 from portmp.routines.triangular.reference import OnHost, copied, put, wide
@@ -15,6 +17,8 @@ from portmp.routines.triangular.steps import Method
 
 
 class _OnHost(OnHost, QrSteps[Host]):
+    copies_across = True
+
     def __init__(self, form: Format, method: Method, negligible: float = 0.0) -> None:
         super().__init__(form, method)
         self.negligible = negligible
@@ -98,33 +102,34 @@ def _tree(ar: Arithmetic, parts: list[Value]) -> Value:
 
 def factor(
     form: Format, a: Host, method: Method = None, negligible: float = 0.0
-) -> tuple[Host, list[Reflectors[Host]]]:
-    """a (m, n) with R in its upper triangle, and the factors of Q."""
+) -> tuple[Host, Host, Host, Host]:
+    """a (m, n) with R in its upper triangle, and what is ``Kept`` of the factors of Q."""
     w = copied(a)
     steps = _OnHost(form, method, negligible)
     kept = steps.kept(w)
     steps.factor(w, kept)
-    return w, steps.all_reflectors(kept)
+    return w, *kept
 
 
 def applied(
-    form: Format, factors: list[Reflectors[Host]], c: Host, transposed: bool, method: Method = None
+    form: Format, firsts: Sequence[int], transposed: bool, method: Method, c: Host, *memory: Host
 ) -> Host:
-    """q c, or q^T c."""
+    """q c, or q^T c, by the memory of factors that begin in these rows."""
     found = copied(c)
-    _OnHost(form, method).apply_all(factors, found, transposed)
+    _OnHost(form, method).apply_all(reflectors(firsts, memory), found, transposed)
     return found
 
 
 def upper(form: Format, a: Host, method: Method = None) -> Host:
     """R of a (m, n): its first min(m, n) rows."""
-    packed, _ = factor(form, a, method)
+    packed = factor(form, a, method)[0]
     return triangular.triangle(packed, lower=False, unit=False, rows=min(a[0].shape))
 
 
 def orthogonal(form: Format, a: Host, method: Method = None) -> Host:
     """Q of a (m, n): its first min(m, n) columns."""
-    _, factors = factor(form, a, method)
+    steps, kept = _OnHost(form, method), Kept(*factor(form, a, method)[1:])
     m, k = len(a[0]), min(a[0].shape)
     eye = [np.eye(m, k, dtype=p.dtype) * (not i) for i, p in enumerate(a)]
-    return applied(form, factors, eye, False, method)
+    steps.apply_all(steps.all_reflectors(kept), eye, False)
+    return eye

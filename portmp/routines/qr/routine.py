@@ -28,7 +28,6 @@ class Qr(Routine):
         )
 
     def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
         for name, shape in (
             ("ordinary-9x5", (9, 5)),
             ("wide-4x7", (4, 7)),

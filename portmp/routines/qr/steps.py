@@ -33,6 +33,12 @@ class Reflectors(NamedTuple, Generic[M]):
     t: M
 
 
+def reflectors(firsts: Sequence[int], memory: Sequence[M]) -> list[Reflectors[M]]:
+    """Factors that begin in these rows, by their memory, one's after the other's."""
+    each = zip(firsts, memory[::3], memory[1::3], memory[2::3], strict=True)
+    return [Reflectors(*one) for one in each]
+
+
 class QrSteps(Steps[M]):
     """What QR takes beside products and triangular systems.
 

@@ -41,10 +41,9 @@ from portmp.codegen.signature import Flag, Index, Scratch, matrix
 from portmp.progress import doing
 from portmp.routines import base
 from portmp.routines.base import threads_of
-from portmp.routines.reference import Host
 from portmp.routines.schur import reference
 from portmp.runtime import launch
-from portmp.runtime.planes import Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Planes, allocate, upload_numbers
 
 THREADS = 128
 WORK = 20_000
@@ -99,9 +98,8 @@ def iterate(h: Planes, z: Planes | None) -> tuple[Planes, Unfinished | None]:
 
 def _by_kernels(z: Planes | None, h: Planes, values: Planes) -> Unfinished | None:
     batch, n, _ = h.shape
-    state = allocate_numbers("int32", (batch, 2), h.queue)
     left = np.tile(np.array([n - 1, 0], np.int32), (batch, 1))
-    state.write_parts([left])
+    state = upload_numbers(left, h.queue)
     threads = threads_of(h.device, THREADS)
     unit = (kernel_spec(h.format.name, threads),)
     given = {"n": n, "steps": max(4, WORK // n), "whole": z is not None, "h": h}
@@ -125,17 +123,9 @@ def _unfinished(h: Planes, entry: int, left: int) -> Unfinished:
 
 
 def _by_reference(z: Planes | None, h: Planes, values: Planes) -> Unfinished | None:
-    unfinished: list[Unfinished] = []
-    for each in range(h.shape[0]):
-
-        def found(planes: Host, vectors: Host | None = None, each: int = each) -> list[Host]:
-            result = reference.iterate(h.format, planes, vectors)
-            if result.left:
-                size = abs(result.form[0][result.left - 1, max(result.left - 2, 0)])
-                unfinished.append(Unfinished(each, result.left, float(size)))
-            outs = [result.values, result.form]
-            return outs if result.vectors is None else [*outs, result.vectors]
-
-        mine = [base.matrix_of(x, (each,)) for x in (values, h, z) if x is not None]
-        base.all_on_host(mine, found, *mine[1:])
-    return unfinished[0] if unfinished else None
+    given = [h] if z is None else [h, z]
+    made = partial(reference.iterate, h.format)
+    for each, one in enumerate(base.each_changed([values, *given], made, *given)):
+        if one.left:
+            return _unfinished(h, each, one.left)
+    return None

@@ -62,8 +62,7 @@ class _Iteration:
         return self.ar.operator("neg", x)
 
     def lead(self, number: Any) -> Value:
-        words = [np.full((1, 1), number if i == 0 else 0) for i in range(self.form.limbs)]
-        return self.ar.load(words)
+        return self.ar.zeros(self.form.limbs, (1, 1), number)
 
     def at(self, i: int, j: int) -> Value:
         return self.ar.load([p[i : i + 1, j : j + 1] for p in self.h])

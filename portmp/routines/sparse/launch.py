@@ -27,7 +27,7 @@ from portmp.routines.product import SCALARS, Asked, Product, completed, computed
 from portmp.routines.reduce.roles import steps
 from portmp.routines.sparse import reference
 from portmp.runtime import launch
-from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, blank_like
+from portmp.runtime.planes import Numbers, Planes, allocate, blank_like, upload_numbers
 
 THREADS = 128
 """Work-items of a block: teams of one for each lane."""
@@ -71,25 +71,16 @@ class Rows:
 
 def rows_of(values: Planes, starts: Any, columns: Any, width: int) -> Rows:
     """A matrix of so many columns whose elements are *values*, by indices on the host."""
-
-    def upload(numbers: Any, dtype: str) -> Numbers:
-        made = allocate_numbers(dtype, numbers.shape, values.queue)
-        if numbers.size:
-            made.write_parts([numbers.astype(dtype)])
-        return made
-
     chunk = definition.SPARSE_CHUNK
     counts = -(-np.diff(starts) // chunk)
-    chunks: Numbers | None = None
-    first: Numbers | None = None
+    numbers = [columns.astype(np.int32), starts.astype(np.int64)]
     if counts.size and counts.max() > 1:
         firsts = np.concatenate([[0], np.cumsum(counts)])
         places = np.arange(firsts[-1]) - np.repeat(firsts[:-1], counts)
         borders = np.repeat(starts[:-1], counts) + places * chunk
-        chunks = upload(np.concatenate([borders, starts[-1:]]), "int64")
-        first = upload(firsts, "int64")
-    shape = (len(starts) - 1, width)
-    return Rows(shape, values, upload(columns, "int32"), upload(starts, "int64"), chunks, first)
+        numbers += [np.concatenate([borders, starts[-1:]]), firsts]
+    lists = (upload_numbers(one, values.queue) for one in numbers)
+    return Rows((len(starts) - 1, width), values, *lists)
 
 
 @cache

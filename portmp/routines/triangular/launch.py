@@ -283,18 +283,13 @@ class OnDevice(Steps[Planes]):
         if run.blocks == 1 or a.shape[0] > 1:
             super().products(a, c, [run], kind, None)
             return
-        rows, columns = (v.stop - v.start for v in run[:2])
         k = a.shape[2]
         down, across = a.strides[1:]
         left, right = (
             a.view((run.blocks, v.stop - v.start, k), (run.apart * down, down, across), start)
             for v, start in ((v, a.start + v.start * down) for v in run[:2])
         )
-        down, across = c.strides[1:]
-        start = c.start + run.rows.start * down + run.columns.start * across
-        strides = (run.apart * (down + across), down, across)
-        target = c.view((run.blocks, rows, columns), strides, start)
-        self.product(left, self.turned(right), target, kind, None)
+        self.product(left, self.turned(right), self._matrices(c, run)[0], kind, None)
 
     def square_alone(self, a: Planes, c: Planes, kind: str, lower: bool) -> None:
         """``square`` that leaves what lies beyond the triangle as it is.
@@ -352,9 +347,6 @@ class OnDevice(Steps[Planes]):
 
     def copied(self, x: Planes) -> Planes:
         return moves.copied(x)
-
-    def triangle(self, a: Planes, lower: bool, unit: bool) -> Planes:
-        return copied_triangle(a, lower=lower, unit=unit)
 
     def trapezoid(self, a: Planes, first: int, out: Planes, unit: bool = True) -> None:
         copied_triangle(a, lower=True, unit=unit, first=first, out=out)
@@ -457,16 +449,14 @@ def times(
     made = partial(reference.times, b.format, lower=lower, unit=unit, method=method)
 
     def by_kernels(method: Method, out: Planes, a: Planes, b: Planes) -> None:
-        steps = OnDevice(b.format, method)
-        steps.times(steps.triangle(a, lower, unit), b, None if overwrite else out, lower=lower)
-
-    _, n, columns = b.shape
-    largest, changed = (n, columns, n), int(overwrite)
+        alone = copied_triangle(a, lower=lower, unit=unit)
+        OnDevice(b.format, method).times(alone, b, None if overwrite else out, lower=lower)
 
     def by_reference(out: Planes, a: Planes, b: Planes) -> None:
         base.each_on_host(out, made, a, b)
 
-    do(method, largest, (out, a, b), by_kernels, by_reference, changed)
+    _, n, columns = b.shape
+    do(method, (n, columns, n), (out, a, b), by_kernels, by_reference, int(overwrite))
     return out
 
 

@@ -62,13 +62,8 @@ class OnHost(Steps[Host]):
     def copied(self, x: Host) -> Host:
         return copied(x)
 
-    def triangle(self, a: Host, lower: bool, unit: bool) -> Host:
-        return triangle(a, lower=lower, unit=unit)
-
     def trapezoid(self, a: Host, first: int, out: Host, unit: bool = True) -> None:
-        made = triangle(a, lower=True, unit=unit, first=first)
-        for mine, plane in zip(out, made, strict=True):
-            mine[...] = plane
+        put(out, triangle(a, lower=True, unit=unit, first=first))
 
     # --- elements ---------------------------------------------------------------------------
 

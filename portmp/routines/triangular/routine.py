@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 from portmp.backends.base import Device
@@ -40,26 +41,18 @@ class Triangular(Routine):
         yield "triangle", (launch.copy_spec(form.name, copying),)
 
     def cases(self, form: Format) -> Iterator[Case]:
-        """What ``portmp verify`` compares by digests."""
         for name, n, r in (
             ("ordinary-7x3", 7, 3),
             ("blocks-45x2", 45, 2),
             ("halves-150x5", 150, 5),
         ):
             a, b = dominant(form, n, f"triangular {name}"), inputs.ordinary(form, (n, r), name)
-            for lower in (True, False):
-                for unit in (True, False):
-                    marks = ("lower" if lower else "upper") + ("-unit" if unit else "")
-                    options = {"lower": lower, "unit_diagonal": unit}
-                    yield Case(
-                        "solve_triangular",
-                        f"{name}-{marks}",
-                        form,
-                        (a, b),
-                        "linalg.solve_triangular",
-                        partial(reference.solve, lower=lower, unit=unit),
-                        options,
-                    )
+            for lower, unit in product((True, False), repeat=2):
+                marks = ("lower" if lower else "upper") + ("-unit" if unit else "")
+                given = "solve_triangular", f"{name}-{marks}", form, (a, b)
+                solved = partial(reference.solve, lower=lower, unit=unit)
+                options = {"lower": lower, "unit_diagonal": unit}
+                yield Case(*given, "linalg.solve_triangular", solved, options)
         a, b = inputs.ordinary(form, (9, 9), "trmm a"), inputs.ordinary(form, (9, 2), "trmm b")
         times = partial(reference.times, lower=True)
         yield Case("trmm", "ordinary-9x2", form, (a, b), "linalg.trmm", times, {"lower": True})

@@ -86,13 +86,6 @@ class Steps(ABC, Generic[M]):
         """A copy."""
 
     @abstractmethod
-    def triangle(self, a: M, lower: bool, unit: bool) -> M:
-        """A copy of a with zeros beyond its lower or upper triangle; *unit*: ones on the diagonal.
-
-        The diagonal starts at the upper left corner.
-        """
-
-    @abstractmethod
     def trapezoid(self, a: M, first: int, out: M, unit: bool = True) -> None:
         """out becomes the lower trapezoid of a from row *first* on, and zeros above it."""
 
