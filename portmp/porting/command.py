@@ -148,7 +148,7 @@ def _templates(source: Source) -> Iterator[templates.Template]:
 
 
 def _is_whole_kernel(inside: Inside) -> bool:
-    return inside.function.is_kernel and inside.name.isidentifier()
+    return inside.is_kernel and inside.name.isidentifier()
 
 
 def _refused(made: Sequence[Written]) -> list[str]:

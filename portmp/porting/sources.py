@@ -106,11 +106,6 @@ class Source:
         return self.text.split("\n")
 
     @cached_property
-    def functions(self) -> list[Function]:
-        """Functions that are defined here, outermost first."""
-        return [Function(self, node) for node in self.nodes if node.type in _DEFINITIONS]
-
-    @cached_property
     def constants(self) -> dict[str, str]:
         """Texts of macros without parameters, and of constants at file scope."""
         found: dict[str, str] = {}
@@ -126,11 +121,12 @@ class Source:
 
     def value_of(self, node: Node | None) -> int | None:
         """The number that an expression is, if it is a literal or a name for one."""
-        return number(text_of(node), self.constants) if node is not None else None
+        return number(text_of(node), self.constants)
 
 
 _LAMBDA = "lambda_expression"
-_DEFINITIONS = ("function_definition", _LAMBDA)
+DEFINITIONS = ("function_definition", _LAMBDA)
+"""Nodes of functions."""
 
 
 @dataclass(frozen=True)
@@ -241,6 +237,12 @@ def walk(node: Node | None) -> Iterator[Node]:
         one = left.pop()
         yield one
         left.extend(reversed(one.children))
+
+
+def parents(node: Node) -> Iterator[Node]:
+    """The nodes around a node, the innermost first."""
+    while (node := node.parent) is not None:
+        yield node
 
 
 def of_type(nodes: Iterable[Node], *types: str) -> Iterator[Node]:

@@ -141,7 +141,7 @@ class Writer:
 
     def take_parameters(self) -> None:
         """Arrays and numbers of the signature."""
-        pointed = [self._pointed(p) for p in self.inside.function.parameters]
+        pointed = [self._pointed(p) for p in self.inside.parameters]
         reals = [kind for _, kind, _, _ in pointed if kind in _REALS]
         self.format = {"float": "float32", "double": "float64"}[(reals or ["double"])[0]]
         around = self.inside.node.parent
@@ -151,9 +151,7 @@ class Writer:
                 for n in walk(around.child_by_field_name("parameters"))
                 if n.type == "type_parameter_declaration" and n.named_children
             )
-        for node, (name, kind, pointer, const) in zip(
-            self.inside.function.parameters, pointed, strict=True
-        ):
+        for node, (name, kind, pointer, const) in zip(self.inside.parameters, pointed, strict=True):
             found = self._kind(kind)
             if not found or not name:
                 self._mark(node, f"a parameter of the type {kind or '?'}")

@@ -24,8 +24,8 @@ _ROUNDED = frozenset(f"__{t}{o}_rn" for t in "df" for o in ("add", "sub", "mul")
 def error_free(facts: Facts) -> Iterator[Trap]:
     """two_sum and compensated sums: a difference that gives a sum's rounding error."""
     for inside in facts.functions:
-        for node in inside.nodes:
-            if node.type == "binary_expression" and (found := _error_of(inside, node)):
+        for node in of_type(inside.nodes, "binary_expression"):
+            if found := _error_of(inside, node):
                 sure = LIKELY if "*" in found or "fma" in found else POSSIBLE
                 words = (
                     f"{short(node)} is the rounding error of {found}: contraction, on by default, "
@@ -42,10 +42,9 @@ def _error_of(inside: Inside, node: Node) -> str:
     name = text_of(left).strip("()")
     if not re.fullmatch(r"\w+", name) or not _floating(inside, name):
         return ""
-    for value in inside.values.get(name, []):
-        sign = text_of(value.child_by_field_name("operator"))
-        parts = [text_of(value.child_by_field_name(k)) for k in ("left", "right")]
-        if value.type == "binary_expression" and sign == "+" and text_of(right) in parts:
+    for value in of_type(inside.values.get(name, []), "binary_expression"):
+        a, sign, b = sides(value)
+        if sign == "+" and text_of(right) in (text_of(a), text_of(b)):
             return short(value)
     return ""
 
@@ -59,12 +58,10 @@ def products(facts: Facts) -> Iterator[Trap]:
     for inside in facts.functions:
         for node in of_type(inside.nodes, "binary_expression"):
             left, sign, right = sides(node)
-            if sign != "-" or right is None:
-                continue
-            if left is None or left.type != "binary_expression":
+            if sign != "-" or left is None or left.type != "binary_expression":
                 continue
             for value in inside.values.get(text_of(right), []):
-                if _same(value, left) and text_of(left.child_by_field_name("operator")) == "*":
+                if _same(value, left) and sides(left)[1] == "*":
                     words = (
                         f"{short(node)} is 0, or the product's rounding error where it is "
                         "contracted"
@@ -89,11 +86,8 @@ def rounded(facts: Facts) -> Iterator[Trap]:
 
 def _is_summand(call: Node) -> bool:
     around = call.parent.parent if call.parent is not None else None
-    return (
-        around is not None
-        and around.type == "call_expression"
-        and bool(re.search("add|sub", called(around)))
-    )
+    is_call = around is not None and around.type == "call_expression"
+    return is_call and re.search("add|sub", called(around)) is not None
 
 
 def shifts(facts: Facts) -> Iterator[Trap]:
@@ -122,15 +116,6 @@ def random_numbers(facts: Facts) -> Iterator[Trap]:
             yield Trap("libraries/random", word.line, word.text, "bits", LIKELY, words)
 
 
-def blocks_of_cub(facts: Facts) -> Iterator[Trap]:
-    """CUB's reductions of warps."""
-    for node in of_type(facts.source.nodes, "template_type", "template_function"):
-        text = text_of(node)
-        if re.match(r"(WarpReduce|WarpScan)\s*<[^,<>]*>", text):
-            words = "the warp has 64 lanes in hipCUB unless a number says otherwise"
-            yield Trap("libraries/cub", *at(node), "results", LIKELY, words)
-
-
 def divisions(facts: Facts) -> Iterator[Trap]:
     """Roots in OpenCL that need an option."""
     for inside in facts.functions:
@@ -139,4 +124,4 @@ def divisions(facts: Facts) -> Iterator[Trap]:
             yield Trap("arithmetic/division-float", *at(call), "bits", POSSIBLE, words, OPENCL)
 
 
-TRAPS = (error_free, products, rounded, shifts, random_numbers, blocks_of_cub, divisions)
+TRAPS = (error_free, products, rounded, shifts, random_numbers, divisions)

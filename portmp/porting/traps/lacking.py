@@ -1,4 +1,4 @@
-"""Traps of names: functions, words and headers of the device that HIP has not."""
+"""Traps by tables, of names for the most part: functions, words and headers that HIP has not."""
 
 from __future__ import annotations
 
@@ -23,6 +23,17 @@ def functions(facts: Facts) -> Iterator[Trap]:
                 row = next(rows[pattern] for pattern in rows if re.fullmatch(pattern, name))
                 entry, effect, sure, words = row
                 yield Trap(entry, *at(call), effect, sure, words.format(name))
+
+
+def nodes(facts: Facts) -> Iterator[Trap]:
+    """Parts of the syntax tree, by their types and how their texts begin."""
+    rows = table("nodes")
+    for node in facts.source.nodes:
+        for entry, (kinds, begin, on_device, effect, sure, words) in rows.items():
+            if node.type not in kinds or not re.match(begin, text_of(node)):
+                continue
+            if facts.on_device(node.start_byte) or not on_device:
+                yield Trap(entry, *at(node), effect, sure, words)
 
 
 def headers(facts: Facts) -> Iterator[Trap]:
@@ -53,7 +64,7 @@ def before_declarations(facts: Facts) -> Iterator[Trap]:
 def runtime_in_kernels(facts: Facts) -> Iterator[Trap]:
     """Functions of the runtime that kernels call."""
     for inside in facts.functions:
-        if "__host__" in inside.function.qualifiers:
+        if "__host__" in inside.qualifiers:
             continue
         for call in inside.calls:
             name = called(call)
@@ -81,4 +92,4 @@ def libcu(facts: Facts) -> Iterator[Trap]:
             yield Trap(entry, *at(node), "compile", CERTAIN, "libcu++ is not a part of ROCm")
 
 
-TRAPS = (functions, headers, before_declarations, runtime_in_kernels, libcu)
+TRAPS = (functions, nodes, headers, before_declarations, runtime_in_kernels, libcu)

@@ -20,8 +20,8 @@ _TRIPLE = re.compile(r"\b(?:float|double|int|uint|long|short|char)3\b")
 def parameters(facts: Facts) -> Iterator[Trap]:
     """Vectors of three, flags, sizes and references."""
     for inside in facts.functions:
-        kernel = inside.function.is_kernel
-        for node in inside.function.parameters:
+        kernel = inside.is_kernel
+        for node in inside.parameters:
             kind = text_of(node.child_by_field_name("type"))
             declarator = node.child_by_field_name("declarator")
             how = declarator.type if declarator is not None else ""
@@ -69,7 +69,7 @@ def lengths(facts: Facts) -> Iterator[Trap]:
 
 def _length(inside: Inside, node: Node) -> bool:
     """Whether an array's length is a parameter of the function."""
-    given = {declared_name(p) for p in inside.function.parameters}
+    given = {declared_name(p) for p in inside.parameters}
     return any(
         n.type == "array_declarator" and text_of(n.child_by_field_name("size")) in given
         for n in walk(node)
@@ -158,17 +158,17 @@ def _of_function(facts: Facts, inside: Inside) -> Iterator[Trap]:
         yield _told("language/reserved-words", node, words)
     if sum(other.name == name for other in facts.functions) > 1:
         yield _told("language/templates", node, f"OpenCL C has one function of a name: {name}")
-    if name in inside.names_called and "__global__" not in inside.function.qualifiers:
+    if name in inside.names_called and "__global__" not in inside.qualifiers:
         yield _told("host/limits", node, f"OpenCL C has no recursion: {name}")
-    for parameter in inside.function.parameters:
+    for parameter in inside.parameters:
         declarator = parameter.child_by_field_name("declarator")
         kinds = [n.type for n in walk(declarator)]
         if "function_declarator" in kinds:
             yield _told("language/function-pointers", parameter, "OpenCL C has no such pointers")
-        elif kinds.count("pointer_declarator") > 1 and inside.function.is_kernel:
+        elif kinds.count("pointer_declarator") > 1 and inside.is_kernel:
             words = "a kernel of OpenCL C takes no pointers to pointers"
             yield _told("language/kernel-arguments", parameter, words)
-        elif kinds[:1] == ["pointer_declarator"] and not inside.function.is_kernel:
+        elif kinds[:1] == ["pointer_declarator"] and not inside.is_kernel:
             words = f"a pointer names its memory in OpenCL C, one function for each: {name}"
             yield _told("language/address-spaces", parameter, words)
     for call in inside.calls:
