@@ -286,29 +286,16 @@ def summary(reports: Sequence[Report], of_hip: bool = False) -> list[str]:
             lines.append(f"    not looked for are {opencl.table()['unsought']}")
         if not counts:
             lines.append("    nothing that is known here but names")
-        for effect, what in EFFECTS.items():
+        for effect, (one_does, several_do) in EFFECTS.items():
             if effect in counts:
                 some = counts[effect]
                 about = ", ".join(f"{name} ({n})" for name, n in some.most_common(4))
                 more = f" and {len(some) - 4} more" if len(some) > 4 else ""
                 total = sum(some.values())
-                places = "place that" if total == 1 else "places that"
-                lines.append(f"    {total} {places} {_singular(what, total)}: {about}{more}")
+                places = f"place that {one_does}" if total == 1 else f"places that {several_do}"
+                lines.append(f"    {total} {places}: {about}{more}")
         if platform == HIP and possible:
             lines.append(f"    {possible} more to look at, which may be right as they are")
     if cured:
         lines.append(f"{cured} {'place is' if cured == 1 else 'places are'} right in the HIP text.")
     return lines
-
-
-def _singular(what: str, total: int) -> str:
-    if total != 1:
-        return what
-    return (
-        what.replace("do not", "does not")
-        .replace("are ", "is ")
-        .replace("they need", "it need")
-        .replace("give", "gives", 1)
-        if (not what.startswith("may"))
-        else what
-    )

@@ -35,14 +35,16 @@ CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
 CERTAINTIES = (CERTAIN, LIKELY, POSSIBLE)
 
 EFFECTS = {
-    "compile": "do not compile",
-    "results": "may give wrong results",
-    "hang": "may never end",
-    "support": "do not work on every GPU",
-    "bits": "give other bits",
-    "speed": "are slower than they need be",
+    "compile": ("does not compile", "do not compile"),
+    "results": ("may give wrong results", "may give wrong results"),
+    "hang": ("may never end", "may never end"),
+    "support": ("does not work on every GPU", "do not work on every GPU"),
+    "bits": ("gives other bits", "give other bits"),
+    "speed": ("is slower than it need be", "are slower than they need be"),
 }
-"""What a trap does to a program that is translated by names alone; the gravest first."""
+"""What a trap, and what several ones do to a program that is translated by names alone; the gravest
+first.
+"""
 
 HIP, OPENCL = "hip", "opencl"
 

@@ -9,12 +9,25 @@ from functools import cache
 from typing import Any
 
 from portmp.paths import PACKAGE
-from portmp.porting.sources import Node, arguments, called, declared_name, line_of, text_of, walk
+from portmp.porting.sources import (
+    Node,
+    arguments,
+    called,
+    declared_name,
+    line_of,
+    of_type,
+    text_of,
+    walk,
+)
 from portmp.porting.traps.base import CERTAIN, LIKELY, OPENCL, Facts, Inside, Trap, at
 from portmp.porting.words import INCLUDE, Word
 
 _RESERVED = ("local", "global", "kernel", "constant", "private")
 _TRIPLE = re.compile(r"\b(?:float|double|int|uint|long|short|char)3\b")
+
+
+def _told(entry: str, node: Node, words: str, effect: str = "compile") -> Trap:
+    return Trap(entry, *at(node), effect, CERTAIN, words, OPENCL)
 
 
 def parameters(facts: Facts) -> Iterator[Trap]:
@@ -27,67 +40,43 @@ def parameters(facts: Facts) -> Iterator[Trap]:
             how = declarator.type if declarator is not None else ""
             if kernel and how == "pointer_declarator" and _TRIPLE.fullmatch(kind):
                 words = f"{kind} has the size of four numbers in OpenCL C"
-                yield Trap("language/vec3-size", *at(node), "results", CERTAIN, words, OPENCL)
+                yield _told("language/vec3-size", node, words, "results")
             if kernel and how != "pointer_declarator" and kind in ("bool", "size_t"):
                 words = f"a kernel of OpenCL C takes no {kind}"
-                yield Trap(
-                    "language/kernel-arguments", *at(node), "compile", CERTAIN, words, OPENCL
-                )
+                yield _told("language/kernel-arguments", node, words)
             if how == "reference_declarator":
-                words = "OpenCL C has no references"
-                yield Trap("language/references", *at(node), "compile", CERTAIN, words, OPENCL)
+                yield _told("language/references", node, "OpenCL C has no references")
 
 
-def templates(facts: Facts) -> Iterator[Trap]:
-    """Templates."""
+def definitions(facts: Facts) -> Iterator[Trap]:
+    """Templates; variables called as words of the language are; arrays as long as a parameter."""
     for inside in facts.functions:
-        around = inside.node.parent
+        around, name = inside.node.parent, inside.name
         if around is not None and around.type == "template_declaration":
-            words = f"OpenCL C has no templates: {inside.name} is written for each type"
-            line, name = line_of(around), inside.name
+            words = f"OpenCL C has no templates: {name} is written for each type"
+            line = line_of(around)
             yield Trap("language/templates", line, name, "compile", CERTAIN, words, OPENCL)
-
-
-def names(facts: Facts) -> Iterator[Trap]:
-    """Variables that are called as words of the language are."""
-    for inside in facts.functions:
-        for name in inside.types:
-            if name in _RESERVED:
-                node = next(n for n in inside.nodes if text_of(n) == name)
-                words = f"{name} is a word of OpenCL C"
-                yield Trap("language/reserved-words", *at(node), "compile", CERTAIN, words, OPENCL)
-
-
-def lengths(facts: Facts) -> Iterator[Trap]:
-    """Arrays whose length is a variable."""
-    for inside in facts.functions:
-        for node in inside.nodes:
-            if node.type == "declaration" and _length(inside, node):
+        for name in [n for n in inside.types if n in _RESERVED]:
+            node = next(n for n in inside.nodes if text_of(n) == name)
+            yield _told("language/reserved-words", node, f"{name} is a word of OpenCL C")
+        given = {declared_name(p) for p in inside.parameters}
+        for node in of_type(inside.nodes, "declaration"):
+            arrays = of_type(walk(node), "array_declarator")
+            if any(text_of(n.child_by_field_name("size")) in given for n in arrays):
                 words = "the length of an array is a constant in OpenCL C"
                 yield Trap("memory/variable-length", *at(node), "compile", LIKELY, words, OPENCL)
 
 
-def _length(inside: Inside, node: Node) -> bool:
-    """Whether an array's length is a parameter of the function."""
-    given = {declared_name(p) for p in inside.parameters}
-    return any(
-        n.type == "array_declarator" and text_of(n.child_by_field_name("size")) in given
-        for n in walk(node)
-    )
-
-
 def variables(facts: Facts) -> Iterator[Trap]:
     """Variables in device memory."""
-    for node in facts.source.root.named_children:
-        if node.type != "declaration":
-            continue
+    for node in of_type(facts.source.root.named_children, "declaration"):
         kinds = {n.type for n in walk(node)}
         if kinds & {"__device__", "__managed__"} and "function_declarator" not in kinds:
             words = "OpenCL C 1.2 has no variables in device memory"
-            yield Trap("memory/device-variables", *at(node), "compile", CERTAIN, words, OPENCL)
+            yield _told("memory/device-variables", node, words)
 
 
-TRAPS = (parameters, templates, names, lengths, variables)
+TRAPS = (parameters, definitions, variables)
 
 
 # --- the sketch: by tables ------------------------------------------------------------------------
@@ -139,10 +128,6 @@ def _is_called(word: Word) -> bool:
     return around is not None and around.type == "call_expression"
 
 
-def _told(entry: str, node: Node, words: str, effect: str = "compile") -> Trap:
-    return Trap(entry, *at(node), effect, CERTAIN, words, OPENCL)
-
-
 _BUILT_IN = re.compile(
     "clamp|mix|step|smoothstep|sign|degrees|radians|dot|cross|distance|length|normalize|select|any"
     "|all|mad|rotate|popcount|clz|abs_diff|hadd|mul_hi|mul24|upsample|bitselect|shuffle|barrier"
@@ -154,15 +139,13 @@ def _of_function(facts: Facts, inside: Inside) -> Iterator[Trap]:
     """Names that are OpenCL's, pointers without their memory, recursion, atomics of other types."""
     name, node = inside.name, inside.node
     if _BUILT_IN.fullmatch(name):
-        words = f"{name} is a function of OpenCL C's own"
-        yield _told("language/reserved-words", node, words)
+        yield _told("language/reserved-words", node, f"{name} is a function of OpenCL C's own")
     if sum(other.name == name for other in facts.functions) > 1:
         yield _told("language/templates", node, f"OpenCL C has one function of a name: {name}")
     if name in inside.names_called and "__global__" not in inside.qualifiers:
         yield _told("host/limits", node, f"OpenCL C has no recursion: {name}")
     for parameter in inside.parameters:
-        declarator = parameter.child_by_field_name("declarator")
-        kinds = [n.type for n in walk(declarator)]
+        kinds = [n.type for n in walk(parameter.child_by_field_name("declarator"))]
         if "function_declarator" in kinds:
             yield _told("language/function-pointers", parameter, "OpenCL C has no such pointers")
         elif kinds.count("pointer_declarator") > 1 and inside.is_kernel:
