@@ -12,6 +12,7 @@ from portmp.errors import ArgumentError, printable
 from portmp.files import target
 from portmp.porting import hipify, report, sources, templates
 from portmp.porting.hipify import Hip
+from portmp.porting.prepared import CODED
 from portmp.porting.report import Report
 from portmp.porting.sources import Source
 from portmp.porting.traps.base import CERTAINTIES, HIP, Facts
@@ -97,7 +98,7 @@ def _written(
         if template:
             for begun in _templates(source):
                 name = f"{begun.name}.py"
-                _add(texts, name, begun.text.encode("utf-8", "surrogateescape"), source)
+                _add(texts, name, begun.text.encode(*CODED), source)
                 marks = [{"line": line, "what": what} for line, what in begun.marks]
                 made.append((source, Written(source.name, str(folder / name), "template", marks)))
     for name, content in helpers.items():

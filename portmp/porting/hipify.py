@@ -20,6 +20,7 @@ from pathlib import Path, PurePath
 from portmp import paths
 from portmp.paths import PACKAGE
 from portmp.porting import names
+from portmp.porting.prepared import CODED
 from portmp.porting.sources import Node, Source, arguments, called, line_of, text_of
 from portmp.porting.tables import named, table
 from portmp.porting.traps import language as traps_of_language
@@ -164,7 +165,7 @@ def translated(source: Source) -> Hip:
     for first, last, change in edits:
         if first < end:
             continue
-        parts += [content[end:first], change.after.encode("utf-8", "surrogateescape")]
+        parts += [content[end:first], change.after.encode(*CODED)]
         done.append(change)
         end = last
     text = b"".join([*parts, content[end:]])
@@ -206,7 +207,7 @@ def _name(facts: Facts, word: Word, helpers: Sequence[Path]) -> list[_Edit]:
         and not word.text.endswith("_st")
     ):
         first = around.start_byte
-        before = facts.source.content[first : word.end].decode("utf-8", "surrogateescape")
+        before = facts.source.content[first : word.end].decode(*CODED)
     return [(first, word.end, Change(word.line, before, after, "name"))]
 
 

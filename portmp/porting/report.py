@@ -12,6 +12,7 @@ from typing import Any
 from portmp.porting import entries, names
 from portmp.porting.entries import Entry
 from portmp.porting.hipify import Hip
+from portmp.porting.prepared import CODED
 from portmp.porting.sources import Source, line_of, of_type, text_of
 from portmp.porting.tables import named
 from portmp.porting.traps import arithmetic, host, kernels, lacking, language, opencl, warps
@@ -106,7 +107,7 @@ def _in_strings(facts: Facts) -> Iterator[Trap]:
         inside = "".join(
             raw or _LETTERS.sub(_letter, plain) for _, raw, plain in _TEXTS.findall(whole)
         )
-        for trap in of(Source(facts.source.name, inside.encode("utf-8", "surrogateescape"))).traps:
+        for trap in of(Source(facts.source.name, inside.encode(*CODED))).traps:
             if trap.platform == HIP:
                 line = line_of(node) + min(trap.line - 1, whole.count("\n"))
                 words = f"{trap.words}; in a string, which portmp port --hip leaves as it is"

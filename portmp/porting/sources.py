@@ -13,7 +13,7 @@ from typing import Any
 
 from portmp.errors import BackendUnavailable, InputError
 from portmp.porting import prepared
-from portmp.porting.prepared import Hidden, Macro
+from portmp.porting.prepared import CODED, Hidden, Macro
 from portmp.porting.tables import table
 
 Node = Any
@@ -56,7 +56,7 @@ class Source:
     @cached_property
     def included(self) -> dict[str, Source | None]:
         """What its includes name, and which files of the group these are."""
-        names = [name.decode(*_CODED) for name in _INCLUDE.findall(self.content)]
+        names = [name.decode(*CODED) for name in _INCLUDE.findall(self.content)]
         return {name: self.of_group(name) for name in names}
 
     def of_group(self, name: str) -> Source | None:
@@ -98,7 +98,7 @@ class Source:
     @property
     def text(self) -> str:
         """The text; bytes that are no UTF-8 are kept as surrogates."""
-        return self.content.decode("utf-8", "surrogateescape")
+        return self.content.decode(*CODED)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -226,7 +226,6 @@ def together(some: Sequence[Source]) -> list[Source]:
     return group
 
 
-_CODED = ("utf-8", "surrogateescape")
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)', re.MULTILINE)
 
 
@@ -258,7 +257,7 @@ def sides(node: Node) -> tuple[Node | None, str, Node | None]:
 
 def text_of(node: Node | None) -> str:
     """A node's text."""
-    return "" if node is None else node.text.decode("utf-8", "surrogateescape")
+    return "" if node is None else node.text.decode(*CODED)
 
 
 def without_comments(node: Node) -> str:

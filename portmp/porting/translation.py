@@ -25,7 +25,7 @@ from portmp.porting.sources import (
 from portmp.porting.tables import table
 from portmp.porting.traps.base import SHUFFLES, SHUFFLES_SYNC, Facts, Inside, short
 
-VALUE, WHOLE, WIDE = "value", "int", "int64"
+VALUE, WHOLE = "value", "int"
 
 _REALS = ("float", "double")
 _INTEGERS: dict[str, str] = table("integers")
@@ -147,34 +147,29 @@ class Writer:
         self.format = {"float": "float32", "double": "float64"}[(reals or ["double"])[0]]
         around = self.inside.node.parent
         if around is not None and around.type == "template_declaration":
-            self.types = tuple(
-                text_of(n.named_children[-1])
-                for n in walk(around.child_by_field_name("parameters"))
-                if n.type == "type_parameter_declaration" and n.named_children
-            )
+            head = walk(around.child_by_field_name("parameters"))
+            types = of_type(head, "type_parameter_declaration")
+            self.types = tuple(text_of(n.named_children[-1]) for n in types if n.named_children)
         for node, (name, kind, pointer, const) in zip(self.inside.parameters, pointed, strict=True):
             found = self._kind(kind)
             if not found or not name:
                 self._mark(node, f"a parameter of the type {kind or '?'}")
-            elif pointer:
-                self.arrays[name] = Array(*self._uses(name, const))
-                self.kinds[name] = found
             else:
                 self.kinds[name] = found
+                if pointer:
+                    self.arrays[name] = Array(*self._uses(name, const))
             self.parameters.append(name)
-
         self._take_constants()
 
     def _take_constants(self) -> None:
         """Constant memory of the file: arrays that a call gives."""
-        for node in self.facts.source.root.named_children:
-            if node.type != "declaration" or "__constant__" not in text_of(node):
+        for node in of_type(self.facts.source.root.named_children, "declaration"):
+            if "__constant__" not in text_of(node):
                 continue
             found = self._kind(text_of(node.child_by_field_name("type")))
-            for one in node.children_by_field_name("declarator"):
+            for one in of_type(node.children_by_field_name("declarator"), "array_declarator"):
                 name = declared_name(one)
-                used = name is not None and self.inside.has(self.inside.node, {name})
-                if found and name and used and one.type == "array_declarator":
+                if found and name and self.inside.has(self.inside.node, {name}):
                     self.arrays[name] = Array(True, False)
                     self.kinds[name] = found
                     self.parameters.append(name)
