@@ -281,7 +281,7 @@ class Hip:
             return _BAD_HANDLE
         if extra is not None:
             return _BAD_VALUE
-        explicit = [a for a in loaded.kernel.arguments if not a.kind.startswith("hidden_")]
+        explicit = loaded.kernel.explicit
         addresses = (ctypes.c_void_p * len(explicit)).from_address(arguments)
         values = [
             ctypes.string_at(address, argument.nbytes)

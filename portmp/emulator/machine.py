@@ -283,9 +283,7 @@ class Machine:
     def _assembled(self, kernel: Kernel, base: int, code: CodeObject) -> Loaded:
         mutation = self.settings.mutation
         rows = assembler.assemble(kernel.code, kernel.lanes, base, mutation, kernel.arch)
-        content = np.concatenate([rows.rows.reshape(-1), rows.jumps])
-        buffer = self.host.allocate(content.nbytes)
-        self.host.queue.write(buffer, content)
+        buffer = self._given(np.concatenate([rows.rows.reshape(-1), rows.jumps]))
         return Loaded(kernel, rows, buffer, code if code.has_lines else None)
 
     def launch(
@@ -296,11 +294,9 @@ class Machine:
         *extra*: bytes of block memory behind those that the kernel declares.
         """
         kernel = loaded.kernel
-        threads = block[0] * block[1] * block[2]
-        if min(block) < 1 or threads > 1024:
+        if min(block) < 1 or math.prod(block) > 1024:
             raise LaunchError(f"block={block}: blocks of 1 to 1024 threads are interpreted")
-        groups = grid[0] * grid[1] * grid[2]
-        if not groups:
+        if not math.prod(grid):
             raise LaunchError(f"grid={grid} has no blocks")
         content = _arguments(kernel, grid, block, values)
         arguments = self.memory.allocate(len(content), readonly=True)
@@ -319,10 +315,10 @@ class Machine:
 
     def _places(self, loaded: Loaded, values: Sequence[bytes]) -> Callable[[int], str]:
         """What the kernel's parameters say of an address: a byte of one, or how far from one."""
-        explicit = [a for a in loaded.kernel.arguments if not a.kind.startswith("hidden_")]
+        pairs = zip(loaded.kernel.explicit, values, strict=True)
         pointers = [
             (int.from_bytes(value, "little"), place)
-            for place, (argument, value) in enumerate(zip(explicit, values, strict=True))
+            for place, (argument, value) in enumerate(pairs)
             if argument.kind == "global_buffer"
         ]
 
@@ -355,19 +351,8 @@ class Machine:
         shared = self.host.allocate(size.slots * (size.shared + 8))
         buffers = [self.memory.arena, self.memory.known, loaded.rows, parameters, regions]
         found = self._interpreted(kernel.lanes, size.slots, [*buffers, state, shared, units])
-        facts = findings.Launch(
-            loaded.program,
-            grid,
-            block,
-            loaded.lines,
-            loaded.near,
-            self.memory.readonly,
-            size.shared,
-            kernel.scratch,
-            loaded.arrays,
-            places,
-        )
-        if mistakes := findings.found(found, facts):
+        launch = findings.Launch(loaded, grid, block, self.memory.readonly, size.shared, places)
+        if mistakes := findings.found(found, launch):
             raise check_error(self.name, kernel.name, grid, block, mistakes)
 
     def _numbers(
@@ -375,35 +360,12 @@ class Machine:
     ) -> np.ndarray[Any, Any]:
         """What the interpreter is told of a launch, in the order of its parameters."""
         kernel, rows = loaded.kernel, loaded.program
-        return np.array(
-            [
-                grid[0],
-                grid[1],
-                math.prod(grid),
-                math.prod(block),
-                size.waves,
-                size.words,
-                rows.vectors,
-                rows.registers,
-                kernel.scratch,
-                size.shared,
-                regions,
-                size.slots,
-                group,
-                kernel.packed_ids,
-                self.settings.descending,
-                POISON,
-                rows.constants.size,
-                LIMIT,
-                assembler.SCALARS,
-                block[0],
-                block[1],
-                kernel.ieee,
-                loaded.code is not None,
-                self._time,
-            ],
-            np.uint32,
-        )
+        grids = (*grid[:2], math.prod(grid), math.prod(block), size.waves, size.words)
+        memory = (rows.vectors, rows.registers, kernel.scratch, size.shared, regions, size.slots)
+        ways = (group, kernel.packed_ids, self.settings.descending, POISON)
+        limits = (rows.constants.size, LIMIT, assembler.SCALARS, *block[:2])
+        checks = (kernel.ieee, loaded.code is not None, self._time)
+        return np.array([*grids, *memory, *ways, *limits, *checks], np.uint32)
 
     def _interpreted(
         self, lanes: int, slots: int, buffers: Sequence[Buffer]
@@ -524,12 +486,10 @@ def _registers(kernel: Kernel, given: dict[str, int]) -> tuple[np.ndarray[Any, A
 def _arguments(kernel: Kernel, grid: Dim3, block: Dim3, values: Sequence[bytes]) -> bytes:
     """The argument segment: explicit arguments as given, hidden ones as a launch fills them."""
     content = bytearray(kernel.argument_bytes)
-    explicit = [a for a in kernel.arguments if not a.kind.startswith("hidden_")]
-    if len(explicit) != len(values):
-        raise LaunchError(
-            f"kernel {kernel.name!r} takes {len(explicit)} arguments, {len(values)} given"
-        )
-    for argument, value in zip(explicit, values, strict=True):
+    count = len(kernel.explicit)
+    if count != len(values):
+        raise LaunchError(f"kernel {kernel.name!r} takes {count} arguments, {len(values)} given")
+    for argument, value in zip(kernel.explicit, values, strict=True):
         content[argument.offset : argument.offset + argument.nbytes] = value[: argument.nbytes]
     hidden = {"hidden_grid_dims": 1}
     for axis, letter in enumerate("xyz"):
@@ -550,18 +510,5 @@ def _widened(content: bytes | bytearray) -> bytes:
 def _packet(kernel: Kernel, grid: Dim3, block: Dim3, arguments: int) -> np.ndarray[Any, Any]:
     """The dispatch packet that some kernels read their sizes from."""
     sizes = [blocks * threads for blocks, threads in zip(grid, block, strict=True)]
-    content = struct.pack(
-        "<HHHHHHIIIIIQQQQ",
-        0,
-        3,
-        *block,
-        0,
-        *sizes,
-        kernel.scratch,
-        kernel.shared,
-        0,
-        arguments,
-        0,
-        0,
-    )
-    return np.frombuffer(content, np.uint8)
+    content = struct.pack("<6H5I", 0, 3, *block, 0, *sizes, kernel.scratch, kernel.shared)
+    return np.frombuffer(content + struct.pack("<4Q", 0, arguments, 0, 0), np.uint8)
