@@ -836,22 +836,7 @@ class Assembler:
         return aims
 
 
-HALVES = {
-    "v_pk_add_u16": "v_add_u32",
-    "v_pk_add_i16": "v_add_u32",
-    "v_pk_sub_u16": "v_sub_u32",
-    "v_pk_lshlrev_b16": "v_lshlrev_b16",
-    "v_pk_lshrrev_b16": "v_lshrrev_b16",
-    "v_pk_ashrrev_i16": "v_ashrrev_i16",
-    "v_pk_min_i16": "v_min_i16",
-    "v_pk_max_i16": "v_max_i16",
-    "v_pk_min_u16": "v_min_u16",
-    "v_pk_max_u16": "v_max_u16",
-    "v_pk_mad_u16": "v_mad_u16",
-    "v_pk_mad_i16": "v_mad_u16",
-    "v_pk_sub_i16": "v_sub_u32",
-    "v_pk_mul_lo_u16": "v_mul_lo_u32",
-}
+HALVES: dict[str, str] = instructions.table("packed_halves")
 """Packed operations of 16 bits, and what gives their 16 bits in a whole word."""
 
 _PARTS = {
