@@ -8,14 +8,15 @@ has no schedule until it is tuned again. Values must change no bits, which ``tun
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from portmp.backends.base import Device, Queue
-from portmp.kernels.signature import Declaration
-from portmp.kernels.words.types import Block
+from portmp.backends.base import Device
 from portmp.schedules import database
+
+if TYPE_CHECKING:
+    from portmp.kernels.kernel import Kernel
 
 Value = int | float | str
 """What a database keeps of a template's values; truth values are integers."""
@@ -73,30 +74,12 @@ def kept(values: Mapping[str, object]) -> tuple[tuple[str, Value], ...]:
     return tuple((k, v) for k, v in values.items() if isinstance(v, (int, float, str)))
 
 
-class Subject(Protocol):
-    """A kernel as what tunes and verifies it sees it."""
-
-    name: str
-    signature: Declaration
-    declared: Declared
-    block: Block
-    module: Any
-
-    def __call__(self, *given: Any, device: str | Device | None = None, **named: Any) -> Any: ...
-
-    def varied(self, schedule: Schedule) -> Any: ...
-
-    def arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]: ...
-
-    def new_arrays(self, arguments: Mapping[str, Any], queue: Queue) -> dict[str, Any]: ...
-
-
-def own(kernel: Subject) -> Schedule:
+def own(kernel: Kernel) -> Schedule:
     """What a kernel is declared with."""
     return Schedule(kept(kernel.module.values), kernel.block.dimensions)
 
 
-def purpose(kernel: Subject, device: Device) -> dict[str, Any]:
+def purpose(kernel: Kernel, device: Device) -> dict[str, Any]:
     """What an entry is for: the kernel by its text, the device, the compiler."""
     declared = kernel.declared
     text = kernel.module.write(device.platform, device.traits).source.text
@@ -111,7 +94,7 @@ def purpose(kernel: Subject, device: Device) -> dict[str, Any]:
     }
 
 
-def find(kernel: Subject, device: Device) -> Schedule:
+def find(kernel: Kernel, device: Device) -> Schedule:
     """The measured schedule of a kernel on a device, or its own."""
     declared, names = own(kernel), (kernel.name, kernel.module.name)
     entries = [e for e in database.kernels() if (e["kernel"], e["template"]) == names]

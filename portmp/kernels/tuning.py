@@ -24,7 +24,8 @@ from portmp.backends.base import Device, Launch, recording
 from portmp.errors import ArgumentError, DeviceError, one_line, suggestion
 from portmp.kernels import tuned
 from portmp.kernels.extent import block_of
-from portmp.kernels.tuned import Schedule, Subject
+from portmp.kernels.kernel import Kernel
+from portmp.kernels.tuned import Schedule
 from portmp.progress import lasting
 from portmp.runtime.digests import digest
 from portmp.schedules import database
@@ -92,7 +93,7 @@ class _KernelSearch(Search[Schedule]):
     """
 
     def __init__(
-        self, kernel: Subject, device: Device, arguments: Mapping[str, Any], declared: Schedule
+        self, kernel: Kernel, device: Device, arguments: Mapping[str, Any], declared: Schedule
     ) -> None:
         super().__init__(device, declared, "the first one's")
         self._kernel, self._arguments = kernel, arguments
@@ -144,14 +145,14 @@ class _KernelSearch(Search[Schedule]):
 
 
 def tune(
-    kernel: Subject,
+    kernel: Kernel,
     space: Mapping[str, Sequence[Any]],
     given: Sequence[Any],
     named: Mapping[str, Any],
     asked: str | Device | None,
 ) -> Tuning:
     """Try all of a space on the arguments; keep the fastest in the user's database."""
-    declared = Schedule(tuned.kept(kernel.module.values), kernel.block.dimensions)
+    declared = tuned.own(kernel)
     schedules = list(dict.fromkeys([declared, *_schedules(kernel, space, declared)]))
     target = database.user_file()
     if target is None:
@@ -205,7 +206,7 @@ def _device(name: str, arguments: Mapping[str, Any], asked: str | Device | None)
 
 
 def _schedules(
-    kernel: Subject, space: Mapping[str, Sequence[Any]], declared: Schedule
+    kernel: Kernel, space: Mapping[str, Sequence[Any]], declared: Schedule
 ) -> Iterator[Schedule]:
     """All combinations of a space."""
     where = f"{kernel.name}: tune"
