@@ -570,6 +570,11 @@ def array_of(node: Node) -> str:
     return text_of(node).split("[")[0].strip()
 
 
+def of_functions(find: Callable[[Inside], Iterator[Trap]]) -> Callable[[Facts], Iterator[Trap]]:
+    """What finds traps in each function of the device, by what finds them in one."""
+    return lambda facts: (trap for inside in facts.functions for trap in find(inside))
+
+
 def enclosing(node: Node, kinds: tuple[str, ...], until: Node) -> Iterator[Node]:
     """Nodes of these kinds around a node, the innermost first, inside of *until*."""
     inside = takewhile(

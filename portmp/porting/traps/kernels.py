@@ -20,6 +20,7 @@ from portmp.porting.traps.base import (
     Trap,
     at,
     enclosing,
+    of_functions,
     short,
 )
 
@@ -27,20 +28,19 @@ _MOST_SHARED = 65536
 _VECTOR = re.compile(r"\b(?:float|double|int|uint|long|short|char)[234]\b")
 
 
-def assembly(facts: Facts) -> Iterator[Trap]:
+def assembly(inside: Inside) -> Iterator[Trap]:
     """PTX in asm."""
-    for inside in facts.functions:
-        for node in of_type(inside.nodes, "gnu_asm_expression"):
-            entry = "language/inline-asm"
-            text = text_of(node)
-            if re.match(r'(__)?asm(__)?\s*((__)?volatile(__)?)?\s*\(\s*""', text):
-                continue  # a barrier for the compiler, in every dialect
-            if re.search(r"%laneid|lanemask", text):
-                entry = "warps/lane-id"
-            elif re.search(r"\bbar(rier)?\.", text):
-                entry = "synchronisation/named-barrier"
-            words = "PTX is NVIDIA's: AMD's compilers refuse it"
-            yield Trap(entry, *at(node), "compile", CERTAIN, words)
+    for node in of_type(inside.nodes, "gnu_asm_expression"):
+        entry = "language/inline-asm"
+        text = text_of(node)
+        if re.match(r'(__)?asm(__)?\s*((__)?volatile(__)?)?\s*\(\s*""', text):
+            continue  # a barrier for the compiler, in every dialect
+        if re.search(r"%laneid|lanemask", text):
+            entry = "warps/lane-id"
+        elif re.search(r"\bbar(rier)?\.", text):
+            entry = "synchronisation/named-barrier"
+        words = "PTX is NVIDIA's: AMD's compilers refuse it"
+        yield Trap(entry, *at(node), "compile", CERTAIN, words)
 
 
 _DEFINED = re.compile(rf"\b({table('guards')['names']})\b")
@@ -61,40 +61,37 @@ def guards(facts: Facts) -> Iterator[Trap]:
         yield Trap("language/cuda-arch", line_of(node), text[:60], "results", sure, words)
 
 
-def allocations(facts: Facts) -> Iterator[Trap]:
+def allocations(inside: Inside) -> Iterator[Trap]:
     """malloc and new in kernels."""
-    for inside in facts.functions:
-        for node in of_type(inside.nodes, "new_expression"):
-            if node.child_by_field_name("placement") is None:
-                words = "new in a kernel ends the program in ROCm 5.2, unless enabled"
-                yield Trap("language/device-malloc", *at(node), "results", LIKELY, words)
+    for node in of_type(inside.nodes, "new_expression"):
+        if node.child_by_field_name("placement") is None:
+            words = "new in a kernel ends the program in ROCm 5.2, unless enabled"
+            yield Trap("language/device-malloc", *at(node), "results", LIKELY, words)
 
 
-def operators(facts: Facts) -> Iterator[Trap]:
+def operators(inside: Inside) -> Iterator[Trap]:
     """Operators of vectors that HIP has already."""
-    for inside in facts.functions:
-        node = inside.node.child_by_field_name("declarator")
-        name = next(of_type(walk(node), "operator_name"), None)
-        kinds = [text_of(p.child_by_field_name("type")) for p in inside.parameters]
-        if name is not None and kinds and all(_VECTOR.fullmatch(kind) for kind in kinds):
-            what = f"{text_of(name)}({', '.join(kinds)})"
-            words = f"HIP defines {text_of(name)} of {kinds[0]} itself: calls may be ambiguous"
-            yield Trap("language/vector-operators", line_of(name), what, "compile", LIKELY, words)
+    node = inside.node.child_by_field_name("declarator")
+    name = next(of_type(walk(node), "operator_name"), None)
+    kinds = [text_of(p.child_by_field_name("type")) for p in inside.parameters]
+    if name is not None and kinds and all(_VECTOR.fullmatch(kind) for kind in kinds):
+        what = f"{text_of(name)}({', '.join(kinds)})"
+        words = f"HIP defines {text_of(name)} of {kinds[0]} itself: calls may be ambiguous"
+        yield Trap("language/vector-operators", line_of(name), what, "compile", LIKELY, words)
 
 
-def literals(facts: Facts) -> Iterator[Trap]:
+def literals(inside: Inside) -> Iterator[Trap]:
     """Numbers of double precision in kernels for float."""
-    for inside in facts.functions:
-        if "double" in inside.text or "float" not in inside.text:
+    if "double" in inside.text or "float" not in inside.text:
+        return
+    for node in of_type(inside.nodes, "number_literal"):
+        around = node.parent
+        if around is None or around.type != "binary_expression":
             continue
-        for node in of_type(inside.nodes, "number_literal"):
-            around = node.parent
-            if around is None or around.type != "binary_expression":
-                continue
-            if _DOUBLE.fullmatch(text_of(node)):
-                words = f"{text_of(node)} is a double: the expression is computed in float64"
-                place = line_of(node), short(around)
-                yield Trap("language/literals", *place, "speed", LIKELY, words)
+        if _DOUBLE.fullmatch(text_of(node)):
+            words = f"{text_of(node)} is a double: the expression is computed in float64"
+            place = line_of(node), short(around)
+            yield Trap("language/literals", *place, "speed", LIKELY, words)
 
 
 _DOUBLE = re.compile(r"(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
@@ -108,17 +105,16 @@ def bounds(facts: Facts) -> Iterator[Trap]:
             yield Trap("launch/launch-bounds-second", *at(node), "speed", CERTAIN, words)
 
 
-def shared_memory(facts: Facts) -> Iterator[Trap]:
+def shared_memory(inside: Inside) -> Iterator[Trap]:
     """More block memory than a compute unit has; declarations where OpenCL wants none."""
-    for inside in facts.functions:
-        total, where = _static(inside)
-        if where is not None and total > _MOST_SHARED:
-            words = f"{total} bytes of block memory; AMD's GPUs have {_MOST_SHARED}"
-            yield Trap("memory/shared-limit", *at(where), "compile", CERTAIN, words)
-        if inside.shared and not inside.is_kernel:
-            node = next(iter(inside.shared.values()))
-            words = "block memory is declared in kernels alone in OpenCL C"
-            yield Trap("memory/shared-static", *at(node), "compile", CERTAIN, words, OPENCL)
+    total, where = _static(inside)
+    if where is not None and total > _MOST_SHARED:
+        words = f"{total} bytes of block memory; AMD's GPUs have {_MOST_SHARED}"
+        yield Trap("memory/shared-limit", *at(where), "compile", CERTAIN, words)
+    if inside.shared and not inside.is_kernel:
+        node = next(iter(inside.shared.values()))
+        words = "block memory is declared in kernels alone in OpenCL C"
+        yield Trap("memory/shared-static", *at(node), "compile", CERTAIN, words, OPENCL)
 
 
 def launched_memory(facts: Facts) -> Iterator[Trap]:
@@ -175,30 +171,26 @@ def textures(facts: Facts) -> Iterator[Trap]:
 _TEXTURES = named("textures")
 
 
-def barriers(facts: Facts) -> Iterator[Trap]:
+def barriers(inside: Inside) -> Iterator[Trap]:
     """Barriers that some threads do not reach."""
-    for inside in facts.functions:
-        calls = [call for call, _, _ in inside.of_calls(BARRIERS)]
-        for call in calls:
-            for branch in enclosing(call, _BRANCHES, inside.node):
-                condition = branch.child_by_field_name("condition")
-                if not inside.has(condition, inside.of_thread) or _held(branch, condition, call):
-                    continue
-                words = f"threads for which {short(condition)} is false miss the barrier"
-                sure = LIKELY if inside.has(condition, inside.plainly_of_thread) else POSSIBLE
-                yield Trap(_DIVERGENT, *at(call), "hang", sure, words)
-                break
-        if inside.is_kernel and calls:
-            yield from _returns(inside, max(call.start_byte for call in calls))
+    calls = [call for call, _, _ in inside.of_calls(BARRIERS)]
+    for call in calls:
+        for branch in enclosing(call, _BRANCHES, inside.node):
+            condition = branch.child_by_field_name("condition")
+            if not inside.has(condition, inside.of_thread):
+                continue
+            if condition.start_byte <= call.start_byte < condition.end_byte:
+                continue  # a part of the condition itself
+            words = f"threads for which {short(condition)} is false miss the barrier"
+            sure = LIKELY if inside.has(condition, inside.plainly_of_thread) else POSSIBLE
+            yield Trap(_DIVERGENT, *at(call), "hang", sure, words)
+            break
+    if inside.is_kernel and calls:
+        yield from _returns(inside, max(call.start_byte for call in calls))
 
 
 _DIVERGENT = "synchronisation/divergent-barrier"
 _BRANCHES = ("if_statement", "while_statement", "for_statement")
-
-
-def _held(branch: Node, condition: Node | None, call: Node) -> bool:
-    """Whether the call is a part of the condition itself."""
-    return condition is not None and condition.start_byte <= call.start_byte < condition.end_byte
 
 
 def _returns(inside: Inside, last: int) -> Iterator[Trap]:
@@ -215,22 +207,19 @@ def _returns(inside: Inside, last: int) -> Iterator[Trap]:
                 break
 
 
-def atomics(facts: Facts) -> Iterator[Trap]:
+def atomics(inside: Inside) -> Iterator[Trap]:
     """Atomics that are loops, and those that HIP has not."""
-    for inside in facts.functions:
-        for call in inside.calls:
-            name, first = called(call), next(iter(arguments(call)), None)
-            kind = _kind(inside, first)
-            if name == "atomicAdd" and kind in ("double", "float"):
-                words = (
-                    "compiled to a loop of compare-and-swap, unless -munsafe-fp-atomics is given"
-                )
-                words += " (gfx90a, ROCm 5.2)" if kind == "float" else ""
-                if kind == "double" or not inside.has(first, frozenset(inside.shared)):
-                    yield Trap(f"atomics/{kind}-add", *at(call), "speed", CERTAIN, words)
-            for pattern, (entry, sure, words) in table("atomics_lacking").items():
-                if re.fullmatch(pattern, f"{name} {kind}"):
-                    yield Trap(entry, *at(call), "compile", sure, words.format(name, kind))
+    for call in inside.calls:
+        name, first = called(call), next(iter(arguments(call)), None)
+        kind = _kind(inside, first)
+        if name == "atomicAdd" and kind in ("double", "float"):
+            words = "compiled to a loop of compare-and-swap, unless -munsafe-fp-atomics is given"
+            words += " (gfx90a, ROCm 5.2)" if kind == "float" else ""
+            if kind == "double" or not inside.has(first, frozenset(inside.shared)):
+                yield Trap(f"atomics/{kind}-add", *at(call), "speed", CERTAIN, words)
+        for pattern, (entry, sure, words) in table("atomics_lacking").items():
+            if re.fullmatch(pattern, f"{name} {kind}"):
+                yield Trap(entry, *at(call), "compile", sure, words.format(name, kind))
 
 
 def _kind(inside: Inside, node: Node | None) -> str:
@@ -245,6 +234,7 @@ def _kind(inside: Inside, node: Node | None) -> str:
 
 
 TRAPS = (
-    *(assembly, guards, allocations, operators, literals, bounds, shared_memory),
-    *(launched_memory, textures, barriers, atomics),
+    *map(of_functions, (assembly, allocations, operators, literals, shared_memory)),
+    *map(of_functions, (barriers, atomics)),
+    *(guards, bounds, launched_memory, textures),
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from portmp.porting import names
 from portmp.porting.sources import called, line_of, text_of
 from portmp.porting.tables import table
-from portmp.porting.traps.base import CERTAIN, Facts, Trap, at
+from portmp.porting.traps.base import CERTAIN, Facts, Inside, Trap, at, of_functions
 from portmp.porting.words import INCLUDE
 
 
@@ -61,16 +61,15 @@ def before_declarations(facts: Facts) -> Iterator[Trap]:
             yield Trap(entry, line, one.text, "compile", CERTAIN, words.format(name))
 
 
-def runtime_in_kernels(facts: Facts) -> Iterator[Trap]:
+def runtime_in_kernels(inside: Inside) -> Iterator[Trap]:
     """Functions of the runtime that kernels call."""
-    for inside in facts.functions:
-        if "__host__" in inside.qualifiers:
-            continue
-        for call in inside.calls:
-            name = called(call)
-            if names.hip_name(name) and re.match(r"cuda[A-Z]", name):
-                words = f"HIP has {names.hip_name(name)} for the host alone"
-                yield Trap("language/launch-in-kernel", *at(call), "compile", CERTAIN, words)
+    if "__host__" in inside.qualifiers:
+        return
+    for call in inside.calls:
+        name = called(call)
+        if names.hip_name(name) and re.match(r"cuda[A-Z]", name):
+            words = f"HIP has {names.hip_name(name)} for the host alone"
+            yield Trap("language/launch-in-kernel", *at(call), "compile", CERTAIN, words)
 
 
 def libcu(facts: Facts) -> Iterator[Trap]:
@@ -92,4 +91,4 @@ def libcu(facts: Facts) -> Iterator[Trap]:
             yield Trap(entry, *at(node), "compile", CERTAIN, "libcu++ is not a part of ROCm")
 
 
-TRAPS = (functions, nodes, headers, before_declarations, runtime_in_kernels, libcu)
+TRAPS = (functions, nodes, headers, before_declarations, of_functions(runtime_in_kernels), libcu)

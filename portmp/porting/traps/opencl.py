@@ -19,7 +19,7 @@ from portmp.porting.sources import (
     text_of,
     walk,
 )
-from portmp.porting.traps.base import CERTAIN, LIKELY, OPENCL, Facts, Inside, Trap, at
+from portmp.porting.traps.base import CERTAIN, LIKELY, OPENCL, Facts, Inside, Trap, at, of_functions
 from portmp.porting.words import INCLUDE, Word
 
 _RESERVED = ("local", "global", "kernel", "constant", "private")
@@ -30,41 +30,39 @@ def _told(entry: str, node: Node, words: str, effect: str = "compile") -> Trap:
     return Trap(entry, *at(node), effect, CERTAIN, words, OPENCL)
 
 
-def parameters(facts: Facts) -> Iterator[Trap]:
+def parameters(inside: Inside) -> Iterator[Trap]:
     """Vectors of three, flags, sizes and references."""
-    for inside in facts.functions:
-        kernel = inside.is_kernel
-        for node in inside.parameters:
-            kind = text_of(node.child_by_field_name("type"))
-            declarator = node.child_by_field_name("declarator")
-            how = declarator.type if declarator is not None else ""
-            if kernel and how == "pointer_declarator" and _TRIPLE.fullmatch(kind):
-                words = f"{kind} has the size of four numbers in OpenCL C"
-                yield _told("language/vec3-size", node, words, "results")
-            if kernel and how != "pointer_declarator" and kind in ("bool", "size_t"):
-                words = f"a kernel of OpenCL C takes no {kind}"
-                yield _told("language/kernel-arguments", node, words)
-            if how == "reference_declarator":
-                yield _told("language/references", node, "OpenCL C has no references")
+    kernel = inside.is_kernel
+    for node in inside.parameters:
+        kind = text_of(node.child_by_field_name("type"))
+        declarator = node.child_by_field_name("declarator")
+        how = declarator.type if declarator is not None else ""
+        if kernel and how == "pointer_declarator" and _TRIPLE.fullmatch(kind):
+            words = f"{kind} has the size of four numbers in OpenCL C"
+            yield _told("language/vec3-size", node, words, "results")
+        if kernel and how != "pointer_declarator" and kind in ("bool", "size_t"):
+            words = f"a kernel of OpenCL C takes no {kind}"
+            yield _told("language/kernel-arguments", node, words)
+        if how == "reference_declarator":
+            yield _told("language/references", node, "OpenCL C has no references")
 
 
-def definitions(facts: Facts) -> Iterator[Trap]:
+def definitions(inside: Inside) -> Iterator[Trap]:
     """Templates; variables called as words of the language are; arrays as long as a parameter."""
-    for inside in facts.functions:
-        around, name = inside.node.parent, inside.name
-        if around is not None and around.type == "template_declaration":
-            words = f"OpenCL C has no templates: {name} is written for each type"
-            line = line_of(around)
-            yield Trap("language/templates", line, name, "compile", CERTAIN, words, OPENCL)
-        for name in [n for n in inside.types if n in _RESERVED]:
-            node = next(n for n in inside.nodes if text_of(n) == name)
-            yield _told("language/reserved-words", node, f"{name} is a word of OpenCL C")
-        given = {declared_name(p) for p in inside.parameters}
-        for node in of_type(inside.nodes, "declaration"):
-            arrays = of_type(walk(node), "array_declarator")
-            if any(text_of(n.child_by_field_name("size")) in given for n in arrays):
-                words = "the length of an array is a constant in OpenCL C"
-                yield Trap("memory/variable-length", *at(node), "compile", LIKELY, words, OPENCL)
+    around, name = inside.node.parent, inside.name
+    if around is not None and around.type == "template_declaration":
+        words = f"OpenCL C has no templates: {name} is written for each type"
+        line = line_of(around)
+        yield Trap("language/templates", line, name, "compile", CERTAIN, words, OPENCL)
+    for name in [n for n in inside.types if n in _RESERVED]:
+        node = next(n for n in inside.nodes if text_of(n) == name)
+        yield _told("language/reserved-words", node, f"{name} is a word of OpenCL C")
+    given = {declared_name(p) for p in inside.parameters}
+    for node in of_type(inside.nodes, "declaration"):
+        arrays = of_type(walk(node), "array_declarator")
+        if any(text_of(n.child_by_field_name("size")) in given for n in arrays):
+            words = "the length of an array is a constant in OpenCL C"
+            yield Trap("memory/variable-length", *at(node), "compile", LIKELY, words, OPENCL)
 
 
 def variables(facts: Facts) -> Iterator[Trap]:
@@ -76,7 +74,7 @@ def variables(facts: Facts) -> Iterator[Trap]:
             yield _told("memory/device-variables", node, words)
 
 
-TRAPS = (parameters, definitions, variables)
+TRAPS = (*map(of_functions, (parameters, definitions)), variables)
 
 
 # --- the sketch: by tables ------------------------------------------------------------------------
@@ -119,7 +117,7 @@ def sketch(facts: Facts) -> Iterator[Trap]:
                     "text" not in row or row["text"].fullmatch(text_of(node))
                 ):
                     yield _told(row["entry"], node, row["words"])
-        yield from _of_function(facts, inside)
+        yield from _of_function(inside)
     yield from _of_types(facts)
 
 
@@ -135,12 +133,12 @@ _BUILT_IN = re.compile(
 )
 
 
-def _of_function(facts: Facts, inside: Inside) -> Iterator[Trap]:
+def _of_function(inside: Inside) -> Iterator[Trap]:
     """Names that are OpenCL's, pointers without their memory, recursion, atomics of other types."""
     name, node = inside.name, inside.node
     if _BUILT_IN.fullmatch(name):
         yield _told("language/reserved-words", node, f"{name} is a function of OpenCL C's own")
-    if sum(other.name == name for other in facts.functions) > 1:
+    if sum(other.name == name for other in inside.facts.functions) > 1:
         yield _told("language/templates", node, f"OpenCL C has one function of a name: {name}")
     if name in inside.names_called and "__global__" not in inside.qualifiers:
         yield _told("host/limits", node, f"OpenCL C has no recursion: {name}")
@@ -155,8 +153,8 @@ def _of_function(facts: Facts, inside: Inside) -> Iterator[Trap]:
             words = f"a pointer names its memory in OpenCL C, one function for each: {name}"
             yield _told("language/address-spaces", parameter, words)
     for call in inside.calls:
-        if re.fullmatch(r"atomic\w+", called(call)) and not facts.owns(call):
-            kind = facts.kind(next(iter(arguments(call)), None)).rstrip("*")
+        if re.fullmatch(r"atomic\w+", called(call)) and not inside.facts.owns(call):
+            kind = inside.facts.kind(next(iter(arguments(call)), None)).rstrip("*")
             if re.fullmatch("float|double|(__)?half2?|(__)?nv_bfloat162?", kind):
                 words = f"atomics of {kind} are a loop of compare-and-swap in OpenCL C 1.2"
                 entry = f"{kind}-add" if kind in ("float", "double") else "short-types"

@@ -39,6 +39,7 @@ from portmp.porting.traps.base import (
     calls_in,
     enclosing,
     is_ballot,
+    of_functions,
     short,
 )
 
@@ -47,20 +48,16 @@ _FULL = 2**32 - 1
 _WARP = 32
 
 
-def masks(facts: Facts) -> Iterator[Trap]:
+def masks(inside: Inside) -> Iterator[Trap]:
     """``_sync`` with a mask of 32 bits."""
-    for inside in facts.functions:
-        names = SHUFFLES_SYNC | VOTES_SYNC | MATCHES | {"__ballot_sync"}
-        for call, name, given in inside.of_calls(names):
-            mask = inside.number(given[0]) if given else None
-            full = mask is not None and mask & _FULL == _FULL
-            what = f"the mask {short(given[0])}" if given else "the mask"
-            words = (
-                f"{name} is not there before ROCm 6.2, which wants 64 bits: {what} is half a wave"
-                if full
-                else f"{name} is not there before ROCm 6.2, which wants 64 bits for {what}"
-            )
-            yield Trap("warps/mask-32-bits", *at(call), "compile", CERTAIN, words)
+    names = SHUFFLES_SYNC | VOTES_SYNC | MATCHES | {"__ballot_sync"}
+    for call, name, given in inside.of_calls(names):
+        mask = inside.number(given[0]) if given else None
+        full = mask is not None and mask & _FULL == _FULL
+        what = f"the mask {short(given[0])}" if given else "the mask"
+        wanted = f"64 bits: {what} is half a wave" if full else f"64 bits for {what}"
+        words = f"{name} is not there before ROCm 6.2, which wants {wanted}"
+        yield Trap("warps/mask-32-bits", *at(call), "compile", CERTAIN, words)
 
 
 def in_macros(facts: Facts) -> Iterator[Trap]:
@@ -83,47 +80,42 @@ _OF_MACROS |= {
 }
 
 
-def votes(facts: Facts) -> Iterator[Trap]:
+def votes(inside: Inside) -> Iterator[Trap]:
     """Ballots in 32 bits, and bits counted in them."""
-    for inside in facts.functions:
-        for name, values in inside.values.items():
-            kind = inside.types.get(name, "")
-            if _wide(kind):
-                continue
-            for value in values:
-                if value.type == "call_expression" and called(value) in BALLOTS:
-                    words = f"{kind or 'an int'} {name} holds the votes of 32 lanes; a wave has 64"
-                    yield Trap(
-                        "warps/ballot-64-bits", *at(value), "results", CERTAIN, words.strip()
-                    )
-        for call, name, given in inside.of_calls(_BITS):
-            if given and any(is_ballot(n, inside.ballots) for n in walk(given[0])):
-                words = f"{name} looks at 32 of the 64 bits that a ballot or a match has"
-                yield Trap("warps/popc-of-ballot", *at(call), "results", CERTAIN, words)
+    for name, values in inside.values.items():
+        kind = inside.types.get(name, "")
+        if _wide(kind):
+            continue
+        for value in values:
+            if value.type == "call_expression" and called(value) in BALLOTS:
+                words = f"{kind or 'an int'} {name} holds the votes of 32 lanes; a wave has 64"
+                yield Trap("warps/ballot-64-bits", *at(value), "results", CERTAIN, words.strip())
+    for call, name, given in inside.of_calls(_BITS):
+        if given and any(is_ballot(n, inside.ballots) for n in walk(given[0])):
+            words = f"{name} looks at 32 of the 64 bits that a ballot or a match has"
+            yield Trap("warps/popc-of-ballot", *at(call), "results", CERTAIN, words)
 
 
 def _wide(kind: str) -> bool:
     return bool(re.search(r"long|64|auto|bool|size_t", kind))
 
 
-def shuffles(facts: Facts) -> Iterator[Trap]:
+def shuffles(inside: Inside) -> Iterator[Trap]:
     """Shuffles that name no width, and those in a branch that lanes leave."""
-    for inside in facts.functions:
-        for call, name, given in inside.of_calls(SHUFFLES | SHUFFLES_SYNC):
-            plain = name.removesuffix("_sync")
-            place = 1 if name.endswith("_sync") else 0
-            if len(given) < place + 2:
-                continue
-            if len(given) == place + 2:
-                certainty, words = _without_width(plain, inside, given[place + 1])
-                if certainty:
-                    yield Trap("warps/shuffle-width", *at(call), "results", certainty, words)
-            if condition := _some_lanes(inside, call):
-                words = f"lanes for which {short(condition)} is false give 0 on AMD"
-                yield Trap("warps/inactive-lane", *at(call), "results", POSSIBLE, words)
+    for call, name, given in inside.of_calls(SHUFFLES | SHUFFLES_SYNC):
+        place = 1 if name.endswith("_sync") else 0
+        if len(given) < place + 2:
+            continue
+        if len(given) == place + 2:
+            certainty, words = _without_width(name.removesuffix("_sync"), inside)
+            if certainty:
+                yield Trap("warps/shuffle-width", *at(call), "results", certainty, words)
+        if condition := _some_lanes(inside, call):
+            words = f"lanes for which {short(condition)} is false give 0 on AMD"
+            yield Trap("warps/inactive-lane", *at(call), "results", POSSIBLE, words)
 
 
-def _without_width(name: str, inside: Inside, by: Node) -> tuple[str, str]:
+def _without_width(name: str, inside: Inside) -> tuple[str, str]:
     """How certain it is that a shuffle without a width goes wrong on waves of 64 lanes."""
     if re.search(r"\bwarpSize\b", inside.text) and not _thirty_two(inside):
         return "", ""  # it follows the hardware
@@ -193,15 +185,14 @@ def constants(facts: Facts) -> Iterator[Trap]:
             yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, words)
 
 
-def last_lanes(facts: Facts) -> Iterator[Trap]:
+def last_lanes(inside: Inside) -> Iterator[Trap]:
     """The last lane by its number, and steps of a warp's width."""
-    for inside in facts.functions:
-        if not inside.for_warps:
-            continue
-        for node in inside.nodes:
-            if found := _last_lane(inside, node) or _steps_by_32(inside, node):
-                words, sure = found
-                yield Trap("warps/hard-coded-32", *at(node), "results", sure, words)
+    if not inside.for_warps:
+        return
+    for node in inside.nodes:
+        if found := _last_lane(inside, node) or _steps_by_32(inside, node):
+            words, sure = found
+            yield Trap("warps/hard-coded-32", *at(node), "results", sure, words)
 
 
 def _last_lane(inside: Inside, node: Node) -> tuple[str, str] | None:
@@ -230,18 +221,17 @@ def _steps_by_32(inside: Inside, node: Node) -> tuple[str, str] | None:
     return "the lanes of a warp step by 32; a wave of MI100, MI200, MI300 has 64", LIKELY
 
 
-def hard_coded(facts: Facts) -> Iterator[Trap]:
+def hard_coded(inside: Inside) -> Iterator[Trap]:
     """Lanes and warps counted by 32, where lanes tell each other something."""
-    for inside in facts.functions:
-        if not inside.for_warps:
-            continue
-        mixed = bool(re.search(r"\bwarpSize\b", inside.text))
-        for node in _thirty_two(inside):
-            certainty = CERTAIN if mixed else LIKELY if _is_of_warps(inside, node) else POSSIBLE
-            words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
-            if mixed:
-                words += ", and warpSize stands beside it"
-            yield Trap("warps/hard-coded-32", *at(node), "results", certainty, words)
+    if not inside.for_warps:
+        return
+    mixed = bool(re.search(r"\bwarpSize\b", inside.text))
+    for node in _thirty_two(inside):
+        certainty = CERTAIN if mixed else LIKELY if _is_of_warps(inside, node) else POSSIBLE
+        words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
+        if mixed:
+            words += ", and warpSize stands beside it"
+        yield Trap("warps/hard-coded-32", *at(node), "results", certainty, words)
 
 
 def _is_of_warps(inside: Inside, node: Node) -> bool:
@@ -260,68 +250,64 @@ _WITHOUT_UPPER = re.compile(
 _WITH_UPPER = re.compile(r"1\s*[uU]?[lL]{1,2}[uU]?\s*<<")
 
 
-def lane_masks(facts: Facts) -> Iterator[Trap]:
+def lane_masks(inside: Inside) -> Iterator[Trap]:
     """Masks of the lanes below one, in 32 bits."""
-    for inside in facts.functions:
-        if not (inside.names_called & (BALLOTS | MATCHES) or inside.for_warps):
+    if not (inside.names_called & (BALLOTS | MATCHES) or inside.for_warps):
+        return
+    for node in of_type(inside.nodes, "binary_expression"):
+        text, around = text_of(node), node.parent
+        if not _WITHOUT_UPPER.match(text) or _WITH_UPPER.search(text):
             continue
-        for node in of_type(inside.nodes, "binary_expression"):
-            text, around = text_of(node), node.parent
-            if not _WITHOUT_UPPER.match(text) or _WITH_UPPER.search(text):
-                continue
-            if around is not None and around.type == "binary_expression":
-                continue
-            if re.search(r"lane|threadIdx|tid|&\s*31|%\s*32", text):
-                words = "the mask ends at lane 31; a wave has 64 lanes"
-                yield Trap("warps/lane-mask", *at(node), "results", CERTAIN, words)
+        if around is not None and around.type == "binary_expression":
+            continue
+        if re.search(r"lane|threadIdx|tid|&\s*31|%\s*32", text):
+            words = "the mask ends at lane 31; a wave has 64 lanes"
+            yield Trap("warps/lane-mask", *at(node), "results", CERTAIN, words)
 
 
-def size_as_constant(facts: Facts) -> Iterator[Trap]:
+def size_as_constant(inside: Inside) -> Iterator[Trap]:
     """warpSize where a constant must stand."""
-    for inside in facts.functions:
-        for node in of_type(inside.nodes, "array_declarator", "template_argument_list"):
-            held = node.child_by_field_name("size") if node.type == "array_declarator" else node
-            if re.search(r"\bwarpSize\b", text_of(held)):
-                words = "warpSize is no constant in CUDA, nor in HIP from ROCm 7 on"
-                yield Trap("warps/warp-size-constant", *at(node), "compile", CERTAIN, words)
+    for node in of_type(inside.nodes, "array_declarator", "template_argument_list"):
+        held = node.child_by_field_name("size") if node.type == "array_declarator" else node
+        if re.search(r"\bwarpSize\b", text_of(held)):
+            words = "warpSize is no constant in CUDA, nor in HIP from ROCm 7 on"
+            yield Trap("warps/warp-size-constant", *at(node), "compile", CERTAIN, words)
 
 
-def implicit(facts: Facts) -> Iterator[Trap]:
+def implicit(inside: Inside) -> Iterator[Trap]:
     """Steps of a warp with nothing between them: by volatile, or by nothing at all."""
-    for inside in facts.functions:
-        steps = [node for node in inside.nodes if _is_step(inside, node)]
-        groups: dict[int, list[Node]] = {}
-        for node in steps:
-            statement = node.parent
-            block = statement.parent if statement is not None else None
-            if block is not None:
-                groups.setdefault(block.id, []).append(node)
-        for found in groups.values():
-            if len(found) < 2:
-                continue
-            names = {array_of(n.child_by_field_name("left")) for n in found}
-            kept = any("volatile" in inside.types.get(name, "") for name in names)
-            words = (
-                "the steps of a warp are kept in order by volatile alone: OpenCL's "
-                "devices and NVIDIA's since Volta promise no lockstep"
-                if kept
-                else "one step of a warp after the other with nothing between them: the compiler "
-                "may keep values in registers"
-            )
-            for platform, sure in ((HIP, POSSIBLE if kept else CERTAIN), (OPENCL, CERTAIN)):
-                yield Trap(_STEPS, *at(found[0]), "results", sure, words, platform)
+    steps = [node for node in inside.nodes if _is_step(inside, node)]
+    groups: dict[int, list[Node]] = {}
+    for node in steps:
+        statement = node.parent
+        block = statement.parent if statement is not None else None
+        if block is not None:
+            groups.setdefault(block.id, []).append(node)
+    for found in groups.values():
+        if len(found) < 2:
+            continue
+        names = {array_of(n.child_by_field_name("left")) for n in found}
+        kept = any("volatile" in inside.types.get(name, "") for name in names)
+        words = (
+            "the steps of a warp are kept in order by volatile alone: OpenCL's "
+            "devices and NVIDIA's since Volta promise no lockstep"
+            if kept
+            else "one step of a warp after the other with nothing between them: the compiler "
+            "may keep values in registers"
+        )
+        for platform, sure in ((HIP, POSSIBLE if kept else CERTAIN), (OPENCL, CERTAIN)):
+            yield Trap(_STEPS, *at(found[0]), "results", sure, words, platform)
 
 
-def tags(facts: Facts) -> Iterator[Trap]:
+def tags(inside: Inside) -> Iterator[Trap]:
     """do { p[i] = x; } while (p[i] != x) through volatile: lanes take turns without atomics."""
-    for inside in facts.functions:
-        for node in inside.by_tags:
-            words = (
-                "lanes of a warp write to one place until each has seen its own value: that needs "
-                "a warp of 32 lanes in lockstep; an atomic does not"
-            )
-            for platform in (HIP, OPENCL):
-                yield Trap(_STEPS, *at(node), "results", LIKELY, words, platform)
+    for node in inside.by_tags:
+        words = (
+            "lanes of a warp write to one place until each has seen its own value: that needs "
+            "a warp of 32 lanes in lockstep; an atomic does not"
+        )
+        for platform in (HIP, OPENCL):
+            yield Trap(_STEPS, *at(node), "results", LIKELY, words, platform)
 
 
 _STEPS = "synchronisation/volatile-warp"
@@ -349,26 +335,25 @@ def _barrier_beside(node: Node) -> bool:
     return any(called(call) in BARRIERS | {"__syncwarp"} for call in calls_in(after))
 
 
-def spinning(facts: Facts) -> Iterator[Trap]:
+def spinning(inside: Inside) -> Iterator[Trap]:
     """Lanes, warps and blocks that wait for each other."""
-    for inside in facts.functions:
-        for node in of_type(inside.nodes, *_LOOPS):
-            condition = node.child_by_field_name("condition")
-            read = _waited_for(inside, node) if condition is not None else None
-            if read is None:
-                continue
-            entry, sure = "warps/independent-scheduling", LIKELY
-            if any(called(call) in _TAKEN for call in calls_in(condition)):
-                words = "a lane that holds the lock waits for lanes of its own wave: no end on AMD"
-            elif inside.has(read, frozenset(inside.shared)) or re.search("[wW]arp", text_of(read)):
-                words = (
-                    "a warp waits for another's word: on a wave of 64 two warps are in step, and "
-                    "the one that waits keeps the other from its work"
-                )
-            else:
-                entry, sure = "host/cooperative-launch", POSSIBLE
-                words = "blocks wait for others, which need not run at the same time"
-            yield Trap(entry, *at(condition), "hang", sure, words)
+    for node in of_type(inside.nodes, *_LOOPS):
+        condition = node.child_by_field_name("condition")
+        read = _waited_for(inside, node) if condition is not None else None
+        if read is None:
+            continue
+        entry, sure = "warps/independent-scheduling", LIKELY
+        if any(called(call) in _TAKEN for call in calls_in(condition)):
+            words = "a lane that holds the lock waits for lanes of its own wave: no end on AMD"
+        elif inside.has(read, frozenset(inside.shared)) or re.search("[wW]arp", text_of(read)):
+            words = (
+                "a warp waits for another's word: on a wave of 64 two warps are in step, and "
+                "the one that waits keeps the other from its work"
+            )
+        else:
+            entry, sure = "host/cooperative-launch", POSSIBLE
+            words = "blocks wait for others, which need not run at the same time"
+        yield Trap(entry, *at(condition), "hang", sure, words)
 
 
 _LOOPS = ("while_statement", "do_statement", "for_statement")
@@ -506,6 +491,7 @@ def members(facts: Facts) -> Iterator[Trap]:
 
 
 TRAPS = (
-    *(masks, in_macros, constants, last_lanes, tags, votes, shuffles, hard_coded, lane_masks),
-    *(size_as_constant, implicit, spinning, half_empty, groups, members),
+    *map(of_functions, (masks, last_lanes, tags, votes, shuffles, hard_coded, lane_masks)),
+    *map(of_functions, (size_as_constant, implicit, spinning)),
+    *(in_macros, constants, half_empty, groups, members),
 )
