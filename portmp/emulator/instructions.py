@@ -56,18 +56,8 @@ def _names(name: str) -> tuple[str, ...]:
 IGNORED = frozenset(_names("ignored"))
 """Waiting, caches and hints: without meaning where instructions run one after the other."""
 
-_RELATIONS = {"lt": "a < b", "eq": "a == b", "le": "a <= b", "gt": "a > b", "ge": "a >= b"}
-_FLOAT_RELATIONS = _RELATIONS | {
-    "lg": "a < b || a > b",
-    "neq": "!(a == b)",
-    "nlt": "!(a < b)",
-    "nle": "!(a <= b)",
-    "ngt": "!(a > b)",
-    "nge": "!(a >= b)",
-    "nlg": "!(a < b || a > b)",
-    "o": "a == a && b == b",
-    "u": "!(a == a && b == b)",
-}
+_RELATIONS: dict[str, str] = table("relations")
+_FLOAT_RELATIONS = _RELATIONS | table("relations_of_floats")
 _COMPARED = {"f32": "f", "f64": "d", "u32": "u", "i32": "i", "u64": "l", "i64": "q"}
 _HALVES_COMPARED = {"u16": ("u", "ushort"), "i16": ("u", "short")}
 
