@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,6 +116,9 @@ class Region:
         return self.address <= address and address + nbytes <= self.address + self.nbytes
 
 
+_ADDRESS = attrgetter("address")
+
+
 class Memory:
     """The arena, and which addresses its parts have.
 
@@ -128,8 +132,7 @@ class Memory:
         self.known = host.allocate(capacity // 4)
         self._regions: list[Region] = []
         """In the order of the arena."""
-        self._addresses: list[int] = []
-        self._by_address: dict[int, Region] = {}
+        self._by_address: list[Region] = []
         # in turn: an address that was given back is not soon another buffer's
         self._middles = deque(range(FIRST_MIDDLE, LAST_MIDDLE, STEP))
         self.free_bytes = capacity
@@ -148,8 +151,7 @@ class Memory:
         address = self._middles.popleft() - size // 2 // ALIGNMENT * ALIGNMENT
         region = Region(address, nbytes, readonly, at)
         self._regions.insert(index, region)
-        bisect.insort(self._addresses, address)
-        self._by_address[address] = region
+        bisect.insort(self._by_address, region, key=_ADDRESS)
         self.free_bytes -= size
         words = np.full(-(-nbytes // 4), POISON, np.uint32)
         if words.size:
@@ -159,11 +161,11 @@ class Memory:
 
     def free(self, address: int) -> bool:
         """Give memory back; whether there was any at this address."""
-        region = self._by_address.pop(address, None)
-        if region is None:
+        region = self._region(address)
+        if region is None or region.address != address:
             return False
         self._regions.remove(region)
-        self._addresses.remove(address)
+        self._by_address.remove(region)
         size = _aligned(region.nbytes)
         self._middles.append(address + size // 2 // ALIGNMENT * ALIGNMENT)
         self.free_bytes += size
@@ -171,8 +173,8 @@ class Memory:
 
     def _region(self, address: int) -> Region | None:
         """The allocation that would hold an address: the last one that begins at it or before."""
-        index = bisect.bisect_right(self._addresses, address) - 1
-        return self._by_address[self._addresses[index]] if index >= 0 else None
+        index = bisect.bisect_right(self._by_address, address, key=_ADDRESS) - 1
+        return self._by_address[index] if index >= 0 else None
 
     def holds(self, address: int, nbytes: int) -> bool:
         """Whether all these bytes belong to one allocation."""
@@ -196,8 +198,7 @@ class Memory:
 
     def table(self) -> np.ndarray[Any, Any]:
         """Of each allocation: first address, end, whether it is for reading only, and its place."""
-        found = (self._by_address[address] for address in self._addresses)
-        rows = [(r.address, r.address + r.nbytes, r.readonly, r.at) for r in found]
+        rows = [(r.address, r.address + r.nbytes, r.readonly, r.at) for r in self._by_address]
         return np.array(rows, np.uint64).reshape(-1)
 
     def _place(self, address: int, nbytes: int) -> int:

@@ -8,7 +8,6 @@ has no schedule until it is tuned again. Values must change no bits, which ``tun
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -69,14 +68,11 @@ class Schedule:
         return {"values": dict(self.values), "block": list(self.block), "origin": self.origin}
 
 
-def kept(values: Mapping[str, object]) -> tuple[tuple[str, Value], ...]:
-    """Those of a template's values that a database can keep: numbers and texts."""
-    return tuple((k, v) for k, v in values.items() if isinstance(v, (int, float, str)))
-
-
 def own(kernel: Kernel) -> Schedule:
-    """What a kernel is declared with."""
-    return Schedule(kept(kernel.module.values), kernel.block.dimensions)
+    """What a kernel is declared with, as far as a database can keep it: numbers and texts."""
+    values = kernel.module.values.items()
+    kept = tuple((k, v) for k, v in values if isinstance(v, (int, float, str)))
+    return Schedule(kept, kernel.block.dimensions)
 
 
 def purpose(kernel: Kernel, device: Device) -> dict[str, Any]:

@@ -126,13 +126,6 @@ def _compile(device: str, sources: Sequence[RenderedSource]) -> str:
     return ""
 
 
-def compilers(workers: int) -> isolated.Workers | None:
-    """Processes that compile; None without a cache to hand binaries over."""
-    if workers < 2 or paths.cache_folder() is None:
-        return None
-    return isolated.Workers(workers)
-
-
 # --- one search ------------------------------------------------------------------------------
 
 
@@ -325,7 +318,8 @@ def command(args: Any) -> int:
     results, wrong = [], False
     progress = Progress(sys.stderr.isatty())
     workers = args.workers or os.cpu_count() or 1
-    pool = compilers(workers)
+    handed_over = workers > 1 and paths.cache_folder() is not None  # binaries, by the cache
+    pool = isolated.Workers(workers) if handed_over else None
     try:
         for task in tasks:
             search = TaskSearch(task, device, journal, pool, args.seconds)
