@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import partial
@@ -309,7 +309,7 @@ def _pointer(facts: Facts, node: Node) -> str:
     return f"(void **){text}" if re.fullmatch(r"&?\s*[\w.\[\]]+", text) else f"(void **)({text})"
 
 
-_WRITTEN = (
+_WRITTEN: tuple[tuple[dict[str, int], str, Callable[[Facts, Node], str]], ...] = (
     (_SYMBOLS, "host/symbols", partial(_of_name, "HIP_SYMBOL({})")),
     (_FUNCTIONS, "launch/shared-opt-in", partial(_of_name, "(const void *){}")),
     (names.POINTERS, "host/pointer-to-pointer", _pointer),
