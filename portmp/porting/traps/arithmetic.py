@@ -40,17 +40,14 @@ def _error_of(inside: Inside, node: Node) -> str:
     if sign != "-":
         return ""
     name = text_of(left).strip("()")
-    if not re.fullmatch(r"\w+", name) or not _floating(inside, name):
+    floating = re.search(r"\b(float|double|real|T|scalar\w*)\b", inside.types.get(name, ""))
+    if not re.fullmatch(r"\w+", name) or not floating:
         return ""
     for value in of_type(inside.values.get(name, []), "binary_expression"):
         a, sign, b = sides(value)
         if sign == "+" and text_of(right) in (text_of(a), text_of(b)):
             return short(value)
     return ""
-
-
-def _floating(inside: Inside, name: str) -> bool:
-    return bool(re.search(r"\b(float|double|real|T|scalar\w*)\b", inside.types.get(name, "")))
 
 
 def products(inside: Inside) -> Iterator[Trap]:

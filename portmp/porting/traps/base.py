@@ -161,19 +161,6 @@ class Facts:
         return next(self.around(place), None) is not None
 
     @cached_property
-    def sizes(self) -> dict[str, list[str]]:
-        """What variables of the type dim3 are made of."""
-        found: dict[str, list[str]] = {}
-        for name, text in re.findall(r"\bdim3\s+(\w+)\s*\(([^()]*)\)", self.source.text):
-            found.setdefault(name, []).append(text)
-        return found
-
-    @cached_property
-    def locations(self) -> frozenset[str]:
-        """Variables of the type cudaMemLocation."""
-        return frozenset(re.findall(r"\bcudaMemLocation\s+(\w+)", self.source.text))
-
-    @cached_property
     def left_out(self) -> list[tuple[int, int, str]]:
         """Branches that AMD's compilers do not see: their lines, and the name that they lack."""
         kinds = ("preproc_if", "preproc_ifdef", "preproc_elif")
@@ -418,11 +405,6 @@ class Inside(Function):
     def names_called(self) -> frozenset[str]:
         """What they call."""
         return frozenset(map(called, self.calls))
-
-    @cached_property
-    def type_names(self) -> frozenset[str]:
-        """Types that it names."""
-        return frozenset(text_of(n) for n in self.nodes if n.type == "type_identifier")
 
     @cached_property
     def text(self) -> str:

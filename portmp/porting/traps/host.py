@@ -11,6 +11,7 @@ from portmp.porting.tables import table
 from portmp.porting.traps.base import CERTAIN, LIKELY, POSSIBLE, Facts, Trap, at, short
 from portmp.porting.words import INCLUDE
 
+_PLACING = ("cudaMemPrefetchAsync", "cudaMemAdvise")
 _LOOKS_UP = re.compile(r"dlsym|GetProcAddress|cuGetProcAddress\w*|cudaGetDriverEntryPoint\w*")
 
 
@@ -35,6 +36,7 @@ def missing_names(facts: Facts) -> Iterator[Trap]:
 
 def changed_arguments(facts: Facts) -> Iterator[Trap]:
     """Calls whose arguments HIP wants otherwise, beyond a name."""
+    locations = set(re.findall(r"\bcudaMemLocation\s+(\w+)", facts.source.text))
     for call in facts.calls:
         name, given = called(call), arguments(call)
         if facts.owns(call):
@@ -53,7 +55,7 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
         elif (row := table("counted").get(name)) and len(given) in row[0]:
             _, entry, words = row
             yield Trap(entry, *at(call), "compile", CERTAIN, words)
-        elif name in ("cudaMemPrefetchAsync", "cudaMemAdvise") and _location(facts, given):
+        elif name in _PLACING and not locations.isdisjoint(map(text_of, given)):
             words = "HIP takes a device's number, as CUDA before version 13 did"
             yield Trap("host/managed", *at(call), "compile", CERTAIN, words)
         elif missing := names.defaults(name, len(given)):
@@ -130,10 +132,6 @@ def integers(facts: Facts) -> Iterator[Trap]:
 
 
 _INTEGER = ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "++", "--")
-
-
-def _location(facts: Facts, given: list[Node]) -> bool:
-    return any(text_of(g) in facts.locations for g in given)
 
 
 def versions(facts: Facts) -> Iterator[Trap]:

@@ -166,7 +166,8 @@ def _of_function(inside: Inside) -> Iterator[Trap]:
 
 def _of_types(facts: Facts) -> Iterator[Trap]:
     """Structures with functions, access and bases; those named without struct; constant memory."""
-    on_device = {n for f in facts.functions for n in f.type_names}
+    nodes = (node for inside in facts.functions for node in inside.nodes)
+    on_device = set(map(text_of, of_type(nodes, "type_identifier")))
     for node in facts.source.nodes:
         if node.type in ("struct_specifier", "class_specifier"):
             name, body = node.child_by_field_name("name"), node.child_by_field_name("body")

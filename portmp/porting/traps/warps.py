@@ -395,26 +395,28 @@ def _waited_for(inside: Inside, loop: Node) -> Node | None:
 
 def half_empty(facts: Facts) -> Iterator[Trap]:
     """Launches with fewer threads than a wave has lanes."""
+    sizes: dict[str, list[str]] = {}
+    for name, text in re.findall(r"\bdim3\s+(\w+)\s*\(([^()]*)\)", facts.source.text):
+        sizes.setdefault(name, []).append(text)
     for node in of_type(facts.source.nodes, "kernel_call_syntax"):
         given = list(node.named_children)
-        threads = _threads(facts, given[1]) if len(given) > 1 else None
+        threads = _threads(facts, given[1], sizes) if len(given) > 1 else None
         if threads is not None and 1 < threads < 64:
             words = f"blocks of {threads} threads leave lanes of a wave of 64 idle"
             yield Trap("warps/half-empty-waves", *at(node), "speed", CERTAIN, words)
 
 
-def _threads(facts: Facts, node: Node) -> int | None:
+def _threads(facts: Facts, node: Node, sizes: dict[str, list[str]]) -> int | None:
     """How many threads a block has; None where no numbers say it."""
-    text = text_of(node)
     if (value := facts.source.value_of(node)) is not None:
         return value
-    made = re.fullmatch(r"dim3\s*\(([^()]*)\)", text)
-    found = [made[1]] if made else facts.sizes.get(text, [])
+    made = re.fullmatch(r"dim3\s*\(([^()]*)\)", text_of(node))
+    found = [made[1]] if made else sizes.get(text_of(node), [])
     if len(found) != 1:
         return None
-    sizes = [number(part, facts.source.constants) for part in found[0].split(",")]
-    known = [size for size in sizes if size is not None]
-    return math.prod(known) if len(known) == len(sizes) else None
+    axes = [number(part, facts.source.constants) for part in found[0].split(",")]
+    known = [length for length in axes if length is not None]
+    return math.prod(known) if len(known) == len(axes) else None
 
 
 _GROUPS = named("groups")
