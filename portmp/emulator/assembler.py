@@ -392,9 +392,7 @@ class Assembler:
             self.add(operation)
 
     def _branch(self, name: str, one: Instruction) -> None:
-        offset = int(one.operands[0]) & 0xFFFF
-        offset -= (offset & 0x8000) << 1
-        self.add(name).to = one.following + 4 * offset
+        self.add(name).to = one.following + 4 * _halfword(one.operands[0], True)
 
     def _here(self, name: str, one: Instruction) -> None:
         here = self.constant(self.base + one.following)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -93,13 +93,8 @@ class Launch(NamedTuple):
 
 def found(report: np.ndarray[Any, Any], launch: Launch) -> list[Finding]:
     """All findings of a launch, from the report of its slots."""
-    return [_told(entry, launch) for slot in report.reshape(-1, SLOT) for entry in _entries(slot)]
-
-
-def _entries(slot: np.ndarray[Any, Any]) -> Iterator[list[int]]:
-    for entry in slot[HEAD:].reshape(MOST, WORDS):
-        if entry[0]:
-            yield [int(number) for number in entry]
+    entries = report.reshape(-1, SLOT)[:, HEAD:].reshape(-1, WORDS)
+    return [_told(entry, launch) for entry in entries[entries[:, 0] != 0].tolist()]
 
 
 def _told(entry: list[int], launch: Launch) -> Finding:
