@@ -852,7 +852,6 @@ _HALVES_OF_WORDS = {"l": "WORD_0", "h": "WORD_1"}
 
 
 def _first_source(operation: instructions.Operation) -> int:
-    """Which operand is the first source."""
     written = bool(operation.result) or operation.kind == "compare"
     return written + (operation.kind == "carry")
 

@@ -139,8 +139,8 @@ def _in_block(address: int, launch: Launch) -> str:
 
 def _overrun(row: int, address: int, launch: Launch) -> str:
     """An access that leaves the array of its line for another one, in words; else nothing."""
-    arrays, program = launch.loaded.arrays, launch.loaded.program
-    if arrays is None:
+    arrays, lines, program = launch.loaded.arrays, launch.loaded.lines, launch.loaded.program
+    if arrays is None or lines is None:
         return ""
     _, way, nbytes = _operation(row, launch)
     one = program.instruction(row)
@@ -150,7 +150,7 @@ def _overrun(row: int, address: int, launch: Launch) -> str:
         missed = "" if arrays.at(address).startswith(f"{meant}[") else meant
         also = ", or a race: the compiler made one access of two"
     else:
-        missed = arrays.missed(launch.loaded.lines(one.address), way, address)
+        missed = arrays.missed(lines.of(one.address), way, address)
     if not missed:
         return ""
     what = f"Invalid {_VERBS.get(way, 'read')} of size {nbytes} at {_in_block(address, launch)}"
@@ -223,9 +223,10 @@ def _access(kind: Kind, row: int, address: int, launch: Launch) -> str:
 def _place(row: int, launch: Launch) -> str:
     """The line of the text, with those of calls around it; else the instruction."""
     one = launch.loaded.program.instruction(row)
-    lines = launch.loaded.lines(one.address)
+    known = launch.loaded.lines
+    lines = known.of(one.address) if known else ()
     if not lines:
-        near = launch.loaded.near(one.address)
+        near = known.near(one.address) if known else 0
         return (f"code near rendered line {near}, " if near else "") + (
             f"instruction {one.text!r} at {one.address:#x}"
         )

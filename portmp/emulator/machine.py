@@ -83,17 +83,9 @@ class Loaded:
     code: CodeObject | None = None
 
     @cached_property
-    def _lines(self) -> Lines:
-        assert self.code
-        return Lines(self.code.binary, self.kernel.code)
-
-    def lines(self, address: int) -> tuple[int, ...]:
-        """Lines of the rendered text that an instruction comes from, as far as they are known."""
-        return self._lines.of(address) if self.code else ()
-
-    def near(self, address: int) -> int:
-        """The line nearest to an instruction; 0 for none."""
-        return self._lines.near(address) if self.code else 0
+    def lines(self) -> Lines | None:
+        """The lines of the rendered text that instructions come from, where they are known."""
+        return Lines(self.code.binary, self.kernel.code) if self.code else None
 
     @cached_property
     def arrays(self) -> Arrays | None:

@@ -208,7 +208,6 @@ def _device(name: str, arguments: Mapping[str, Any], asked: str | Device | None)
 def _schedules(
     kernel: Kernel, space: Mapping[str, Sequence[Any]], declared: Schedule
 ) -> Iterator[Schedule]:
-    """All combinations of a space."""
     where = f"{kernel.name}: tune"
     if not isinstance(space, Mapping) or not space:
         raise ArgumentError(

@@ -343,7 +343,6 @@ def command(args: Any) -> int:
 
 
 def _tell(found: Found) -> None:
-    """Print a result."""
     print(
         f"{found.task!s:32} {found.rate / 1e9:10.4g} G/s, {found.gain:.3f} x default,"
         f" {found.tried} tried: {_words(schedules.as_data(found.schedule))}",
