@@ -459,17 +459,6 @@ class Inside(Function):
                 found.setdefault(name, []).append(value)
         return found
 
-    def _depending(self, on: str, by_calls: bool = True) -> frozenset[str]:
-        """Variables whose values are made from a word, directly or through others.
-
-        *by_calls*: also by what functions make of it.
-        """
-
-        def made(value: Node, some: frozenset[str]) -> bool:
-            return self.has(value, some) and (by_calls or not any(calls_in(value)))
-
-        return self._given(frozenset((on,)), made)
-
     def _given(
         self, some: frozenset[str], made: Callable[[Node, frozenset[str]], bool]
     ) -> frozenset[str]:
@@ -483,12 +472,16 @@ class Inside(Function):
     @cached_property
     def of_thread(self) -> frozenset[str]:
         """Words that differ from thread to thread: threadIdx, and what is made of it."""
-        return self._depending("threadIdx")
+        return self._given(frozenset(("threadIdx",)), self.has)
 
     @cached_property
     def plainly_of_thread(self) -> frozenset[str]:
         """Those of them that no function had a part in: sizes of a thread's own are often equal."""
-        return self._depending("threadIdx", by_calls=False)
+
+        def made(value: Node, some: frozenset[str]) -> bool:
+            return self.has(value, some) and not any(calls_in(value))
+
+        return self._given(frozenset(("threadIdx",)), made)
 
     @cached_property
     def ballots(self) -> frozenset[str]:
