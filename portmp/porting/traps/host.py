@@ -161,15 +161,6 @@ _CAPABILITY = re.compile(
 )
 
 
-def synchronous(facts: Facts) -> Iterator[Trap]:
-    """Macros and helpers of CUDA's samples."""
-    for call in facts.calls:
-        name = called(call)
-        if name in ("checkCudaErrors", "getLastCudaError") and not facts.owns(call):
-            words = f"{name} is of CUDA's samples (helper_cuda.h)"
-            yield Trap("debugging/error-checks", *at(call), "compile", LIKELY, words)
-
-
 def strings(facts: Facts) -> Iterator[Trap]:
     """Libraries and options of NVIDIA's in strings, and functions that are looked up by name."""
     for node in of_type(facts.source.nodes, "string_literal"):
@@ -187,5 +178,5 @@ def strings(facts: Facts) -> Iterator[Trap]:
 
 TRAPS = (
     *(missing_names, changed_arguments, pointers, members, attributes, versions),
-    *(synchronous, strings, integers, capabilities),
+    *(strings, integers, capabilities),
 )

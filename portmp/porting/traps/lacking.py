@@ -13,11 +13,11 @@ from portmp.porting.words import INCLUDE
 
 
 def functions(facts: Facts) -> Iterator[Trap]:
-    """Calls in functions of the device."""
-    rows = table("calls")
-    every = re.compile("|".join(f"(?:{pattern})" for pattern in rows))
-    for inside in facts.functions:
-        for call in inside.calls:
+    """Calls in functions of the device, and anywhere."""
+    on_device = [call for inside in facts.functions for call in inside.calls]
+    for calls, rows in ((on_device, table("calls")), (facts.calls, table("calls_anywhere"))):
+        every = re.compile("|".join(f"(?:{pattern})" for pattern in rows))
+        for call in calls:
             name = called(call)
             if every.fullmatch(name) and not facts.owns(call):
                 row = next(rows[pattern] for pattern in rows if re.fullmatch(pattern, name))

@@ -84,7 +84,7 @@ TRAPS = (*map(of_functions, (parameters, definitions)), variables)
 def table() -> dict[str, Any]:
     """What is looked for, and in words what is and what is not."""
     held = tomllib.loads((PACKAGE / "porting/opencl.toml").read_text(encoding="utf-8"))
-    for kind in ("word", "member", "header", "node"):
+    for kind in ("word", "member", "header", "node", "declaration"):
         for row in held[kind]:
             for key in {"pattern", "type", "text"} & row.keys():
                 row[key] = re.compile(row[key])
@@ -182,23 +182,6 @@ def _of_types(facts: Facts) -> Iterator[Trap]:
                 words = f"{text_of(name)} is written struct {text_of(name)} in C"
             yield _told("language/templates", node, words)
         elif node.type == "declaration" and not facts.on_device(node.start_byte):
-            for pattern, (entry, words) in _OUTSIDE.items():
-                if re.match(pattern, text_of(node)):
-                    yield _told(entry, node, words)
-
-
-_OUTSIDE = {
-    r"(static\s+|extern\s+)*__constant__": (
-        "memory/constant",
-        "constant memory is an argument of kernels in OpenCL C, or has its values in it",
-    ),
-    r"extern\s+__shared__": (
-        "memory/shared-dynamic",
-        "block memory of a size that the launch gives is an argument in OpenCL C",
-    ),
-    r"(static\s+)?(texture|surface)\s*<": (
-        "memory/texture-reference",
-        "a texture is an image and a sampler in OpenCL C, which are arguments of kernels",
-    ),
-}
-"""Declarations outside of functions."""
+            for row in table()["declaration"]:
+                if row["pattern"].match(text_of(node)):
+                    yield _told(row["entry"], node, row["words"])
