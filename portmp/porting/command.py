@@ -56,16 +56,14 @@ def run(
     if hip:
         reports = [report.after(one, text) for one, text in zip(reports, texts, strict=True)]
     made = list(_written(read, Path(folder), texts, template)) if folder is not None else []
-    summary = [*report.summary(reports, hip), *_refused(made)]
     if as_json:
-        files, written = [one.as_dict() for one in reports], [asdict(one) for one in made]
-        print(json.dumps({"files": files, "summary": summary, "written": written}, indent=1))
+        print(json.dumps(_as_json(reports, made, hip), indent=1))
     else:
         parts = [report.text(one, with_opencl, not traps_only) for one in reports]
         for lines in (*parts, *map(_told, made)):
             if told := "\n".join(printable(line) for line in lines):
                 print(told, end="\n\n")
-        print("\n".join(summary))
+        print("\n".join([*report.summary(reports, hip), *_refused(made)]))
     return int(_fails(reports, made, fail_on))
 
 
@@ -77,6 +75,14 @@ def _fails(reports: Sequence[Report], made: Sequence[Written], fail_on: str) -> 
     left = [t for r in reports for t in r.traps if t.platform == HIP and not t.cured]
     found = any(t.certainty in grave and t.effect != "speed" for t in left)
     return found or any(one.compiled is False for one in made)
+
+
+def _as_json(reports: Sequence[Report], made: Sequence[Written], hip: bool) -> dict[str, Any]:
+    return {
+        "files": [one.as_dict() for one in reports],
+        "summary": [*report.summary(reports, hip), *_refused(made)],
+        "written": [asdict(one) for one in made],
+    }
 
 
 def _written(
