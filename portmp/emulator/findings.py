@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from portmp.backends.base import Dim3
 from portmp.backends.findings import Finding, indices
 from portmp.emulator import instructions
 from portmp.emulator.assembler import INDEXED
-
-if TYPE_CHECKING:
-    from portmp.emulator.machine import Loaded
+from portmp.emulator.loaded import Loaded
 
 
 class Kind(IntEnum):

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from portmp.emulator.machine import Loaded, Machine
+from portmp.emulator.loaded import Loaded
+from portmp.emulator.machine import Machine
 from portmp.errors import CheckError, DeviceError, LaunchError
 
 HIP_VERSION_MAJOR = 6

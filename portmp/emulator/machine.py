@@ -16,7 +16,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +25,9 @@ import numpy as np
 from portmp.backends import base
 from portmp.backends.base import Buffer, Device, Dim3
 from portmp.backends.findings import check_error
-from portmp.compilers import elf
-from portmp.emulator import assembler, atomics, findings, instructions, lanes, marks
-from portmp.emulator.arrays import Arrays
+from portmp.emulator import assembler, atomics, findings, instructions, lanes
 from portmp.emulator.codeobject import CodeObject, Kernel
-from portmp.emulator.lines import Lines
+from portmp.emulator.loaded import Loaded
 from portmp.errors import DeviceError, LaunchError
 from portmp.progress import lasting
 
@@ -67,31 +65,6 @@ class Settings:
     shift: int = 0
     descending: bool = False
     mutation: assembler.Mutation | None = None
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A kernel in memory: its rows and their copies on the host device.
-
-    ``code``: the code object, where it was compiled with lines and marks, so that how threads use
-    block memory and barriers can be checked.
-    """
-
-    kernel: Kernel
-    program: assembler.Program
-    rows: Buffer
-    code: CodeObject | None = None
-
-    @cached_property
-    def lines(self) -> Lines | None:
-        """The lines of the rendered text that instructions come from, where they are known."""
-        return Lines(self.code.binary, self.kernel.code) if self.code else None
-
-    @cached_property
-    def arrays(self) -> Arrays | None:
-        """The kernel's arrays, where they are known."""
-        known = self.code and marks.TEXT in elf.sections(self.code.binary)
-        return Arrays(self.code.binary, self.kernel) if self.code and known else None
 
 
 @dataclass(frozen=True)

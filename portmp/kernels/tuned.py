@@ -8,14 +8,14 @@ has no schedule until it is tuned again. Values must change no bits, which ``tun
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from portmp.backends.base import Device
+from portmp.backends.base import Device, Queue
+from portmp.kernels.signature import Declaration
+from portmp.kernels.words.types import Block
 from portmp.schedules import database
-
-if TYPE_CHECKING:
-    from portmp.kernels.kernel import Kernel
 
 Value = int | float | str
 """What a database keeps of a template's values; truth values are integers."""
@@ -68,14 +68,32 @@ class Schedule:
         return {"values": dict(self.values), "block": list(self.block), "origin": self.origin}
 
 
-def own(kernel: Kernel) -> Schedule:
+class Subject(Protocol):
+    """A kernel as what tunes and verifies it sees it."""
+
+    name: str
+    signature: Declaration
+    declared: Declared
+    block: Block
+    module: Any
+
+    def __call__(self, *given: Any, device: str | Device | None = None, **named: Any) -> Any: ...
+
+    def varied(self, schedule: Schedule) -> Any: ...
+
+    def arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]: ...
+
+    def new_arrays(self, arguments: Mapping[str, Any], queue: Queue) -> dict[str, Any]: ...
+
+
+def own(kernel: Subject) -> Schedule:
     """What a kernel is declared with, as far as a database can keep it: numbers and texts."""
     values = kernel.module.values.items()
     kept = tuple((k, v) for k, v in values if isinstance(v, (int, float, str)))
     return Schedule(kept, kernel.block.dimensions)
 
 
-def purpose(kernel: Kernel, device: Device) -> dict[str, Any]:
+def purpose(kernel: Subject, device: Device) -> dict[str, Any]:
     """What an entry is for: the kernel by its text, the device, the compiler."""
     declared = kernel.declared
     text = kernel.module.write(device.platform, device.traits).source.text
@@ -90,7 +108,7 @@ def purpose(kernel: Kernel, device: Device) -> dict[str, Any]:
     }
 
 
-def find(kernel: Kernel, device: Device) -> Schedule:
+def find(kernel: Subject, device: Device) -> Schedule:
     """The measured schedule of a kernel on a device, or its own."""
     declared, names = own(kernel), (kernel.name, kernel.module.name)
     entries = [e for e in database.kernels() if (e["kernel"], e["template"]) == names]

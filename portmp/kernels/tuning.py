@@ -24,8 +24,7 @@ from portmp.backends.base import Device, Launch, recording
 from portmp.errors import ArgumentError, DeviceError, one_line, suggestion
 from portmp.kernels import tuned
 from portmp.kernels.extent import block_of
-from portmp.kernels.kernel import Kernel
-from portmp.kernels.tuned import Schedule
+from portmp.kernels.tuned import Schedule, Subject
 from portmp.progress import lasting
 from portmp.runtime.digests import digest
 from portmp.schedules import database
@@ -93,7 +92,7 @@ class _KernelSearch(Search[Schedule]):
     """
 
     def __init__(
-        self, kernel: Kernel, device: Device, arguments: Mapping[str, Any], declared: Schedule
+        self, kernel: Subject, device: Device, arguments: Mapping[str, Any], declared: Schedule
     ) -> None:
         super().__init__(device, declared, "the first one's")
         self._kernel, self._arguments = kernel, arguments
@@ -145,7 +144,7 @@ class _KernelSearch(Search[Schedule]):
 
 
 def tune(
-    kernel: Kernel,
+    kernel: Subject,
     space: Mapping[str, Sequence[Any]],
     given: Sequence[Any],
     named: Mapping[str, Any],
@@ -206,7 +205,7 @@ def _device(name: str, arguments: Mapping[str, Any], asked: str | Device | None)
 
 
 def _schedules(
-    kernel: Kernel, space: Mapping[str, Sequence[Any]], declared: Schedule
+    kernel: Subject, space: Mapping[str, Sequence[Any]], declared: Schedule
 ) -> Iterator[Schedule]:
     where = f"{kernel.name}: tune"
     if not isinstance(space, Mapping) or not space:

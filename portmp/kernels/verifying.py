@@ -37,8 +37,8 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError, PortmpError, ShapeError, VerifyError
 from portmp.files import target as targets
 from portmp.formats import convert
-from portmp.kernels.kernel import Kernel
 from portmp.kernels.signature import Operand
+from portmp.kernels.tuned import Subject
 from portmp.progress import lasting
 from portmp.routines import base
 from portmp.runtime.digests import bits_of, digest
@@ -52,7 +52,7 @@ Arrays = Mapping[str, Array | PlainArray]
 class Call:
     """A kernel and the arguments that it is verified with, which stay as they are."""
 
-    kernel: Kernel
+    kernel: Subject
     arguments: Mapping[str, Any]
 
     @property
