@@ -525,7 +525,7 @@ def test_any_bytes() -> None:
         hipify.translated(source)
         facts = Facts(source)
         for inside in facts.functions:
-            if inside.function.is_kernel:
+            if inside.is_kernel:
                 templates.of(facts, inside)
 
 

@@ -266,8 +266,7 @@ class Assembler:
             "v_permlane64_b32": self._halves_exchanged,
             "v_swap_b32": self._swapped,
             "v_dot4_i32_iu8": self._dot,
-            "v_movreld_b32": self._to_index,
-            "v_movrels_b32": self._from_index,
+            ("v_movreld_b32", "v_movrels_b32"): self._to_or_from_index,
             "s_set_gpr_idx_o": self._index_mode,
             "v_pk_": self._packed,
             ("global_", "flat_", "buffer_", "scratch_", "ds_", "s_load"): self._memory,
@@ -335,11 +334,9 @@ class Assembler:
         else:
             self._operation("v_mov_b32", [target, kept])
 
-    def _to_index(self, name: str, one: Instruction) -> None:
-        self._index_row("register_write", one.operands[0], one.operands[1], M0, 0)
-
-    def _from_index(self, name: str, one: Instruction) -> None:
-        self._index_row("register_read", one.operands[0], one.operands[1], M0, 0)
+    def _to_or_from_index(self, name: str, one: Instruction) -> None:
+        way = "register_write" if name == "v_movreld_b32" else "register_read"
+        self._index_row(way, one.operands[0], one.operands[1], M0, 0)
 
     def _index_row(self, name: str, target: str, source: str, index: int, low_byte: int) -> None:
         indexed = target if name == "register_write" else source
@@ -395,9 +392,7 @@ class Assembler:
             self.add(operation)
 
     def _branch(self, name: str, one: Instruction) -> None:
-        offset = int(one.operands[0]) & 0xFFFF
-        offset -= (offset & 0x8000) << 1
-        self.add(name).to = one.following + 4 * offset
+        self.add(name).to = one.following + 4 * _halfword(one.operands[0], True)
 
     def _here(self, name: str, one: Instruction) -> None:
         here = self.constant(self.base + one.following)
@@ -575,22 +570,13 @@ class Assembler:
             choice = one.numbers("op_sel", 2, 0)
             halves = [[(one.operands[1], choice[0], 0)], [(one.operands[2], choice[1], 0)]]
         else:
-            ways = (("op_sel", "neg_lo", 0), ("op_sel_hi", "neg_hi", 1))
-            halves = [
-                list(
-                    zip(
-                        one.operands[1:],
-                        one.numbers(select, count, default),
-                        one.numbers(negate, count, 0),
-                        strict=True,
-                    )
-                )
-                for select, negate, default in ways
-            ]
+            halves = []
+            for select, negate, default in (("op_sel", "neg_lo", 0), ("op_sel_hi", "neg_hi", 1)):
+                choice, signs = one.numbers(select, count, default), one.numbers(negate, count, 0)
+                halves.append(list(zip(one.operands[1:], choice, signs, strict=True)))
         kept = [self.temporary() for _ in halves]
         for half, target in zip(halves, kept, strict=True):
-            sources = [_word(text, which, negated) for text, which, negated in half]
-            self._operation(plain, [target, *sources])
+            self._operation(plain, [target, *(_word(*source) for source in half)])
         for which, source in enumerate(kept):
             self._operation("v_mov_b32", [_word(one.operands[0], which, 0), source])
 
@@ -650,9 +636,8 @@ class Assembler:
             raise Unknown(f"{text!r} of a part of a word")
         shift, size = _PARTS[choice]
         kept = self.temporary()
-        self._operation(
-            "v_bfe_i32" if signed else "v_bfe_u32", [kept, plain, str(shift), str(size)]
-        )
+        extract = "v_bfe_i32" if signed else "v_bfe_u32"
+        self._operation(extract, [kept, plain, str(shift), str(size)])
         return kept
 
     # --- memory -------------------------------------------------------------------------
@@ -814,26 +799,15 @@ class Assembler:
             row = mutation(replace(plain)) if mutation else plain
             sources = [settled(place) for place in row.sources] + [SINK] * 4
             aim = row.immediate if row.to is None else aims[row.to]
-            table[index] = (
-                number[row.operation] | row.flags,
-                settled(row.target),
-                _second(row, settled),
-                sources[0],
-                sources[1],
-                sources[2],
-                aim & 0xFFFFFFFF,
-                sources[3],
-            )
+            in_memory = row.operation.endswith(("_load", "_store", "_atomic"))
+            second = row.second if in_memory else settled(row.second)  # bytes, or a place
+            head = (number[row.operation] | row.flags, settled(row.target), second)
+            table[index] = (*head, *sources[:3], aim & 0xFFFFFFFF, sources[3])
+        numbers = np.array([*self.constants, 0, 0], np.uint32)
         total = own + self.temporaries * self.lanes
         by_address = {one.address: one for one in listed}
-        return Program(
-            table,
-            jumps,
-            np.array([*self.constants, 0, 0], np.uint32),
-            vectors,
-            total,
-            tuple(by_address[row.address] for row in self.rows),
-        )
+        origins = tuple(by_address[row.address] for row in self.rows)
+        return Program(table, jumps, numbers, vectors, total, origins)
 
     def _jumps(self, aims: dict[int, int]) -> np.ndarray:
         """The row of each word of code; the rows that jump learn where it is."""
@@ -860,28 +834,7 @@ class Assembler:
         return aims
 
 
-def _second(row: Row, settled: Callable[[int], int]) -> int:
-    """The second target is a place, or for memory a number of bytes."""
-    memory = row.operation.endswith(("_load", "_store", "_atomic"))
-    return row.second if memory else settled(row.second)
-
-
-HALVES = {
-    "v_pk_add_u16": "v_add_u32",
-    "v_pk_add_i16": "v_add_u32",
-    "v_pk_sub_u16": "v_sub_u32",
-    "v_pk_lshlrev_b16": "v_lshlrev_b16",
-    "v_pk_lshrrev_b16": "v_lshrrev_b16",
-    "v_pk_ashrrev_i16": "v_ashrrev_i16",
-    "v_pk_min_i16": "v_min_i16",
-    "v_pk_max_i16": "v_max_i16",
-    "v_pk_min_u16": "v_min_u16",
-    "v_pk_max_u16": "v_max_u16",
-    "v_pk_mad_u16": "v_mad_u16",
-    "v_pk_mad_i16": "v_mad_u16",
-    "v_pk_sub_i16": "v_sub_u32",
-    "v_pk_mul_lo_u16": "v_mul_lo_u32",
-}
+HALVES: dict[str, str] = instructions.table("packed_halves")
 """Packed operations of 16 bits, and what gives their 16 bits in a whole word."""
 
 _PARTS = {
@@ -899,7 +852,6 @@ _HALVES_OF_WORDS = {"l": "WORD_0", "h": "WORD_1"}
 
 
 def _first_source(operation: instructions.Operation) -> int:
-    """Which operand is the first source."""
     written = bool(operation.result) or operation.kind == "compare"
     return written + (operation.kind == "carry")
 
@@ -920,22 +872,16 @@ def _is_float(text: str) -> bool:
 def _float_bits(text: str, wide: bool) -> int:
     if text.startswith("0.15915494"):
         return _INVERSE_OF_TWO_PI[wide]
-    value = float(text)
-    if wide:
-        return int(struct.unpack("<Q", struct.pack("<d", value))[0])
-    return int(struct.unpack("<I", struct.pack("<f", value))[0])
+    return int.from_bytes(struct.pack("<d" if wide else "<f", float(text)), "little")
 
 
 def _word(text: str, which: int, negated: int) -> str:
     """One word of a pair of registers."""
-    found = re.fullmatch(r"(-?)(s|v|a)\[(\d+):(\d+)\]", text)
-    named = {"vcc": ("vcc_lo", "vcc_hi"), "exec": ("exec_lo", "exec_hi")}
-    if found:
-        word = f"{found[2]}{int(found[3]) + which}"
-        sign = bool(found[1]) != bool(negated)
-        return f"-{word}" if sign else word
-    if text in named:
-        return named[text][which]
+    if found := re.fullmatch(r"(-?)(s|v|a)\[(\d+):(\d+)\]", text):
+        sign = "-" if bool(found[1]) != bool(negated) else ""
+        return f"{sign}{found[2]}{int(found[3]) + which}"
+    if text in ("vcc", "exec"):
+        return f"{text}_{'hi' if which else 'lo'}"
     if text == "0":
         return "-0.0" if negated else text
     if which:

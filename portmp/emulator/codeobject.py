@@ -60,6 +60,11 @@ class Kernel:
     code: tuple[Instruction, ...]
 
     @property
+    def explicit(self) -> list[Argument]:
+        """The arguments that a launch gives."""
+        return [one for one in self.arguments if not one.kind.startswith("hidden_")]
+
+    @property
     def packed_ids(self) -> bool:
         """Whether a lane's three indices share a register."""
         return self.arch in ("gfx90a", "gfx942") or self.arch.startswith(("gfx11", "gfx12"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -12,8 +13,8 @@ import numpy as np
 from portmp.backends.base import Dim3
 from portmp.backends.findings import Finding, indices
 from portmp.emulator import instructions
-from portmp.emulator.arrays import Arrays
-from portmp.emulator.assembler import INDEXED, Program
+from portmp.emulator.assembler import INDEXED
+from portmp.emulator.loaded import Loaded
 
 
 class Kind(IntEnum):
@@ -76,33 +77,22 @@ _MEMORIES = {
 class Launch(NamedTuple):
     """What places and threads of findings are told by.
 
-    ``lines``: of the text, for an instruction's address; ``near``: the nearest one. ``readonly``:
-    whether an address is in memory for reading only. ``shared``, ``private``: bytes that a block
-    and a thread have. ``arrays``: those of the kernel; ``places``: what an address of the device's
-    memory is to its parameters.
+    ``readonly``: whether an address is in memory for reading only. ``shared``: bytes that a block
+    has. ``places``: what an address of the device's memory is to the kernel's parameters.
     """
 
-    program: Program
+    loaded: Loaded
     grid: Dim3
     block: Dim3
-    lines: Callable[[int], tuple[int, ...]]
-    near: Callable[[int], int]
     readonly: Callable[[int], bool]
     shared: int
-    private: int
-    arrays: Arrays | None
     places: Callable[[int], str]
 
 
 def found(report: np.ndarray[Any, Any], launch: Launch) -> list[Finding]:
     """All findings of a launch, from the report of its slots."""
-    return [_told(entry, launch) for slot in report.reshape(-1, SLOT) for entry in _entries(slot)]
-
-
-def _entries(slot: np.ndarray[Any, Any]) -> Iterator[list[int]]:
-    for entry in slot[HEAD:].reshape(MOST, WORDS):
-        if entry[0]:
-            yield [int(number) for number in entry]
+    entries = report.reshape(-1, SLOT)[:, HEAD:].reshape(-1, WORDS)
+    return [_told(entry, launch) for entry in entries[entries[:, 0] != 0].tolist()]
 
 
 def _told(entry: list[int], launch: Launch) -> Finding:
@@ -122,7 +112,7 @@ def _told(entry: list[int], launch: Launch) -> Finding:
         who += (f"thread {indices(other_thread, launch.block)} of {block}",)
         places += (_place(other_row, launch),)
     elif kind == Kind.DIVERGENCE:
-        threads = launch.block[0] * launch.block[1] * launch.block[2]
+        threads = math.prod(launch.block)
         what = "Work-group divergence detected (barrier)"
         who = (f"{block} (only {thread} out of {threads} work-items executed barrier)",)
         if other_row != _NO_ROW:
@@ -140,23 +130,25 @@ def _told(entry: list[int], launch: Launch) -> Finding:
 
 def _in_block(address: int, launch: Launch) -> str:
     """An address of block memory, with the element that lies there."""
-    element = launch.arrays.at(address) if launch.arrays else ""
+    arrays = launch.loaded.arrays
+    element = arrays.at(address) if arrays else ""
     return f"local memory address {address:#x}" + (f" ({element})" if element else "")
 
 
 def _overrun(row: int, address: int, launch: Launch) -> str:
     """An access that leaves the array of its line for another one, in words; else nothing."""
-    if launch.arrays is None:
+    arrays, lines, program = launch.loaded.arrays, launch.loaded.lines, launch.loaded.program
+    if arrays is None or lines is None:
         return ""
     _, way, nbytes = _operation(row, launch)
-    one = launch.program.instruction(row)
+    one = program.instruction(row)
     also = ""
     if _OF_TWO.search(one.mnemonic):
-        meant = launch.arrays.at(int(launch.program.rows[row, 6])).partition("[")[0]
-        missed = "" if launch.arrays.at(address).startswith(f"{meant}[") else meant
+        meant = arrays.at(int(program.rows[row, 6])).partition("[")[0]
+        missed = "" if arrays.at(address).startswith(f"{meant}[") else meant
         also = ", or a race: the compiler made one access of two"
     else:
-        missed = launch.arrays.missed(launch.lines(one.address), way, address)
+        missed = arrays.missed(lines.of(one.address), way, address)
     if not missed:
         return ""
     what = f"Invalid {_VERBS.get(way, 'read')} of size {nbytes} at {_in_block(address, launch)}"
@@ -173,8 +165,9 @@ _VERBS = {"store": "write", "atomic": "atomic access"}
 
 def _operation(row: int, launch: Launch) -> tuple[str, str, int]:
     """The operation of a row, the way of its access, and its bytes."""
-    operation = tuple(instructions.operations())[launch.program.rows[row, 0] & 0xFFFF]
-    return operation, operation.partition("_")[2], int(launch.program.rows[row, 2])
+    numbers = launch.loaded.program.rows[row]
+    operation = tuple(instructions.operations())[numbers[0] & 0xFFFF]
+    return operation, operation.partition("_")[2], int(numbers[2])
 
 
 def beside(address: int, spans: Sequence[tuple[tuple[int, int], str]]) -> str:
@@ -209,7 +202,8 @@ def _access(kind: Kind, row: int, address: int, launch: Launch) -> str:
         where = _in_block(address, launch)
     if kind == Kind.INVALID_WRITE and launch.readonly(address):
         verb, where = "write", f"read-only memory, {where}"
-    sizes = {Kind.BEYOND_SHARED: launch.shared, Kind.BEYOND_PRIVATE: launch.private}
+    private = launch.loaded.kernel.scratch
+    sizes = {Kind.BEYOND_SHARED: launch.shared, Kind.BEYOND_PRIVATE: private}
     beyond = f" (there are {sizes[kind]} bytes)" if kind in sizes else ""
     texts = {
         Kind.ENDLESS: "The kernel does not end",
@@ -226,10 +220,11 @@ def _access(kind: Kind, row: int, address: int, launch: Launch) -> str:
 
 def _place(row: int, launch: Launch) -> str:
     """The line of the text, with those of calls around it; else the instruction."""
-    one = launch.program.instruction(row)
-    lines = launch.lines(one.address)
+    one = launch.loaded.program.instruction(row)
+    known = launch.loaded.lines
+    lines = known.of(one.address) if known else ()
     if not lines:
-        near = launch.near(one.address)
+        near = known.near(one.address) if known else 0
         return (f"code near rendered line {near}, " if near else "") + (
             f"instruction {one.text!r} at {one.address:#x}"
         )

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from portmp.emulator.machine import Loaded, Machine
+from portmp.emulator.loaded import Loaded
+from portmp.emulator.machine import Machine
 from portmp.errors import CheckError, DeviceError, LaunchError
 
 HIP_VERSION_MAJOR = 6
@@ -281,7 +282,7 @@ class Hip:
             return _BAD_HANDLE
         if extra is not None:
             return _BAD_VALUE
-        explicit = [a for a in loaded.kernel.arguments if not a.kind.startswith("hidden_")]
+        explicit = loaded.kernel.explicit
         addresses = (ctypes.c_void_p * len(explicit)).from_address(arguments)
         values = [
             ctypes.string_at(address, argument.nbytes)

@@ -38,7 +38,8 @@ class Operation:
     condition: str = ""
 
 
-def _table(name: str) -> dict[str, Any]:
+def table(name: str) -> dict[str, Any]:
+    """A part of instructions.toml."""
     held: dict[str, Any] = _held()[name]
     return held
 
@@ -48,41 +49,20 @@ def _held() -> dict[str, dict[str, Any]]:
     return tomllib.loads((PACKAGE / "emulator/instructions.toml").read_text(encoding="utf-8"))
 
 
-def _names(table: str) -> tuple[str, ...]:
-    return tuple(_table(table)["names"].split())
+def _names(name: str) -> tuple[str, ...]:
+    return tuple(table(name)["names"].split())
 
 
 IGNORED = frozenset(_names("ignored"))
 """Waiting, caches and hints: without meaning where instructions run one after the other."""
 
-_RELATIONS = {"lt": "a < b", "eq": "a == b", "le": "a <= b", "gt": "a > b", "ge": "a >= b"}
-_FLOAT_RELATIONS = _RELATIONS | {
-    "lg": "a < b || a > b",
-    "neq": "!(a == b)",
-    "nlt": "!(a < b)",
-    "nle": "!(a <= b)",
-    "ngt": "!(a > b)",
-    "nge": "!(a >= b)",
-    "nlg": "!(a < b || a > b)",
-    "o": "a == a && b == b",
-    "u": "!(a == a && b == b)",
-}
+_RELATIONS: dict[str, str] = table("relations")
+_FLOAT_RELATIONS = _RELATIONS | table("relations_of_floats")
 _COMPARED = {"f32": "f", "f64": "d", "u32": "u", "i32": "i", "u64": "l", "i64": "q"}
 _HALVES_COMPARED = {"u16": ("u", "ushort"), "i16": ("u", "short")}
 
 
-WIDTHS = {
-    "ubyte": 1,
-    "sbyte": 1,
-    "byte": 1,
-    "ushort": 2,
-    "sshort": 2,
-    "short": 2,
-    "dword": 4,
-    "dwordx2": 8,
-    "dwordx3": 12,
-    "dwordx4": 16,
-}
+WIDTHS: dict[str, int] = table("widths")
 """Bytes that one lane loads or stores."""
 
 SPACES = ("global", "shared", "scratch", "flat")
@@ -91,50 +71,10 @@ SPACES = ("global", "shared", "scratch", "flat")
 WAYS = ("load", "store", "atomic")
 
 
-_RENAMED = (
-    ("_add_nc_u32", "_add_u32"),
-    ("_sub_nc_u32", "_sub_u32"),
-    ("_subrev_nc_u32", "_subrev_u32"),
-    ("_add_nc_u16", "_add_u16"),
-    ("_sub_nc_u16", "_sub_u16"),
-    ("_add_co_ci_u32", "_addc_co_u32"),
-    ("_sub_co_ci_u32", "_subb_co_u32"),
-    ("_subrev_co_ci_u32", "_subbrev_co_u32"),
-    ("_and_not1_", "_andn2_"),
-    ("_or_not1_", "_orn2_"),
-    ("_mad_co_u64_u32", "_mad_u64_u32"),
-    ("v_dual_", "v_"),
-    ("v_min_num_f", "v_min_f"),
-    ("v_max_num_f", "v_max_f"),
-    ("s_barrier_wait", "s_barrier"),
-    ("v_clz_i32_u32", "v_ffbh_u32"),
-    ("v_ctz_i32_b32", "v_ffbl_b32"),
-    ("v_cls_i32", "v_ffbh_i32"),
-    ("s_clz_i32_u32", "s_flbit_i32_b32"),
-    ("s_clz_i32_u64", "s_flbit_i32_b64"),
-    ("s_cls_i32", "s_flbit_i32"),
-    ("s_ctz_i32_b", "s_ff1_i32_b"),
-)
-_RENAMED_SCALAR = {
-    "s_add_co_u32": "s_add_u32",
-    "s_sub_co_u32": "s_sub_u32",
-    "s_add_co_i32": "s_add_i32",
-    "s_sub_co_i32": "s_sub_i32",
-    "s_addk_co_i32": "s_addk_i32",
-    "s_addc_co_u32": "s_addc_u32",
-    "s_subb_co_u32": "s_subb_u32",
-}
 OF_HALVES = ("_b16", "_u16", "_i16")
 """Operations on the lower half of words end so."""
 
-OF_BITS = {
-    "v_mov_b16": "v_mov_b32",
-    "v_not_b16": "v_not_b32",
-    "v_and_b16": "v_and_b32",
-    "v_or_b16": "v_or_b32",
-    "v_xor_b16": "v_xor_b32",
-    "v_cndmask_b16": "v_cndmask_b32",
-}
+OF_BITS: dict[str, str] = table("of_bits")
 """Operations on halves of registers, and those that do the same to any bits."""
 
 EXTENDED = {"v_cvt_u32_u16": "{}", "v_cvt_i32_i16": "sext({})"}
@@ -151,20 +91,6 @@ DOTS = {
 }
 """v_dot4_i32_iu8, by which of its sources neg_lo calls signed."""
 
-_NEW_WIDTHS = {
-    "u8": "ubyte",
-    "i8": "sbyte",
-    "b8": "byte",
-    "u16": "ushort",
-    "i16": "sshort",
-    "b16": "short",
-    "b32": "dword",
-    "b64": "dwordx2",
-    "b96": "dwordx3",
-    "b128": "dwordx4",
-    "b256": "dwordx8",
-    "b512": "dwordx16",
-}
 _MEMORY = re.compile(r"(global|flat|scratch|s)_(load|store)_([uib]\d+)")
 _HALF = re.compile(r"(global|flat|scratch)_(load|store)_d16_(hi_)?([uib]\d+)")
 _SHARED = re.compile(r"ds_(load|store)_(2addr_)?(stride64_)?([uib]\d+)(_d16(?:_hi)?)?")
@@ -175,16 +101,18 @@ _SHARED_NAMES = {"load": "read", "store": "write"}
 def canonical(mnemonic: str) -> str:
     """The name of GCN 5 for an instruction, without the encoding's suffix."""
     name = re.sub(r"_(e32|e64|sdwa|dpp|e64_dpp)$", "", mnemonic)
+    widths = table("new_widths")
     if found := _MEMORY.fullmatch(name):
-        return f"{found[1]}_{found[2]}_{_NEW_WIDTHS[found[3]]}"
+        return f"{found[1]}_{found[2]}_{widths[found[3]]}"
     if found := _HALF.fullmatch(name):
-        return f"{found[1]}_{found[2]}_{_NEW_WIDTHS[found[4]]}_d16{'_hi' if found[3] else ''}"
+        return f"{found[1]}_{found[2]}_{widths[found[4]]}_d16{'_hi' if found[3] else ''}"
     if found := _SHARED.fullmatch(name):
         several = ("2st64" if found[3] else "2") if found[2] else ""
         return f"ds_{_SHARED_NAMES[found[1]]}{several}_{found[4]}{found[5] or ''}"
-    for new, old in _RENAMED:
+    for new, old in table("renamed").items():
         name = name.replace(new, old)
-    return _RENAMED_SCALAR.get(name, name)
+    known: str = table("renamed_scalar").get(name, name)
+    return known
 
 
 @cache
@@ -195,9 +123,9 @@ def operations() -> dict[str, Operation]:
     found += [Operation(name, "inner") for name in _names("inner")]
     # all ways in all memories, though a lane's own has no atomic operations: numbers are regular
     found += [Operation(f"{space}_{way}", "memory") for space in SPACES for way in WAYS]
-    for table in (_table("moves"), _table("floats"), _table("reciprocals"), _table("integers")):
-        found += [Operation(name, "vector", *what) for name, what in table.items()]
-    found += [Operation(name, "carry", *what) for name, what in _table("carry").items()]
+    for part in ("moves", "floats", "reciprocals", "integers"):
+        found += [Operation(name, "vector", *what) for name, what in table(part).items()]
+    found += [Operation(name, "carry", *what) for name, what in table("carry").items()]
     for suffix, kind in _COMPARED.items():
         relations = _FLOAT_RELATIONS if kind in "fd" else _RELATIONS | {"ne": "a != b"}
         for relation, text in relations.items():
@@ -208,8 +136,8 @@ def operations() -> dict[str, Operation]:
             found.append(Operation(f"v_cmp_{relation}_{suffix}", "compare", "", 2 * kind, plain))
     found.append(Operation("v_cmp_class_f32", "compare", "", "fu", "(class32(a) & b) != 0"))
     found.append(Operation("v_cmp_class_f64", "compare", "", "du", "(class64(a) & b) != 0"))
-    found += [Operation(name, "scalar", *what) for name, what in _table("scalar").items()]
-    for name, text in _table("logic").items():
+    found += [Operation(name, "scalar", *what) for name, what in table("scalar").items()]
+    for name, text in table("logic").items():
         for bits, kind in ((32, "u"), (64, "l")):
             found.append(Operation(f"s_{name}_b{bits}", "scalar", kind, 2 * kind, text, "r != 0"))
     found += _scalar_comparisons()

@@ -9,27 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-WAYS = {
-    "quad_perm": "(lane & ~3u) + (n >> 2 * (lane & 3) & 3)",
-    "row_shl": "(lane & 15) + n < 16 ? lane + n : NONE",
-    "row_shr": "(lane & 15) >= n ? lane - n : NONE",
-    "row_ror": "(lane & ~15u) + (lane - n & 15)",
-    "wave_shl": "lane + n < LANES ? lane + n : NONE",
-    "wave_rol": "lane + n & LANES - 1",
-    "wave_shr": "lane >= n ? lane - n : NONE",
-    "wave_ror": "lane - n & LANES - 1",
-    "row_mirror": "lane ^ 15",
-    "row_half_mirror": "lane ^ 7",
-    # the last lane before each row, or before the upper half, to all lanes of it
-    "row_bcast": "lane > n ? (lane & ~n) - 1 : NONE",
-    "row_newbcast": "(lane & ~15u) + n",
-    "row_share": "(lane & ~15u) + n",
-    "row_xmask": "lane ^ n",
-    "dpp8": "(lane & ~7u) + (n >> 3 * (lane & 7) & 7)",
-    # ds_swizzle: five bits each of and, or, exclusive or, in groups of 32 lanes
-    "swizzle": "(lane & 32) | (((lane & n & 31) | (n >> 5 & 31)) ^ (n >> 10 & 31))",
-    "other_half": "lane ^ 32",
-}
+from portmp.emulator.instructions import table
+
+WAYS: dict[str, str] = table("ways")
 """By the names of the modifiers, whose number is n (a list's: two or three bits each)."""
 
 MODIFIERS = ("row_mask", "bank_mask", "bound_ctrl", "fi")

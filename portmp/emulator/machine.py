@@ -16,7 +16,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,11 +25,9 @@ import numpy as np
 from portmp.backends import base
 from portmp.backends.base import Buffer, Device, Dim3
 from portmp.backends.findings import check_error
-from portmp.compilers import elf
-from portmp.emulator import assembler, atomics, findings, instructions, lanes, marks
-from portmp.emulator.arrays import Arrays
+from portmp.emulator import assembler, atomics, findings, instructions, lanes
 from portmp.emulator.codeobject import CodeObject, Kernel
-from portmp.emulator.lines import Lines
+from portmp.emulator.loaded import Loaded
 from portmp.errors import DeviceError, LaunchError
 from portmp.progress import lasting
 
@@ -69,39 +68,6 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """A kernel in memory: its rows and their copies on the host device.
-
-    ``code``: the code object, where it was compiled with lines and marks, so that how threads use
-    block memory and barriers can be checked.
-    """
-
-    kernel: Kernel
-    program: assembler.Program
-    rows: Buffer
-    code: CodeObject | None = None
-
-    @cached_property
-    def _lines(self) -> Lines:
-        assert self.code
-        return Lines(self.code.binary, self.kernel.code)
-
-    def lines(self, address: int) -> tuple[int, ...]:
-        """Lines of the rendered text that an instruction comes from, as far as they are known."""
-        return self._lines.of(address) if self.code else ()
-
-    def near(self, address: int) -> int:
-        """The line nearest to an instruction; 0 for none."""
-        return self._lines.near(address) if self.code else 0
-
-    @cached_property
-    def arrays(self) -> Arrays | None:
-        """The kernel's arrays, where they are known."""
-        known = self.code and marks.TEXT in elf.sections(self.code.binary)
-        return Arrays(self.code.binary, self.kernel) if self.code and known else None
-
-
-@dataclass(frozen=True)
 class Region:
     """An allocation: its first address, its bytes, where it lies in the arena."""
 
@@ -113,6 +79,9 @@ class Region:
     def holds(self, address: int, nbytes: int) -> bool:
         """Whether all these bytes are its own."""
         return self.address <= address and address + nbytes <= self.address + self.nbytes
+
+
+_ADDRESS = attrgetter("address")
 
 
 class Memory:
@@ -128,8 +97,7 @@ class Memory:
         self.known = host.allocate(capacity // 4)
         self._regions: list[Region] = []
         """In the order of the arena."""
-        self._addresses: list[int] = []
-        self._by_address: dict[int, Region] = {}
+        self._by_address: list[Region] = []
         # in turn: an address that was given back is not soon another buffer's
         self._middles = deque(range(FIRST_MIDDLE, LAST_MIDDLE, STEP))
         self.free_bytes = capacity
@@ -148,8 +116,7 @@ class Memory:
         address = self._middles.popleft() - size // 2 // ALIGNMENT * ALIGNMENT
         region = Region(address, nbytes, readonly, at)
         self._regions.insert(index, region)
-        bisect.insort(self._addresses, address)
-        self._by_address[address] = region
+        bisect.insort(self._by_address, region, key=_ADDRESS)
         self.free_bytes -= size
         words = np.full(-(-nbytes // 4), POISON, np.uint32)
         if words.size:
@@ -159,11 +126,11 @@ class Memory:
 
     def free(self, address: int) -> bool:
         """Give memory back; whether there was any at this address."""
-        region = self._by_address.pop(address, None)
-        if region is None:
+        region = self._region(address)
+        if region is None or region.address != address:
             return False
         self._regions.remove(region)
-        self._addresses.remove(address)
+        self._by_address.remove(region)
         size = _aligned(region.nbytes)
         self._middles.append(address + size // 2 // ALIGNMENT * ALIGNMENT)
         self.free_bytes += size
@@ -171,8 +138,8 @@ class Memory:
 
     def _region(self, address: int) -> Region | None:
         """The allocation that would hold an address: the last one that begins at it or before."""
-        index = bisect.bisect_right(self._addresses, address) - 1
-        return self._by_address[self._addresses[index]] if index >= 0 else None
+        index = bisect.bisect_right(self._by_address, address, key=_ADDRESS) - 1
+        return self._by_address[index] if index >= 0 else None
 
     def holds(self, address: int, nbytes: int) -> bool:
         """Whether all these bytes belong to one allocation."""
@@ -196,8 +163,7 @@ class Memory:
 
     def table(self) -> np.ndarray[Any, Any]:
         """Of each allocation: first address, end, whether it is for reading only, and its place."""
-        found = (self._by_address[address] for address in self._addresses)
-        rows = [(r.address, r.address + r.nbytes, r.readonly, r.at) for r in found]
+        rows = [(r.address, r.address + r.nbytes, r.readonly, r.at) for r in self._by_address]
         return np.array(rows, np.uint64).reshape(-1)
 
     def _place(self, address: int, nbytes: int) -> int:
@@ -283,9 +249,7 @@ class Machine:
     def _assembled(self, kernel: Kernel, base: int, code: CodeObject) -> Loaded:
         mutation = self.settings.mutation
         rows = assembler.assemble(kernel.code, kernel.lanes, base, mutation, kernel.arch)
-        content = np.concatenate([rows.rows.reshape(-1), rows.jumps])
-        buffer = self.host.allocate(content.nbytes)
-        self.host.queue.write(buffer, content)
+        buffer = self._given(np.concatenate([rows.rows.reshape(-1), rows.jumps]))
         return Loaded(kernel, rows, buffer, code if code.has_lines else None)
 
     def launch(
@@ -296,11 +260,9 @@ class Machine:
         *extra*: bytes of block memory behind those that the kernel declares.
         """
         kernel = loaded.kernel
-        threads = block[0] * block[1] * block[2]
-        if min(block) < 1 or threads > 1024:
+        if min(block) < 1 or math.prod(block) > 1024:
             raise LaunchError(f"block={block}: blocks of 1 to 1024 threads are interpreted")
-        groups = grid[0] * grid[1] * grid[2]
-        if not groups:
+        if not math.prod(grid):
             raise LaunchError(f"grid={grid} has no blocks")
         content = _arguments(kernel, grid, block, values)
         arguments = self.memory.allocate(len(content), readonly=True)
@@ -319,10 +281,10 @@ class Machine:
 
     def _places(self, loaded: Loaded, values: Sequence[bytes]) -> Callable[[int], str]:
         """What the kernel's parameters say of an address: a byte of one, or how far from one."""
-        explicit = [a for a in loaded.kernel.arguments if not a.kind.startswith("hidden_")]
+        pairs = zip(loaded.kernel.explicit, values, strict=True)
         pointers = [
             (int.from_bytes(value, "little"), place)
-            for place, (argument, value) in enumerate(zip(explicit, values, strict=True))
+            for place, (argument, value) in enumerate(pairs)
             if argument.kind == "global_buffer"
         ]
 
@@ -355,19 +317,8 @@ class Machine:
         shared = self.host.allocate(size.slots * (size.shared + 8))
         buffers = [self.memory.arena, self.memory.known, loaded.rows, parameters, regions]
         found = self._interpreted(kernel.lanes, size.slots, [*buffers, state, shared, units])
-        facts = findings.Launch(
-            loaded.program,
-            grid,
-            block,
-            loaded.lines,
-            loaded.near,
-            self.memory.readonly,
-            size.shared,
-            kernel.scratch,
-            loaded.arrays,
-            places,
-        )
-        if mistakes := findings.found(found, facts):
+        launch = findings.Launch(loaded, grid, block, self.memory.readonly, size.shared, places)
+        if mistakes := findings.found(found, launch):
             raise check_error(self.name, kernel.name, grid, block, mistakes)
 
     def _numbers(
@@ -375,35 +326,12 @@ class Machine:
     ) -> np.ndarray[Any, Any]:
         """What the interpreter is told of a launch, in the order of its parameters."""
         kernel, rows = loaded.kernel, loaded.program
-        return np.array(
-            [
-                grid[0],
-                grid[1],
-                math.prod(grid),
-                math.prod(block),
-                size.waves,
-                size.words,
-                rows.vectors,
-                rows.registers,
-                kernel.scratch,
-                size.shared,
-                regions,
-                size.slots,
-                group,
-                kernel.packed_ids,
-                self.settings.descending,
-                POISON,
-                rows.constants.size,
-                LIMIT,
-                assembler.SCALARS,
-                block[0],
-                block[1],
-                kernel.ieee,
-                loaded.code is not None,
-                self._time,
-            ],
-            np.uint32,
-        )
+        grids = (*grid[:2], math.prod(grid), math.prod(block), size.waves, size.words)
+        memory = (rows.vectors, rows.registers, kernel.scratch, size.shared, regions, size.slots)
+        ways = (group, kernel.packed_ids, self.settings.descending, POISON)
+        limits = (rows.constants.size, LIMIT, assembler.SCALARS, *block[:2])
+        checks = (kernel.ieee, loaded.code is not None, self._time)
+        return np.array([*grids, *memory, *ways, *limits, *checks], np.uint32)
 
     def _interpreted(
         self, lanes: int, slots: int, buffers: Sequence[Buffer]
@@ -524,12 +452,10 @@ def _registers(kernel: Kernel, given: dict[str, int]) -> tuple[np.ndarray[Any, A
 def _arguments(kernel: Kernel, grid: Dim3, block: Dim3, values: Sequence[bytes]) -> bytes:
     """The argument segment: explicit arguments as given, hidden ones as a launch fills them."""
     content = bytearray(kernel.argument_bytes)
-    explicit = [a for a in kernel.arguments if not a.kind.startswith("hidden_")]
-    if len(explicit) != len(values):
-        raise LaunchError(
-            f"kernel {kernel.name!r} takes {len(explicit)} arguments, {len(values)} given"
-        )
-    for argument, value in zip(explicit, values, strict=True):
+    count = len(kernel.explicit)
+    if count != len(values):
+        raise LaunchError(f"kernel {kernel.name!r} takes {count} arguments, {len(values)} given")
+    for argument, value in zip(kernel.explicit, values, strict=True):
         content[argument.offset : argument.offset + argument.nbytes] = value[: argument.nbytes]
     hidden = {"hidden_grid_dims": 1}
     for axis, letter in enumerate("xyz"):
@@ -550,18 +476,5 @@ def _widened(content: bytes | bytearray) -> bytes:
 def _packet(kernel: Kernel, grid: Dim3, block: Dim3, arguments: int) -> np.ndarray[Any, Any]:
     """The dispatch packet that some kernels read their sizes from."""
     sizes = [blocks * threads for blocks, threads in zip(grid, block, strict=True)]
-    content = struct.pack(
-        "<HHHHHHIIIIIQQQQ",
-        0,
-        3,
-        *block,
-        0,
-        *sizes,
-        kernel.scratch,
-        kernel.shared,
-        0,
-        arguments,
-        0,
-        0,
-    )
-    return np.frombuffer(content, np.uint8)
+    content = struct.pack("<6H5I", 0, 3, *block, 0, *sizes, kernel.scratch, kernel.shared)
+    return np.frombuffer(content + struct.pack("<4Q", 0, arguments, 0, 0), np.uint8)

@@ -622,7 +622,6 @@ def _template(template: str | Path) -> tuple[Path | None, str, str]:
 
 
 def _check_memory(kernel: str, needed: int, most: int, device: Device) -> None:
-    """LaunchError for more block memory than a device has."""
     if needed > most:
         raise LaunchError(
             f"{kernel}: takes {needed} bytes of block memory, {device.name} has {most}"

@@ -89,7 +89,6 @@ def _line(source: RenderedSource, number: int) -> str:
 
 
 def _thread(number: int, block: Dim3, grid: Dim3) -> str:
-    """A thread by its indices."""
     group, thread = divmod(number, math.prod(block))
     text = f"thread {indices(thread, block)} of block {indices(group, grid)}"
     return text + (" or a later one" if number == LAST else "")

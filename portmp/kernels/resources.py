@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,9 +57,6 @@ class Resources(Sequence[KernelResources]):
 
     def __len__(self) -> int:
         return len(self._kernels)
-
-    def __iter__(self) -> Iterator[KernelResources]:
-        return iter(self._kernels)
 
     def __str__(self) -> str:
         head = _LINE.format(*_HEAD, "instructions")

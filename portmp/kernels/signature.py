@@ -98,9 +98,8 @@ class Size:
 
     def c_text(self) -> str:
         """The same in C, where sizes have 64 bits and are not negative."""
-        return (
-            f"({self.text.strip().replace('//', '/')})" if not self.is_name else self.text.strip()
-        )
+        text = self.text.strip()
+        return text if self.is_name else f"({text.replace('//', '/')})"
 
 
 @dataclass(frozen=True)

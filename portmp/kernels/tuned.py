@@ -68,11 +68,6 @@ class Schedule:
         return {"values": dict(self.values), "block": list(self.block), "origin": self.origin}
 
 
-def kept(values: Mapping[str, object]) -> tuple[tuple[str, Value], ...]:
-    """Those of a template's values that a database can keep: numbers and texts."""
-    return tuple((k, v) for k, v in values.items() if isinstance(v, (int, float, str)))
-
-
 class Subject(Protocol):
     """A kernel as what tunes and verifies it sees it."""
 
@@ -92,8 +87,10 @@ class Subject(Protocol):
 
 
 def own(kernel: Subject) -> Schedule:
-    """What a kernel is declared with."""
-    return Schedule(kept(kernel.module.values), kernel.block.dimensions)
+    """What a kernel is declared with, as far as a database can keep it: numbers and texts."""
+    values = kernel.module.values.items()
+    kept = tuple((k, v) for k, v in values if isinstance(v, (int, float, str)))
+    return Schedule(kept, kernel.block.dimensions)
 
 
 def purpose(kernel: Subject, device: Device) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def tune(
     asked: str | Device | None,
 ) -> Tuning:
     """Try all of a space on the arguments; keep the fastest in the user's database."""
-    declared = Schedule(tuned.kept(kernel.module.values), kernel.block.dimensions)
+    declared = tuned.own(kernel)
     schedules = list(dict.fromkeys([declared, *_schedules(kernel, space, declared)]))
     target = database.user_file()
     if target is None:
@@ -207,7 +207,6 @@ def _device(name: str, arguments: Mapping[str, Any], asked: str | Device | None)
 def _schedules(
     kernel: Subject, space: Mapping[str, Sequence[Any]], declared: Schedule
 ) -> Iterator[Schedule]:
-    """All combinations of a space."""
     where = f"{kernel.name}: tune"
     if not isinstance(space, Mapping) or not space:
         raise ArgumentError(

@@ -12,9 +12,10 @@ from portmp.errors import ArgumentError, printable
 from portmp.files import target
 from portmp.porting import hipify, report, sources, templates
 from portmp.porting.hipify import Hip
+from portmp.porting.prepared import CODED
 from portmp.porting.report import Report
 from portmp.porting.sources import Source
-from portmp.porting.traps.base import CERTAINTIES, HIP, Facts, Inside
+from portmp.porting.traps.base import CERTAINTIES, HIP, Facts
 
 
 @dataclass
@@ -94,7 +95,7 @@ def _written(
         if template:
             for begun in _templates(source):
                 name = f"{begun.name}.py"
-                _add(texts, name, begun.text.encode("utf-8", "surrogateescape"), source)
+                _add(texts, name, begun.text.encode(*CODED), source)
                 marks = [{"line": line, "what": what} for line, what in begun.marks]
                 made.append((source, Written(source.name, str(folder / name), "template", marks)))
     for name, content in helpers.items():
@@ -133,13 +134,9 @@ def _templates(source: Source) -> Iterator[templates.Template]:
     facts = Facts(source)
     seen: set[str] = set()
     for inside in facts.functions:
-        if _is_whole_kernel(inside) and inside.name not in seen:
+        if inside.is_kernel and inside.name.isidentifier() and inside.name not in seen:
             seen.add(inside.name)
             yield templates.of(facts, inside)
-
-
-def _is_whole_kernel(inside: Inside) -> bool:
-    return inside.function.is_kernel and inside.name.isidentifier()
 
 
 def _refused(made: Sequence[Written]) -> list[str]:

@@ -11,14 +11,16 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import partial
 from pathlib import Path, PurePath
 
 from portmp import paths
 from portmp.paths import PACKAGE
 from portmp.porting import names
+from portmp.porting.prepared import CODED
 from portmp.porting.sources import Node, Source, arguments, called, line_of, text_of
 from portmp.porting.tables import named, table
 from portmp.porting.traps import language as traps_of_language
@@ -123,11 +125,7 @@ def _helpers(facts: Facts) -> tuple[Path, ...]:
     the device for its warp.
     """
     group = [facts.source, *(other for other, _ in facts.source.beside())]
-    asked = [
-        name
-        for name, (_, mark) in _ON_THE_HOST.items()
-        if any(mark.search(one.text) for one in group)
-    ]
+    asked = [name for name, (_, mark) in _ON_THE_HOST.items() if _any_has(group, mark)]
     warps = _has(facts, (*_OF_WARPS, *asked)) and any(
         _has(facts if one is facts.source else Facts(one), _OF_WARPS)
         for one in group
@@ -139,6 +137,10 @@ def _helpers(facts: Facts) -> tuple[Path, ...]:
 
 def _has(facts: Facts, some: Collection[str]) -> bool:
     return any(w.text in some and not facts.owns(w) for w in facts.words)
+
+
+def _any_has(sources: Iterable[Source], mark: re.Pattern[str]) -> bool:
+    return any(mark.search(one.text) for one in sources)
 
 
 def file_name(place: PurePath) -> PurePath:
@@ -163,7 +165,7 @@ def translated(source: Source) -> Hip:
     for first, last, change in edits:
         if first < end:
             continue
-        parts += [content[end:first], change.after.encode("utf-8", "surrogateescape")]
+        parts += [content[end:first], change.after.encode(*CODED)]
         done.append(change)
         end = last
     text = b"".join([*parts, content[end:]])
@@ -205,7 +207,7 @@ def _name(facts: Facts, word: Word, helpers: Sequence[Path]) -> list[_Edit]:
         and not word.text.endswith("_st")
     ):
         first = around.start_byte
-        before = facts.source.content[first : word.end].decode("utf-8", "surrogateescape")
+        before = facts.source.content[first : word.end].decode(*CODED)
     return [(first, word.end, Change(word.line, before, after, "name"))]
 
 
@@ -226,7 +228,7 @@ def _after(facts: Facts, word: Word, helpers: Sequence[Path]) -> str:
         return _OF_GROUPS[name]
     if HELPER in helpers and name in _ON_THE_HOST:
         after, mark = _ON_THE_HOST[name]
-        if any(mark.search(one.text) for one in (facts.source, *facts.source.group)):
+        if _any_has((facts.source, *facts.source.group), mark):
             return after
     if _given(word) in _WITH_FLAGS.get(name, ()):
         return f"{names.hip_name(name)}WithFlags"
@@ -274,35 +276,30 @@ def _arguments(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
             place = places.get(name)
             if place is None or place >= len(given):
                 continue
-            one = given[place]
-            after = written(facts, one)
-            if after:
-                change = Change(line_of(one), text_of(one), after, "argument")
-                yield call, entry, (one.start_byte, one.end_byte, change)
+            if after := written(facts, given[place]):
+                yield call, entry, _instead(given[place], after)
+
+
+def _instead(one: Node, after: str) -> _Edit:
+    change = Change(line_of(one), text_of(one), after, "argument")
+    return one.start_byte, one.end_byte, change
 
 
 def _of_language(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
     """What HIP's compilers read otherwise: an index as it is, bits of another type, register."""
     for node in traps_of_language.indices_given(facts):
-        change = Change(line_of(node), text_of(node), f"(unsigned){text_of(node)}", "argument")
-        yield node, "language/thread-index-type", (node.start_byte, node.end_byte, change)
+        yield node, "language/thread-index-type", _instead(node, f"(unsigned){text_of(node)}")
     for call, kind in traps_of_language.bits_of_others(facts):
         one = arguments(call)[0]
-        change = Change(line_of(one), text_of(one), f"({kind})({text_of(one)})", "argument")
-        yield call, "arithmetic/integer-intrinsics", (one.start_byte, one.end_byte, change)
+        edit = _instead(one, f"({kind})({text_of(one)})")
+        yield call, "arithmetic/integer-intrinsics", edit
     for node in traps_of_language.registers(facts):
-        change = Change(line_of(node), "register", "/* register */", "argument")
-        yield node, "language/reserved-words", (node.start_byte, node.end_byte, change)
+        yield node, "language/reserved-words", _instead(node, "/* register */")
 
 
-def _symbol(_: Facts, node: Node) -> str:
+def _of_name(form: str, _: Facts, node: Node) -> str:
     text = text_of(node)
-    return f"HIP_SYMBOL({text})" if re.fullmatch(r"\w+(<.*>)?", text) else ""
-
-
-def _kernel(_: Facts, node: Node) -> str:
-    text = text_of(node)
-    return f"(const void *){text}" if re.fullmatch(r"\w+(<.*>)?", text) else ""
+    return form.format(text) if re.fullmatch(r"\w+(<.*>)?", text) else ""
 
 
 def _pointer(facts: Facts, node: Node) -> str:
@@ -312,9 +309,9 @@ def _pointer(facts: Facts, node: Node) -> str:
     return f"(void **){text}" if re.fullmatch(r"&?\s*[\w.\[\]]+", text) else f"(void **)({text})"
 
 
-_WRITTEN = (
-    (_SYMBOLS, "host/symbols", _symbol),
-    (_FUNCTIONS, "launch/shared-opt-in", _kernel),
+_WRITTEN: tuple[tuple[dict[str, int], str, Callable[[Facts, Node], str]], ...] = (
+    (_SYMBOLS, "host/symbols", partial(_of_name, "HIP_SYMBOL({})")),
+    (_FUNCTIONS, "launch/shared-opt-in", partial(_of_name, "(const void *){}")),
     (names.POINTERS, "host/pointer-to-pointer", _pointer),
 )
 

@@ -20,6 +20,9 @@ from portmp.porting.tables import named
 Node = Any
 Walk = Callable[[Node], Iterator[Node]]
 
+CODED = ("utf-8", "surrogateescape")
+"""How texts are coded: bytes that are no UTF-8 are kept."""
+
 _SPACES = frozenset(("__global__", "__device__", "__host__", "__constant__", "__shared__"))
 _DECLARING = named("declaring")
 """Words before a name that change no type."""
@@ -68,9 +71,7 @@ def macros(root: Node, walk: Walk, known: Mapping[str, Macro]) -> dict[str, Macr
             names = [c.text.decode() for c in parameters.children] if parameters else None
             names = [n for n in names if n not in "(,)"] if names is not None else None
             body = re.sub(rb"//.*|/\*.*?\*/", b" ", value.text) if value is not None else b""
-            defined.setdefault(name.text.decode("utf-8", "surrogateescape"), []).append(
-                (names, body)
-            )
+            defined.setdefault(name.text.decode(*CODED), []).append((names, body))
     found = dict(known)
     while True:
         more = dict(found)
@@ -78,8 +79,7 @@ def macros(root: Node, walk: Walk, known: Mapping[str, Macro]) -> dict[str, Macr
             each = [_macro(names, body, found) for names, body in texts]
             whole = [macro for macro in each if macro is not None]
             if len(whole) == len(each):
-                widest = max(whole, key=lambda macro: len(macro.qualifiers))
-                more[name] = widest
+                more[name] = max(whole, key=lambda macro: len(macro.qualifiers))
         if more == found:
             return found
         found = more
@@ -87,7 +87,7 @@ def macros(root: Node, walk: Walk, known: Mapping[str, Macro]) -> dict[str, Macr
 
 def _macro(names: list[str] | None, body: bytes, known: Mapping[str, Macro]) -> Macro | None:
     """What a macro hides; None where it is one of another kind."""
-    tokens = [token.decode("utf-8", "surrogateescape") for token in _TOKEN.findall(body)]
+    tokens = [token.decode(*CODED) for token in _TOKEN.findall(body)]
     if not tokens:
         return Macro(_NONE) if names is None else None
     at, words = _declaring(tokens, known)
@@ -105,7 +105,12 @@ def _macro(names: list[str] | None, body: bytes, known: Mapping[str, Macro]) -> 
         return Macro(words, names is not None)
     if rest == ["void"] and names is None:
         return Macro(words, is_void=True)
-    return _naming(names or [], rest, words)
+    void, names = rest[0] == "void", names or []
+    if names and rest[-4:] == [names[0], "(", "__VA_ARGS__", ")"] and len(rest) <= 6:
+        return Macro(words, True, kept=0, rest=True, is_void=void)
+    if rest[-1] in names and all(re.fullmatch(r"[A-Za-z_]\w*|\*", token) for token in rest):
+        return Macro(words, True, kept=names.index(rest[-1]), is_void=void)
+    return None
 
 
 def _declaring(tokens: list[str], known: Mapping[str, Macro]) -> tuple[int, frozenset[str]]:
@@ -126,28 +131,17 @@ def _declaring(tokens: list[str], known: Mapping[str, Macro]) -> tuple[int, froz
     return i, frozenset(qualifiers)
 
 
-def _naming(names: list[str], rest: list[str], words: frozenset[str]) -> Macro | None:
-    """A macro that ends in the name that is declared, or in its parameters."""
-    void = rest[0] == "void"
-    if names and rest[-4:] == [names[0], "(", "__VA_ARGS__", ")"] and len(rest) <= 6:
-        return Macro(words, True, kept=0, rest=True, is_void=void)
-    if rest[-1] in names and all(re.fullmatch(r"[A-Za-z_]\w*|\*", token) for token in rest):
-        return Macro(words, True, kept=names.index(rest[-1]), is_void=void)
-    return None
-
-
 def _of_words_alone(macro: Macro) -> bool:
     return macro.kept is None and not macro.has_body and not macro.whole
 
 
 def _after_parentheses(tokens: list[str], i: int) -> int:
     depth = 0
-    while i < len(tokens):
-        depth += {"(": 1, ")": -1}.get(tokens[i], 0)
-        i += 1
+    for end, token in enumerate(tokens[i:], i + 1):
+        depth += {"(": 1, ")": -1}.get(token, 0)
         if depth == 0:
-            break
-    return i
+            return end
+    return len(tokens)
 
 
 def text(
@@ -192,7 +186,7 @@ Edit = tuple[int, int, bytes, frozenset[str] | None]
 
 
 def _hidden(content: bytes, start: int, end: int, words: frozenset[str] = frozenset()) -> Hidden:
-    return Hidden(start, content[start:end].decode("utf-8", "surrogateescape"), words)
+    return Hidden(start, content[start:end].decode(*CODED), words)
 
 
 def _edits(content: bytes, root: Node, walk: Walk, of: Mapping[str, Macro]) -> Iterator[Edit]:
@@ -203,7 +197,7 @@ def _edits(content: bytes, root: Node, walk: Walk, of: Mapping[str, Macro]) -> I
         if node.type == "preproc_call" and _alone(content, node.start_byte):
             yield node.start_byte, node.end_byte, b"", _NONE
         elif node.type in ("preproc_def", "preproc_function_def"):
-            name = node.child_by_field_name("name").text.decode("utf-8", "surrogateescape")
+            name = node.child_by_field_name("name").text.decode(*CODED)
             if name in of and of[name].has_body:
                 yield from _opened(node)
                 end = node.end_byte
@@ -235,7 +229,7 @@ def _uses(content: bytes, node: Node, of: Mapping[str, Macro]) -> Iterator[Edit]
         yield from _statement(content, node)
     elif name in of:
         yield from _macro_used(content, start, end, of[name])
-    elif name not in of and (words := _guessed(content, start, end, name)):
+    elif words := _guessed(content, start, end, name):
         yield start, end, b"", words
 
 
@@ -271,11 +265,9 @@ def _statement(content: bytes, node: Node) -> Iterator[Edit]:
 
 def _in_braces(node: Node) -> bool:
     """Whether a word stands in a function's body, where a macro's use is a call as others."""
-    around = node.parent
-    while around is not None:
-        if around.type in ("compound_statement", "field_declaration_list", "initializer_list"):
+    while (node := node.parent) is not None:
+        if node.type in ("compound_statement", "field_declaration_list", "initializer_list"):
             return True
-        around = around.parent
     return False
 
 
@@ -394,9 +386,5 @@ _PLACES = re.compile(
 
 def qualifiers(hidden: Sequence[Hidden], first: int, last: int) -> frozenset[str]:
     """Words of memory spaces that are blanked between two places; *hidden* is in order."""
-    found: set[str] = set()
-    for i in range(bisect_left(hidden, first, key=lambda one: one.start), len(hidden)):
-        if hidden[i].start >= last:
-            break
-        found |= hidden[i].qualifiers
-    return frozenset(found)
+    start, end = (bisect_left(hidden, at, key=lambda one: one.start) for at in (first, last))
+    return _NONE.union(*(one.qualifiers for one in hidden[start:end]))

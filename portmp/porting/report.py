@@ -12,6 +12,7 @@ from typing import Any
 from portmp.porting import entries, names
 from portmp.porting.entries import Entry
 from portmp.porting.hipify import Hip
+from portmp.porting.prepared import CODED
 from portmp.porting.sources import Source, line_of, of_type, text_of
 from portmp.porting.tables import named
 from portmp.porting.traps import arithmetic, host, kernels, lacking, language, opencl, warps
@@ -106,7 +107,7 @@ def _in_strings(facts: Facts) -> Iterator[Trap]:
         inside = "".join(
             raw or _LETTERS.sub(_letter, plain) for _, raw, plain in _TEXTS.findall(whole)
         )
-        for trap in of(Source(facts.source.name, inside.encode("utf-8", "surrogateescape"))).traps:
+        for trap in of(Source(facts.source.name, inside.encode(*CODED))).traps:
             if trap.platform == HIP:
                 line = line_of(node) + min(trap.line - 1, whole.count("\n"))
                 words = f"{trap.words}; in a string, which portmp port --hip leaves as it is"
@@ -286,29 +287,16 @@ def summary(reports: Sequence[Report], of_hip: bool = False) -> list[str]:
             lines.append(f"    not looked for are {opencl.table()['unsought']}")
         if not counts:
             lines.append("    nothing that is known here but names")
-        for effect, what in EFFECTS.items():
+        for effect, (one_does, several_do) in EFFECTS.items():
             if effect in counts:
                 some = counts[effect]
                 about = ", ".join(f"{name} ({n})" for name, n in some.most_common(4))
                 more = f" and {len(some) - 4} more" if len(some) > 4 else ""
                 total = sum(some.values())
-                places = "place that" if total == 1 else "places that"
-                lines.append(f"    {total} {places} {_singular(what, total)}: {about}{more}")
+                places = f"place that {one_does}" if total == 1 else f"places that {several_do}"
+                lines.append(f"    {total} {places}: {about}{more}")
         if platform == HIP and possible:
             lines.append(f"    {possible} more to look at, which may be right as they are")
     if cured:
         lines.append(f"{cured} {'place is' if cured == 1 else 'places are'} right in the HIP text.")
     return lines
-
-
-def _singular(what: str, total: int) -> str:
-    if total != 1:
-        return what
-    return (
-        what.replace("do not", "does not")
-        .replace("are ", "is ")
-        .replace("they need", "it need")
-        .replace("give", "gives", 1)
-        if (not what.startswith("may"))
-        else what
-    )

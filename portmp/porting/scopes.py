@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from portmp.porting import names
-from portmp.porting.sources import Node, Source, declared_name, scope_of, text_of, walk
+from portmp.porting.sources import (
+    Node,
+    Source,
+    declared_name,
+    of_type,
+    parents,
+    scope_of,
+    text_of,
+    walk,
+)
 from portmp.porting.tables import named
 
 _FILE = ""
@@ -103,10 +112,9 @@ def _declared(source: Source) -> Own:
 
 def _read(source: Source) -> Own:
     found = Own()
-    for node in source.nodes:
-        if node.type == "preproc_include":
-            path = text_of(node.child_by_field_name("path")).strip('<>"')
-            found.headers += [node.start_byte] * bool(names.header(path))
+    for node in of_type(source.nodes, "preproc_include"):
+        path = text_of(node.child_by_field_name("path")).strip('<>"')
+        found.headers += [node.start_byte] * bool(names.header(path))
     for node in source.nodes:
         if node.type in (*_TAGS, "namespace_definition"):
             _scope(found, node)
@@ -133,10 +141,9 @@ def _scope(found: Own, node: Node) -> None:
     if name is None or body is None or node.type == "enum_specifier":
         return
     found.bodies.setdefault(_last(name), []).append((body.start_byte, body.end_byte))
-    for clause in node.children:
-        if clause.type == "base_class_clause":
-            some = {text_of(n) for n in walk(clause) if n.type == "type_identifier"}
-            found.bases.setdefault(_last(name), set()).update(some)
+    for clause in of_type(node.children, "base_class_clause"):
+        some = map(text_of, of_type(walk(clause), "type_identifier"))
+        found.bases.setdefault(_last(name), set()).update(some)
 
 
 def _using(found: Own, node: Node) -> None:
@@ -163,7 +170,7 @@ def _names(node: Node) -> Iterator[str]:
             yield _last(name)
     elif node.type in _VARIABLES or node.type == "function_definition":
         for one in node.children_by_field_name("declarator"):
-            name_node = next((n for n in walk(one) if n.type in _LEAVES), None)
+            name_node = next(of_type(walk(one), *_LEAVES), None)
             if name_node is None or scope_of(name_node) is None:
                 yield declared_name(one) or ""
 
@@ -186,23 +193,21 @@ def _declare(found: Own, node: Node, name: str) -> None:
 
 def _begins(node: Node, name: str) -> int:
     """Where a name begins in what declares it: before, in its type, it is another's."""
-    places = [
-        n.start_byte
-        for one in node.children_by_field_name("declarator")
-        for n in walk(one)
-        if n.type in _LEAVES and text_of(n) == name
-    ]
-    return int(places[0] if places else node.start_byte)
+    for one in node.children_by_field_name("declarator"):
+        for leaf in of_type(walk(one), *_LEAVES):
+            if text_of(leaf) == name:
+                return int(leaf.start_byte)
+    return int(node.start_byte)
 
 
 def _around(node: Node) -> tuple[Node | None, str | None]:
     """The scope that a declaration stands in, and its name, if it has one."""
-    one, inner = node.parent, node
-    if node.type == "enumerator" and one is not None and one.parent is not None:
-        one, inner = one.parent.parent, one.parent
-        if any(c.type in ("class", "struct") for c in inner.children):
-            return node.parent, None
-    while one is not None:
+    around = list(parents(node))
+    if node.type == "enumerator" and len(around) > 1:
+        if any(c.type in ("class", "struct") for c in around[1].children):
+            return around[0], None
+        around = around[2:]
+    for one in around:
         kind = one.type
         if kind in _TAGS or kind == "namespace_definition":
             name = one.child_by_field_name("name")
@@ -217,7 +222,6 @@ def _around(node: Node) -> tuple[Node | None, str | None]:
             and (kind != "declaration" or node.type.endswith("parameter_declaration"))
         ):
             return one, None
-        inner, one = one, one.parent
     return None, None
 
 
@@ -227,13 +231,12 @@ _PARAMETERS = ("type_parameter_declaration", "parameter_declaration")
 
 def _scope_of_definition(node: Node) -> str | None:
     """The class or the namespace before ``::`` of a function's name."""
-    declarator = node.child_by_field_name("declarator")
     found = None
-    for one in walk(declarator):
+    for one in walk(node.child_by_field_name("declarator")):
         if one.type == "parameter_list":
             break
-        if one.type == "qualified_identifier" and one.child_by_field_name("scope"):
-            found = _last(one.child_by_field_name("scope"))
+        if one.type == "qualified_identifier" and (scope := one.child_by_field_name("scope")):
+            found = _last(scope)
     return found
 
 
@@ -268,15 +271,13 @@ def _stands_in(node: Node, found: Own) -> bool:
     """Whether a definition stands in for CUDA's where CUDA is not there: the other branch of a
     conditional includes CUDA's headers. Then both branches get the names of HIP.
     """
-    one = node.parent
-    while one is not None:
-        other = one.child_by_field_name("alternative") if one.type in _CONDITIONALS else None
+    for one in of_type(parents(node), *_CONDITIONALS):
+        other = one.child_by_field_name("alternative")
         if other is not None:
             first, last = other.start_byte, other.end_byte
             places = [p for p in found.headers if one.start_byte <= p < one.end_byte]
             if any((first <= p < last) != (first <= node.start_byte < last) for p in places):
                 return True
-        one = one.parent
     return False
 
 

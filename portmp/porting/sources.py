@@ -13,7 +13,7 @@ from typing import Any
 
 from portmp.errors import BackendUnavailable, InputError
 from portmp.porting import prepared
-from portmp.porting.prepared import Hidden, Macro
+from portmp.porting.prepared import CODED, Hidden, Macro
 from portmp.porting.tables import table
 
 Node = Any
@@ -56,7 +56,7 @@ class Source:
     @cached_property
     def included(self) -> dict[str, Source | None]:
         """What its includes name, and which files of the group these are."""
-        names = [name.decode(*_CODED) for name in _INCLUDE.findall(self.content)]
+        names = [name.decode(*CODED) for name in _INCLUDE.findall(self.content)]
         return {name: self.of_group(name) for name in names}
 
     def of_group(self, name: str) -> Source | None:
@@ -98,17 +98,12 @@ class Source:
     @property
     def text(self) -> str:
         """The text; bytes that are no UTF-8 are kept as surrogates."""
-        return self.content.decode("utf-8", "surrogateescape")
+        return self.content.decode(*CODED)
 
     @cached_property
     def lines(self) -> list[str]:
         """Lines of the text."""
         return self.text.split("\n")
-
-    @cached_property
-    def functions(self) -> list[Function]:
-        """Functions that are defined here, outermost first."""
-        return [Function(self, node) for node in self.nodes if node.type in _DEFINITIONS]
 
     @cached_property
     def constants(self) -> dict[str, str]:
@@ -126,11 +121,12 @@ class Source:
 
     def value_of(self, node: Node | None) -> int | None:
         """The number that an expression is, if it is a literal or a name for one."""
-        return number(text_of(node), self.constants) if node is not None else None
+        return number(text_of(node), self.constants)
 
 
 _LAMBDA = "lambda_expression"
-_DEFINITIONS = ("function_definition", _LAMBDA)
+DEFINITIONS = ("function_definition", _LAMBDA)
+"""Nodes of functions."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +226,6 @@ def together(some: Sequence[Source]) -> list[Source]:
     return group
 
 
-_CODED = ("utf-8", "surrogateescape")
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)', re.MULTILINE)
 
 
@@ -241,6 +236,12 @@ def walk(node: Node | None) -> Iterator[Node]:
         one = left.pop()
         yield one
         left.extend(reversed(one.children))
+
+
+def parents(node: Node) -> Iterator[Node]:
+    """The nodes around a node, the innermost first."""
+    while (node := node.parent) is not None:
+        yield node
 
 
 def of_type(nodes: Iterable[Node], *types: str) -> Iterator[Node]:
@@ -256,7 +257,7 @@ def sides(node: Node) -> tuple[Node | None, str, Node | None]:
 
 def text_of(node: Node | None) -> str:
     """A node's text."""
-    return "" if node is None else node.text.decode("utf-8", "surrogateescape")
+    return "" if node is None else node.text.decode(*CODED)
 
 
 def without_comments(node: Node) -> str:

@@ -17,6 +17,7 @@ from portmp.porting.sources import (
     called,
     declared_name,
     line_of,
+    of_type,
     sides,
     text_of,
     walk,
@@ -24,7 +25,7 @@ from portmp.porting.sources import (
 from portmp.porting.tables import table
 from portmp.porting.traps.base import SHUFFLES, SHUFFLES_SYNC, Facts, Inside, short
 
-VALUE, WHOLE, WIDE = "value", "int", "int64"
+VALUE, WHOLE = "value", "int"
 
 _REALS = ("float", "double")
 _INTEGERS: dict[str, str] = table("integers")
@@ -141,41 +142,34 @@ class Writer:
 
     def take_parameters(self) -> None:
         """Arrays and numbers of the signature."""
-        pointed = [self._pointed(p) for p in self.inside.function.parameters]
+        pointed = [self._pointed(p) for p in self.inside.parameters]
         reals = [kind for _, kind, _, _ in pointed if kind in _REALS]
         self.format = {"float": "float32", "double": "float64"}[(reals or ["double"])[0]]
         around = self.inside.node.parent
         if around is not None and around.type == "template_declaration":
-            self.types = tuple(
-                text_of(n.named_children[-1])
-                for n in walk(around.child_by_field_name("parameters"))
-                if n.type == "type_parameter_declaration" and n.named_children
-            )
-        for node, (name, kind, pointer, const) in zip(
-            self.inside.function.parameters, pointed, strict=True
-        ):
+            head = walk(around.child_by_field_name("parameters"))
+            types = of_type(head, "type_parameter_declaration")
+            self.types = tuple(text_of(n.named_children[-1]) for n in types if n.named_children)
+        for node, (name, kind, pointer, const) in zip(self.inside.parameters, pointed, strict=True):
             found = self._kind(kind)
             if not found or not name:
                 self._mark(node, f"a parameter of the type {kind or '?'}")
-            elif pointer:
-                self.arrays[name] = Array(*self._uses(name, const))
-                self.kinds[name] = found
             else:
                 self.kinds[name] = found
+                if pointer:
+                    self.arrays[name] = Array(*self._uses(name, const))
             self.parameters.append(name)
-
         self._take_constants()
 
     def _take_constants(self) -> None:
         """Constant memory of the file: arrays that a call gives."""
-        for node in self.facts.source.root.named_children:
-            if node.type != "declaration" or "__constant__" not in text_of(node):
+        for node in of_type(self.facts.source.root.named_children, "declaration"):
+            if "__constant__" not in text_of(node):
                 continue
             found = self._kind(text_of(node.child_by_field_name("type")))
-            for one in node.children_by_field_name("declarator"):
+            for one in of_type(node.children_by_field_name("declarator"), "array_declarator"):
                 name = declared_name(one)
-                used = name is not None and self.inside.has(self.inside.node, {name})
-                if found and name and used and one.type == "array_declarator":
+                if found and name and self.inside.has(self.inside.node, {name}):
                     self.arrays[name] = Array(True, False)
                     self.kinds[name] = found
                     self.parameters.append(name)
@@ -185,31 +179,24 @@ class Writer:
         if const:
             return True, False
         written = read = False
-        for node in self.inside.nodes:
-            if node.type == "identifier" and text_of(node) == name:
-                one: Node = node
-                while one.parent is not None and one.parent.type in _PLACES:
-                    if one.parent.type == "subscript_argument_list":
-                        break
-                    one = one.parent
-                around = one.parent
-                if around is None or around.type.endswith("declarator"):
-                    continue
-                left = around.child_by_field_name("left")
-                if (
-                    around.type == "assignment_expression"
-                    and left is not None
-                    and left.id == one.id
-                ):
-                    written = True
-                    read |= text_of(around.child_by_field_name("operator")) != "="
-                elif around.type in ("update_expression", "argument_list"):
-                    given = (around.parent is not None and called(around.parent)) or ""
-                    reads_only = given == "__ldg" or one.type == "subscript_expression"
-                    read = True
-                    written |= not reads_only or around.type == "update_expression"
-                else:
-                    read = True
+        for node in [n for n in of_type(self.inside.nodes, "identifier") if text_of(n) == name]:
+            one = node
+            while one.parent is not None and one.parent.type in _PLACES:
+                one = one.parent
+            around = one.parent
+            if around is None or around.type.endswith("declarator"):
+                continue
+            left, sign, _ = sides(around)
+            if around.type == "assignment_expression" and left is not None and left.id == one.id:
+                written = True
+                read |= sign != "="
+            elif around.type in ("update_expression", "argument_list"):
+                given = called(around.parent) if around.parent is not None else ""
+                reads_only = given == "__ldg" or one.type == "subscript_expression"
+                read = True
+                written |= not reads_only or around.type == "update_expression"
+            else:
+                read = True
         return read or not written, written
 
     def _length_name(self, name: str) -> str:
@@ -359,10 +346,13 @@ class Writer:
         if node is None:
             raise CannotSay("a condition")
         inner = node.child_by_field_name("value") if node.type == "condition_clause" else node
-        found = self.expression(inner or node)
+        return self._test(inner or node).c
+
+    def _test(self, node: Node) -> Text:
+        found = self.expression(node)
         if found.kind == VALUE:
             raise CannotSay("a number as a condition")
-        return found.c
+        return found
 
     def _declaration(self, node: Node) -> Iterator[str]:
         kind = text_of(node.child_by_field_name("type"))
@@ -412,12 +402,12 @@ class Writer:
             if name is None or one.type == "init_declarator":
                 raise CannotSay("block memory of this form")
             self.shared[name] = self.kinds[name] = found
-            if one.type == "array_declarator" and one.child_by_field_name("size") is None:
-                raise CannotSay("block memory whose length the launch decides")
-            sizes = self._lengths(one) or [1]
             if one.type != "array_declarator":
                 raise CannotSay("a single variable in block memory")
-            yield f'${{shared({found}, "{name}", {", ".join(map(str, sizes))})}}'
+            if one.child_by_field_name("size") is None:
+                raise CannotSay("block memory whose length the launch decides")
+            sizes = ", ".join(map(str, self._lengths(one)))
+            yield f'${{shared({found}, "{name}", {sizes})}}'
 
     # --- expressions ------------------------------------------------------------------------------
 
@@ -483,11 +473,14 @@ class Writer:
         name = text_of(node.child_by_field_name("argument"))
         if name not in self.arrays:
             return None
-        held = next(n for n in node.children if n.type == "subscript_argument_list")
-        found = self.expression(_first(held))
+        return name, self._index(node)
+
+    def _index(self, node: Node) -> Text:
+        """What stands in the brackets of an element."""
+        found = self.expression(_first(next(of_type(node.children, "subscript_argument_list"))))
         if found.kind == VALUE:
             raise CannotSay("an index that is a number of the format")
-        return name, found
+        return found
 
     def _as(self, node: Node, kind: str) -> Text:
         """An expression as a value of a kind."""
@@ -611,9 +604,7 @@ class Writer:
             raise CannotSay("an expression of this kind")
         first, second = self.expression(yes), self.expression(no)
         kind = VALUE if VALUE in (first.kind, second.kind) else WHOLE
-        test = self.expression(condition)
-        if test.kind == VALUE:
-            raise CannotSay("a number as a condition")
+        test = self._test(condition)
         return _joined(kind, "(", test, " ? ", self._as(yes, kind), " : ", self._as(no, kind), ")")
 
     def _of_subscript_expression(self, node: Node) -> Text:
@@ -623,11 +614,7 @@ class Writer:
         indices: list[str | Text] = []
         inner: Node | None = node
         while inner is not None and inner.type == "subscript_expression":
-            held = next(c for c in inner.children if c.type == "subscript_argument_list")
-            found = self.expression(_first(held))
-            if found.kind == VALUE:
-                raise CannotSay("an index that is a number of the format")
-            indices = ["[", found, "]", *indices]
+            indices = ["[", self._index(inner), "]", *indices]
             inner = inner.child_by_field_name("argument")
         name = text_of(inner)
         if name not in self.shared:
@@ -672,10 +659,7 @@ class Writer:
         if (name in _ATOMICS and len(given) == 2) or (name == "atomicCAS" and len(given) == 3):
             return self._atomic(name, given)
         if name in _VOTES and given:
-            test = self.expression(given[-1])
-            if test.kind == VALUE:
-                raise CannotSay("a number as a condition")
-            return _word(f"{_VOTES[name]}({test.python})", WHOLE)
+            return _word(f"{_VOTES[name]}({self._test(given[-1]).python})", WHOLE)
         if name == "__popc" and len(given) == 1:
             return _word(f"popcount({self._as(given[0], WHOLE).python})", WHOLE)
         if name in SHUFFLES | SHUFFLES_SYNC:
@@ -712,8 +696,7 @@ class Writer:
             where = text_of(inner.child_by_field_name("argument"))
             if where not in self.shared:
                 raise CannotSay("an atomic on this")
-            held = next(c for c in inner.children if c.type == "subscript_argument_list")
-            index, kind = self.expression(_first(held)), self.shared[where]
+            index, kind = self._index(inner), self.shared[where]
         else:
             raise CannotSay("an atomic on this")
         if kind == VALUE:
@@ -723,17 +706,11 @@ class Writer:
         return _word(f'atomic("{operation}", "{where}", {index.python}, {values})', WHOLE)
 
     def _shuffle(self, name: str, given: list[Node]) -> Text:
-        plain = name.removesuffix("_sync")
         rest = given[1:] if name.endswith("_sync") else given
         if len(rest) not in (2, 3):
             raise CannotSay(f"{name} with {len(given)} arguments")
         value, by = self.expression(rest[0]), self._as(rest[1], WHOLE)
-        word = {
-            "__shfl": "shuffle",
-            "__shfl_up": "shuffle_up",
-            "__shfl_down": "shuffle_down",
-            "__shfl_xor": "shuffle_xor",
-        }[plain]
+        word = name.removesuffix("_sync").replace("__shfl", "shuffle")
         kind = "" if value.kind == VALUE else ", int32"
         width = self.inside.number(rest[2]) if len(rest) > 2 else None
         if width not in (None, 8, 16, 32):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from portmp.porting.prepared import CODED
 from portmp.porting.sources import Node, Source, parsed, scope_of, text_of, walk
 from portmp.porting.tables import named
 
@@ -35,7 +36,7 @@ class Word:
     @property
     def end(self) -> int:
         """Where it ends, in bytes."""
-        return self.start + len(self.text.encode(*_CODED))
+        return self.start + len(self.text.encode(*CODED))
 
 
 def words(source: Source) -> list[Word]:
@@ -43,12 +44,12 @@ def words(source: Source) -> list[Word]:
     found = list(_words(source.root, 0, 0, 0))
     for asked in _ASKED.finditer(source.content):
         line = source.content.count(b"\n", 0, asked.start()) + 1
-        found.append(Word(asked[1].decode(*_CODED), asked.start(1), line, INCLUDE))
+        found.append(Word(asked[1].decode(*CODED), asked.start(1), line, INCLUDE))
     lines, before = 0, 0
     for one in source.hidden:
         lines += source.content.count(b"\n", before, one.start)
         before = one.start
-        inside = parsed(one.text.encode(*_CODED))
+        inside = parsed(one.text.encode(*CODED))
         found += _words(inside, one.start, lines, 1)
     return sorted(found, key=lambda word: word.start)
 
@@ -68,7 +69,7 @@ def _words(root: Node, offset: int, lines: int, depth: int) -> Iterator[Word]:
                 yield Word(name, path.start_byte + 1 + offset, line, INCLUDE, own)
         elif node.type == "preproc_arg" and depth < _DEEPEST:
             if found := _HEADER.search(text_of(node)):
-                place = start + len(text_of(node)[: found.start(1)].encode(*_CODED))
+                place = start + len(text_of(node)[: found.start(1)].encode(*CODED))
                 yield Word(found[1], place, line, INCLUDE)
             else:
                 yield from _words(parsed(node.text), start, line - 1, depth + 1)
@@ -76,7 +77,6 @@ def _words(root: Node, offset: int, lines: int, depth: int) -> Iterator[Word]:
             yield Word(text_of(node), start, line, node.type, own, scope_of(node))
 
 
-_CODED = ("utf-8", "surrogateescape")
 _HEADER = re.compile(r"^\s*[<\"]([\w./+-]+\.(?:h|hpp|cuh|inl)|cuda/\w+)[>\"]")
 """What a macro for a header holds."""
 _ASKED = re.compile(rb"\b__has_include\s*\(\s*[<\"]([^>\"\n]+)")

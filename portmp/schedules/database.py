@@ -170,11 +170,6 @@ def _today(item: dict[str, Any]) -> dict[str, Any]:
     return {**item, "schedule": renamed}
 
 
-def _origin(item: dict[str, Any], source: str) -> str:
-    measured = item.get("measured")
-    return f"{source} {measured['date']}" if measured else f"{source} default"
-
-
 def _entry(item: dict[str, Any], source: str) -> Entry:
     where = {
         name: (value,) if isinstance(value, str) else tuple(value)
@@ -188,15 +183,10 @@ def _entry(item: dict[str, Any], source: str) -> Entry:
             f"routine {item['routine']!r}, shape {item['shape']!r} given; allowed are "
             + "; ".join(f"{routine}: {', '.join(known)}" for routine, known in SHAPES.items())
         )
-    return Entry(
-        tuple(sorted(where.items())),
-        item["routine"],
-        item["format"],
-        item.get("accuracy", ""),
-        item["shape"],
-        schedules.from_data(item["schedule"]),
-        _origin(item, source),
-    )
+    schedule, measured = schedules.from_data(item["schedule"]), item.get("measured")
+    origin = f"{source} {measured['date']}" if measured else f"{source} default"
+    purpose = item["routine"], item["format"], item.get("accuracy", ""), item["shape"]
+    return Entry(tuple(sorted(where.items())), *purpose, schedule, origin)
 
 
 def _check_kernel(item: dict[str, Any]) -> None:
@@ -233,23 +223,24 @@ def packaged() -> tuple[Entry, ...]:
 
 
 @cache
-def users() -> tuple[Entry, ...]:
-    """The user's entries, read once."""
+def _of_user() -> tuple[tuple[Entry, ...], tuple[dict[str, Any], ...]]:
+    """The user's entries for routines and for kernels of the user's own, read once."""
     path = user_file()
     if path is None or not path.is_file():
-        return ()
-    return tuple(parsed(_content(path), str(path), "user"))
-
-
-@cache
-def kernels() -> tuple[dict[str, Any], ...]:
-    """The user's entries for kernels of the user's own (portmp.kernels.tuned), read once."""
-    path = user_file()
-    if path is None or not path.is_file():
-        return ()
+        return (), ()
     content = _content(path)
-    parsed(content, str(path), "user")
-    return tuple(json.loads(content).get("kernels", ()))
+    entries = tuple(parsed(content, str(path), "user"))
+    return entries, tuple(json.loads(content).get("kernels", ()))
+
+
+def users() -> tuple[Entry, ...]:
+    """The user's entries."""
+    return _of_user()[0]
+
+
+def kernels() -> tuple[dict[str, Any], ...]:
+    """The user's entries for kernels of the user's own (portmp.kernels.tuned)."""
+    return _of_user()[1]
 
 
 def _content(path: Path) -> str:
@@ -281,8 +272,7 @@ edition = _Edition()
 def reload() -> None:
     """Read the databases again."""
     edition.number += 1
-    users.cache_clear()
-    kernels.cache_clear()
+    _of_user.cache_clear()
     _index.cache_clear()
     _found.cache_clear()
 
@@ -381,15 +371,15 @@ def _found(device: Device, task: Task) -> tuple[Schedule, str]:
     schedule = None
     for entry in _candidates(identity(device), task):
         schedule = entry.schedule.narrowed(widths(task.format, device)).for_shape(task.shape)
-        if _fits(schedule, task.format, device):
+        if fits(schedule, task.format, device):
             return schedule, entry.origin
-    while schedule is not None and not _fits(schedule, task.format, device):
+    while schedule is not None and not fits(schedule, task.format, device):
         schedule = schedule.smaller()
     if schedule is not None:
         return schedule, "default, made smaller"
     for entry in _candidates({"kind": "cpu"}, task):
         schedule = entry.schedule.narrowed(widths(task.format, device)).for_shape(task.shape)
-        if _fits(schedule, task.format, device):
+        if fits(schedule, task.format, device):
             return schedule, "default, for one work-item"
     raise DeviceError(
         f"{device.name} has no room for any schedule of {task}: blocks of "
@@ -397,7 +387,8 @@ def _found(device: Device, task: Task) -> tuple[Schedule, str]:
     )
 
 
-def _fits(schedule: Schedule, form: Format, device: Device) -> bool:
+def fits(schedule: Schedule, form: Format, device: Device) -> bool:
+    """Whether a schedule fits the definition and the device."""
     try:
         schedule.check(form, device)
     except ArgumentError:

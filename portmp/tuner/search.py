@@ -126,13 +126,6 @@ def _compile(device: str, sources: Sequence[RenderedSource]) -> str:
     return ""
 
 
-def compilers(workers: int) -> isolated.Workers | None:
-    """Processes that compile; None without a cache to hand binaries over."""
-    if workers < 2 or paths.cache_folder() is None:
-        return None
-    return isolated.Workers(workers)
-
-
 # --- one search ------------------------------------------------------------------------------
 
 
@@ -220,13 +213,8 @@ class TaskSearch(Search[Schedule]):
             else:
                 self.attempt(schedule)
             self.journal.add(self.task, self.trials[schedule])
-            show(self.state())
-
-    def state(self) -> str:
-        """One line of progress."""
-        tried = len(self.trials)
-        best, start = self.trials[self.best].seconds, self.trials[self.default].seconds
-        return f"{self.task}: {tried} tried, best {start / best:.3f} x default"
+            best, start = self.trials[self.best].seconds, self.trials[self.default].seconds
+            show(f"{self.task}: {len(self.trials)} tried, best {start / best:.3f} x default")
 
     def _compiled(
         self, new: list[Schedule], show: Callable[[str], None]
@@ -237,13 +225,9 @@ class TaskSearch(Search[Schedule]):
                 show(f"{self.task}: compiling")
                 yield schedule, ""
             return
-        tasks = [
-            (
-                self.device.name,
-                [program.source(self.device, *u) for u in self.timed.units(schedule)],
-            )
-            for schedule in new
-        ]
+        units = map(self.timed.units, new)
+        sources = [[program.source(self.device, *unit) for unit in some] for some in units]
+        tasks = [(self.device.name, some) for some in sources]
         yield from zip(new, self.pool.run(_compile, tasks), strict=True)
 
 
@@ -334,16 +318,19 @@ def command(args: Any) -> int:
     results, wrong = [], False
     progress = Progress(sys.stderr.isatty())
     workers = args.workers or os.cpu_count() or 1
-    pool = compilers(workers)
+    handed_over = workers > 1 and paths.cache_folder() is not None  # binaries, by the cache
+    pool = isolated.Workers(workers) if handed_over else None
     try:
         for task in tasks:
             search = TaskSearch(task, device, journal, pool, args.seconds)
             found = search.run(args.passes, progress.show)
             progress.clear()
-            database.store([entry(found, device)], target)
+            made = entry(found, device)
+            database.store([made], target)
             wrong |= found.is_wrong
-            _tell(found, args.json)
-            results.append(entry(found, device) | {"tried": found.tried, "errors": found.errors})
+            results.append(made | {"tried": found.tried, "errors": found.errors})
+            if not args.json:
+                _tell(found)
     finally:
         if pool is not None:
             pool.close()
@@ -355,10 +342,7 @@ def command(args: Any) -> int:
     return 1 if wrong else 0
 
 
-def _tell(found: Found, quiet: bool) -> None:
-    """Print a result."""
-    if quiet:
-        return
+def _tell(found: Found) -> None:
     print(
         f"{found.task!s:32} {found.rate / 1e9:10.4g} G/s, {found.gain:.3f} x default,"
         f" {found.tried} tried: {_words(schedules.as_data(found.schedule))}",

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.routines.problem import Group, Problem, Space
 from portmp.routines.registry import ROUTINES
@@ -41,9 +40,7 @@ def problem(task: Task, device: Device, checked: bool) -> Problem:
 
 def allowed(task: Task, schedule: Schedule, device: Device) -> bool:
     """Whether a schedule fits the definition, the device and the registers of a GPU."""
-    try:
-        schedule.check(task.format, device)
-    except ArgumentError:
+    if not database.fits(schedule, task.format, device):
         return False
     return device.properties.kind != "gpu" or schedule.affordable(task.format)
 

@@ -15,23 +15,23 @@ from portmp.porting.traps.base import (
     Inside,
     Trap,
     at,
+    of_functions,
     short,
 )
 
 _ROUNDED = frozenset(f"__{t}{o}_rn" for t in "df" for o in ("add", "sub", "mul"))
 
 
-def error_free(facts: Facts) -> Iterator[Trap]:
+def error_free(inside: Inside) -> Iterator[Trap]:
     """two_sum and compensated sums: a difference that gives a sum's rounding error."""
-    for inside in facts.functions:
-        for node in inside.nodes:
-            if node.type == "binary_expression" and (found := _error_of(inside, node)):
-                sure = LIKELY if "*" in found or "fma" in found else POSSIBLE
-                words = (
-                    f"{short(node)} is the rounding error of {found}: contraction, on by default, "
-                    "and -ffast-math change it"
-                )
-                yield Trap("arithmetic/contraction", *at(node), "bits", sure, words)
+    for node in of_type(inside.nodes, "binary_expression"):
+        if found := _error_of(inside, node):
+            sure = LIKELY if "*" in found or "fma" in found else POSSIBLE
+            words = (
+                f"{short(node)} is the rounding error of {found}: contraction, on by default, "
+                "and -ffast-math change it"
+            )
+            yield Trap("arithmetic/contraction", *at(node), "bits", sure, words)
 
 
 def _error_of(inside: Inside, node: Node) -> str:
@@ -40,73 +40,60 @@ def _error_of(inside: Inside, node: Node) -> str:
     if sign != "-":
         return ""
     name = text_of(left).strip("()")
-    if not re.fullmatch(r"\w+", name) or not _floating(inside, name):
+    floating = re.search(r"\b(float|double|real|T|scalar\w*)\b", inside.types.get(name, ""))
+    if not re.fullmatch(r"\w+", name) or not floating:
         return ""
-    for value in inside.values.get(name, []):
-        sign = text_of(value.child_by_field_name("operator"))
-        parts = [text_of(value.child_by_field_name(k)) for k in ("left", "right")]
-        if value.type == "binary_expression" and sign == "+" and text_of(right) in parts:
+    for value in of_type(inside.values.get(name, []), "binary_expression"):
+        a, sign, b = sides(value)
+        if sign == "+" and text_of(right) in (text_of(a), text_of(b)):
             return short(value)
     return ""
 
 
-def _floating(inside: Inside, name: str) -> bool:
-    return bool(re.search(r"\b(float|double|real|T|scalar\w*)\b", inside.types.get(name, "")))
-
-
-def products(facts: Facts) -> Iterator[Trap]:
+def products(inside: Inside) -> Iterator[Trap]:
     """a * b - p, the error of a product without fma."""
-    for inside in facts.functions:
-        for node in of_type(inside.nodes, "binary_expression"):
-            left, sign, right = sides(node)
-            if sign != "-" or right is None:
-                continue
-            if left is None or left.type != "binary_expression":
-                continue
-            for value in inside.values.get(text_of(right), []):
-                if _same(value, left) and text_of(left.child_by_field_name("operator")) == "*":
-                    words = (
-                        f"{short(node)} is 0, or the product's rounding error where it is "
-                        "contracted"
-                    )
-                    yield Trap("arithmetic/contraction", *at(node), "bits", CERTAIN, words)
+    for node in of_type(inside.nodes, "binary_expression"):
+        left, sign, right = sides(node)
+        if sign != "-" or left is None or left.type != "binary_expression":
+            continue
+        for value in inside.values.get(text_of(right), []):
+            if _same(value, left) and sides(left)[1] == "*":
+                words = (
+                    f"{short(node)} is 0, or the product's rounding error where it is contracted"
+                )
+                yield Trap("arithmetic/contraction", *at(node), "bits", CERTAIN, words)
 
 
 def _same(a: Node, b: Node) -> bool:
     return text_of(a).replace(" ", "") == text_of(b).replace(" ", "")
 
 
-def rounded(facts: Facts) -> Iterator[Trap]:
+def rounded(inside: Inside) -> Iterator[Trap]:
     """Intrinsics that promise no separate rounding on AMD."""
-    for inside in facts.functions:
-        multiplies = any("mul" in name for name in inside.names_called & _ROUNDED)
-        for call, name, _ in inside.of_calls(_ROUNDED):
-            if "mul" in name and multiplies:
-                words = f"{name} is a plain product on AMD, and is contracted by default"
-                sure = CERTAIN if _is_summand(call) else LIKELY
-                yield Trap("arithmetic/rounded-operations", *at(call), "bits", sure, words)
+    multiplies = any("mul" in name for name in inside.names_called & _ROUNDED)
+    for call, name, _ in inside.of_calls(_ROUNDED):
+        if "mul" in name and multiplies:
+            words = f"{name} is a plain product on AMD, and is contracted by default"
+            sure = CERTAIN if _is_summand(call) else LIKELY
+            yield Trap("arithmetic/rounded-operations", *at(call), "bits", sure, words)
 
 
 def _is_summand(call: Node) -> bool:
     around = call.parent.parent if call.parent is not None else None
-    return (
-        around is not None
-        and around.type == "call_expression"
-        and bool(re.search("add|sub", called(around)))
-    )
+    is_call = around is not None and around.type == "call_expression"
+    return is_call and re.search("add|sub", called(around)) is not None
 
 
-def shifts(facts: Facts) -> Iterator[Trap]:
+def shifts(inside: Inside) -> Iterator[Trap]:
     """Shifts of 32 bits by 32 and more."""
-    for inside in facts.functions:
-        for node in of_type(inside.nodes, "binary_expression"):
-            left, sign, right = sides(node)
-            by = inside.number(right) if sign in ("<<", ">>") else None
-            kind = inside.types.get(text_of(left), "") or text_of(left)
-            narrow = re.fullmatch(r"(const )?(unsigned( int)?|int|uint32_t)|\d+[uU]?", kind)
-            if by is not None and by >= 32 and narrow:
-                words = f"a shift of 32 bits by {by} is undefined: 0 on NVIDIA, not on AMD"
-                yield Trap("arithmetic/shift-count", *at(node), "results", CERTAIN, words)
+    for node in of_type(inside.nodes, "binary_expression"):
+        left, sign, right = sides(node)
+        by = inside.number(right) if sign in ("<<", ">>") else None
+        kind = inside.types.get(text_of(left), "") or text_of(left)
+        narrow = re.fullmatch(r"(const )?(unsigned( int)?|int|uint32_t)|\d+[uU]?", kind)
+        if by is not None and by >= 32 and narrow:
+            words = f"a shift of 32 bits by {by} is undefined: 0 on NVIDIA, not on AMD"
+            yield Trap("arithmetic/shift-count", *at(node), "results", CERTAIN, words)
 
 
 def random_numbers(facts: Facts) -> Iterator[Trap]:
@@ -122,21 +109,11 @@ def random_numbers(facts: Facts) -> Iterator[Trap]:
             yield Trap("libraries/random", word.line, word.text, "bits", LIKELY, words)
 
 
-def blocks_of_cub(facts: Facts) -> Iterator[Trap]:
-    """CUB's reductions of warps."""
-    for node in of_type(facts.source.nodes, "template_type", "template_function"):
-        text = text_of(node)
-        if re.match(r"(WarpReduce|WarpScan)\s*<[^,<>]*>", text):
-            words = "the warp has 64 lanes in hipCUB unless a number says otherwise"
-            yield Trap("libraries/cub", *at(node), "results", LIKELY, words)
-
-
-def divisions(facts: Facts) -> Iterator[Trap]:
+def divisions(inside: Inside) -> Iterator[Trap]:
     """Roots in OpenCL that need an option."""
-    for inside in facts.functions:
-        for call, name, _ in inside.of_calls(frozenset(("sqrtf", "__fdiv_rn"))):
-            words = f"{name} is inexact in OpenCL C without the build option for it"
-            yield Trap("arithmetic/division-float", *at(call), "bits", POSSIBLE, words, OPENCL)
+    for call, name, _ in inside.of_calls(frozenset(("sqrtf", "__fdiv_rn"))):
+        words = f"{name} is inexact in OpenCL C without the build option for it"
+        yield Trap("arithmetic/division-float", *at(call), "bits", POSSIBLE, words, OPENCL)
 
 
-TRAPS = (error_free, products, rounded, shifts, random_numbers, blocks_of_cub, divisions)
+TRAPS = (*map(of_functions, (error_free, products, rounded, shifts, divisions)), random_numbers)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 
 from portmp.porting.scopes import Own, own
 from portmp.porting.sources import (
+    DEFINITIONS,
     Function,
     Node,
     Source,
@@ -20,7 +22,9 @@ from portmp.porting.sources import (
     name_called,
     number,
     of_type,
+    parents,
     scope_of,
+    sides,
     text_of,
     walk,
 )
@@ -31,14 +35,16 @@ CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
 CERTAINTIES = (CERTAIN, LIKELY, POSSIBLE)
 
 EFFECTS = {
-    "compile": "do not compile",
-    "results": "may give wrong results",
-    "hang": "may never end",
-    "support": "do not work on every GPU",
-    "bits": "give other bits",
-    "speed": "are slower than they need be",
+    "compile": ("does not compile", "do not compile"),
+    "results": ("may give wrong results", "may give wrong results"),
+    "hang": ("may never end", "may never end"),
+    "support": ("does not work on every GPU", "do not work on every GPU"),
+    "bits": ("gives other bits", "give other bits"),
+    "speed": ("is slower than it need be", "are slower than they need be"),
 }
-"""What a trap does to a program that is translated by names alone; the gravest first."""
+"""What a trap, and what several ones do to a program that is translated by names alone; the gravest
+first.
+"""
 
 HIP, OPENCL = "hip", "opencl"
 
@@ -102,6 +108,8 @@ class Facts:
     """A source, and what its functions do."""
 
     source: Source
+    _around: dict[int, dict[str, str]] = field(default_factory=dict, repr=False, compare=False)
+    """Types of the variables of each function that was asked for."""
 
     @cached_property
     def words(self) -> list[Word]:
@@ -126,8 +134,8 @@ class Facts:
     @cached_property
     def functions(self) -> list[Inside]:
         """Functions that run on the device."""
-        templates = [f for f in self.source.functions if f.name]
-        return [Inside(self, f) for f in templates if f.on_device]
+        found = [Inside(self.source, n, self) for n in of_type(self.source.nodes, *DEFINITIONS)]
+        return [inside for inside in found if inside.name and inside.on_device]
 
     @cached_property
     def _places(self) -> tuple[list[int], list[int], list[Inside]]:
@@ -153,27 +161,10 @@ class Facts:
         return next(self.around(place), None) is not None
 
     @cached_property
-    def sizes(self) -> dict[str, list[str]]:
-        """What variables of the type dim3 are made of."""
-        found: dict[str, list[str]] = {}
-        for name, text in re.findall(r"\bdim3\s+(\w+)\s*\(([^()]*)\)", self.source.text):
-            found.setdefault(name, []).append(text)
-        return found
-
-    @cached_property
-    def locations(self) -> frozenset[str]:
-        """Variables of the type cudaMemLocation."""
-        return frozenset(re.findall(r"\bcudaMemLocation\s+(\w+)", self.source.text))
-
-    @cached_property
     def left_out(self) -> list[tuple[int, int, str]]:
         """Branches that AMD's compilers do not see: their lines, and the name that they lack."""
-        return [
-            branch
-            for node in self.source.nodes
-            if node.type in ("preproc_if", "preproc_ifdef", "preproc_elif")
-            for branch in _left_out(node)
-        ]
+        kinds = ("preproc_if", "preproc_ifdef", "preproc_elif")
+        return [one for node in of_type(self.source.nodes, *kinds) for one in _left_out(node)]
 
     @cached_property
     def types(self) -> dict[str, str]:
@@ -189,7 +180,7 @@ class Facts:
 
     def number(self, node: Node | None) -> int | None:
         """A number that an expression is, by names too: of constants, of variables set once."""
-        return number(text_of(node), self._numbers) if node is not None else None
+        return number(text_of(node), self._numbers)
 
     @cached_property
     def _numbers(self) -> dict[str, str]:
@@ -208,11 +199,6 @@ class Facts:
                 found.setdefault(name, set()).add(text_of(value))
         once = {name: one for name, some in found.items() if len(some) == 1 for one in some}
         return once | self.source.constants
-
-    @cached_property
-    def _around(self) -> dict[int, dict[str, str]]:
-        """Types of the variables of each function that was asked for."""
-        return {}
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
@@ -236,14 +222,8 @@ class Facts:
 
     def is_parameter(self, kind: str, node: Node) -> bool:
         """Whether a type is a parameter of the template around a node."""
-        one = node.parent
-        while one is not None:
-            if one.type == _TEMPLATE:
-                given = one.child_by_field_name("parameters")
-                if any(text_of(n) == kind for n in walk(given)):
-                    return True
-            one = one.parent
-        return False
+        heads = [n.child_by_field_name("parameters") for n in of_type(parents(node), _TEMPLATE)]
+        return any(text_of(n) == kind for head in heads for n in walk(head))
 
     def kind(self, node: Node | None) -> str:
         """The type of an expression where it is easily told, else nothing; 'index': threadIdx."""
@@ -277,16 +257,14 @@ class Facts:
         return ""
 
     def _of_variable(self, node: Node) -> str:
-        name, one = text_of(node), node.parent
+        name = text_of(node)
         if name in _BUILTIN:
             return "index"
-        while one is not None:
-            if one.type in ("function_definition", "lambda_expression"):
-                if one.id not in self._around:
-                    self._around[one.id] = _types(walk(one))
-                if name in self._around[one.id]:
-                    return self.plain(self._around[one.id][name])
-            one = one.parent
+        for one in of_type(parents(node), *DEFINITIONS):
+            if one.id not in self._around:
+                self._around[one.id] = _types(walk(one))
+            if name in self._around[one.id]:
+                return self.plain(self._around[one.id][name])
         return self.plain(self.types.get(name, ""))
 
     def _of_call(self, call: Node) -> str:
@@ -302,26 +280,21 @@ class Facts:
     @cached_property
     def dead(self) -> list[tuple[int, int]]:
         """Lines between which no compiler reads: #if 0, and what else goes with #if 1."""
-        return [
-            lines
-            for node in self.source.nodes
-            if node.type == "preproc_if"
-            for lines in _dead(node)
-        ]
+        some = of_type(self.source.nodes, "preproc_if")
+        return [lines for node in some for lines in _dead(node)]
 
     @cached_property
     def calls(self) -> list[Node]:
         """All calls of the source."""
-        return [node for node in self.source.nodes if node.type == "call_expression"]
+        return list(of_type(self.source.nodes, "call_expression"))
 
     @cached_property
     def of_warps(self) -> frozenset[str]:
         """Functions of warps, and macros of the source's own whose text calls one."""
         macros = {
             text_of(node.child_by_field_name("name"))
-            for node in self.source.nodes
-            if node.type == "preproc_function_def"
-            and set(re.findall(r"\w+", text_of(node.child_by_field_name("value")))) & WARP
+            for node in of_type(self.source.nodes, "preproc_function_def")
+            if set(re.findall(r"\w+", text_of(node.child_by_field_name("value")))) & WARP
         }
         return WARP | macros
 
@@ -333,11 +306,7 @@ class Facts:
             for f in self.functions
             if f.names_called & self.of_warps or f.uses_tiles or f.by_tags
         }
-        while True:
-            more = {f.name for f in self.functions if f.names_called & found} | found
-            if more == found:
-                return frozenset(found)
-            found = more
+        return _grown(found, lambda some: {f.name for f in self.functions if f.names_called & some})
 
     @cached_property
     def called_by_warp_functions(self) -> frozenset[str]:
@@ -352,9 +321,7 @@ class Facts:
 def _types(nodes: Iterable[Node]) -> dict[str, str]:
     """Types of what is declared, as written, with * for pointers and arrays."""
     found: dict[str, str] = {}
-    for node in nodes:
-        if node.type not in _DECLARATIONS:
-            continue
+    for node in of_type(nodes, *_DECLARATIONS):
         kind = text_of(node.child_by_field_name("type"))
         before = [text_of(c) for c in node.children if c.type == "type_qualifier"]
         for one in node.children_by_field_name("declarator"):
@@ -368,9 +335,7 @@ def _types(nodes: Iterable[Node]) -> dict[str, str]:
     return found
 
 
-_DECLARATIONS = frozenset(
-    ("declaration", "parameter_declaration", "optional_parameter_declaration")
-)
+_DECLARATIONS = ("declaration", "parameter_declaration", "optional_parameter_declaration")
 
 
 def _whole(node: Node) -> tuple[int, int]:
@@ -421,26 +386,10 @@ def _dead(node: Node) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class Inside:
+class Inside(Function):
     """A device function."""
 
     facts: Facts = field(repr=False)
-    function: Function
-
-    @property
-    def node(self) -> Node:
-        """Its node."""
-        return self.function.node
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self.function.name
-
-    @property
-    def source(self) -> Source:
-        """The source."""
-        return self.facts.source
 
     @cached_property
     def nodes(self) -> list[Node]:
@@ -450,17 +399,12 @@ class Inside:
     @cached_property
     def calls(self) -> list[Node]:
         """Calls in it."""
-        return [node for node in self.nodes if node.type == "call_expression"]
+        return list(of_type(self.nodes, "call_expression"))
 
     @cached_property
     def names_called(self) -> frozenset[str]:
         """What they call."""
         return frozenset(map(called, self.calls))
-
-    @cached_property
-    def type_names(self) -> frozenset[str]:
-        """Types that it names."""
-        return frozenset(text_of(n) for n in self.nodes if n.type == "type_identifier")
 
     @cached_property
     def text(self) -> str:
@@ -478,15 +422,13 @@ class Inside:
     def by_tags(self) -> list[Node]:
         """Conditions of loops that write to a place until they read there what they wrote."""
         found = []
-        for node in self.nodes:
-            loop = node.type == "do_statement"
-            for one in walk(node.child_by_field_name("condition") if loop else None):
-                left = one.child_by_field_name("left") if one.type == "binary_expression" else None
-                if left is None or left.type != "subscript_expression":
+        for loop in of_type(self.nodes, "do_statement"):
+            some = walk(loop.child_by_field_name("condition"))
+            for one in of_type(some, "binary_expression"):
+                left, sign, _ = sides(one)
+                if left is None or left.type != "subscript_expression" or sign != "!=":
                     continue
-                array = text_of(left).split("[")[0].strip()
-                different = text_of(one.child_by_field_name("operator")) == "!="
-                if different and "volatile" in self.types.get(array, ""):
+                if "volatile" in self.types.get(array_of(left), ""):
                     found.append(one)
         return found
 
@@ -517,41 +459,34 @@ class Inside:
                 found.setdefault(name, []).append(value)
         return found
 
-    def _depending(self, on: str, by_calls: bool = True) -> frozenset[str]:
-        """Variables whose values are made from a word, directly or through others.
+    def _given(
+        self, some: frozenset[str], made: Callable[[Node, frozenset[str]], bool]
+    ) -> frozenset[str]:
+        """Variables, *some* among them, with those that are given what is *made* of them."""
 
-        *by_calls*: also by what functions make of it.
-        """
-        found: set[str] = {on}
-        while True:
-            more = {
-                n
-                for n, vs in self.values.items()
-                if any(self.has(v, found) and (by_calls or not _calls(v)) for v in vs)
-            } | found
-            if more == found:
-                return frozenset(found)
-            found = more
+        def more(known: frozenset[str]) -> set[str]:
+            return {n for n, vs in self.values.items() if any(made(v, known) for v in vs)}
+
+        return _grown(some, more)
 
     @cached_property
     def of_thread(self) -> frozenset[str]:
         """Words that differ from thread to thread: threadIdx, and what is made of it."""
-        return self._depending("threadIdx")
+        return self._given(frozenset(("threadIdx",)), self.has)
 
     @cached_property
     def plainly_of_thread(self) -> frozenset[str]:
         """Those of them that no function had a part in: sizes of a thread's own are often equal."""
-        return self._depending("threadIdx", by_calls=False)
+
+        def made(value: Node, some: frozenset[str]) -> bool:
+            return self.has(value, some) and not any(calls_in(value))
+
+        return self._given(frozenset(("threadIdx",)), made)
 
     @cached_property
     def ballots(self) -> frozenset[str]:
         """Variables that hold ballots or matches, or copies of them."""
-        found: set[str] = set()
-        while True:
-            more = {n for n, vs in self.values.items() if any(_is_ballot(v, found) for v in vs)}
-            if more <= found:
-                return frozenset(found)
-            found |= more
+        return self._given(frozenset(), is_ballot)
 
     @staticmethod
     def has(node: Node | None, names: set[str] | frozenset[str]) -> bool:
@@ -562,8 +497,8 @@ class Inside:
     def shared(self) -> dict[str, Node]:
         """Variables in block memory, with their declarations."""
         found: dict[str, Node] = {}
-        for node in self.nodes:
-            if node.type == "declaration" and any(n.type == "__shared__" for n in walk(node)):
+        for node in of_type(self.nodes, "declaration"):
+            if any(n.type == "__shared__" for n in walk(node)):
                 for one in node.children_by_field_name("declarator"):
                     if name := declared_name(one):
                         found[name] = node
@@ -577,34 +512,50 @@ class Inside:
 
     def number(self, node: Node | None) -> int | None:
         """A number that an expression is, by names too: of macros, of constants here and in it."""
-        if node is None:
-            return None
         found = self.source.value_of(node)
-        if found is None and node.type == "identifier":
+        if found is None and node is not None and node.type == "identifier":
             values = self.values.get(text_of(node), [])
             if len(values) == 1 and values[0].type != "identifier":
                 return self.source.value_of(values[0])
         return found
 
 
-def _calls(node: Node) -> bool:
-    return any(n.type == "call_expression" for n in walk(node))
+def calls_in(node: Node | None) -> Iterator[Node]:
+    """Calls in a part of the tree."""
+    return of_type(walk(node), "call_expression")
 
 
-def _is_ballot(node: Node, known: set[str]) -> bool:
+def _grown(found: Set[str], more: Callable[[frozenset[str]], Set[str]]) -> frozenset[str]:
+    """Names, and those that *more* finds by them, until there are no others."""
+    known = frozenset(found)
+    while (grown := known | more(known)) != known:
+        known = grown
+    return known
+
+
+def is_ballot(node: Node, known: frozenset[str]) -> bool:
     """Whether a value is a ballot or a match, or a variable that holds one."""
     if node.type == "call_expression":
         return called(node) in BALLOTS | MATCHES
     return node.type == "identifier" and text_of(node) in known
 
 
+def array_of(node: Node) -> str:
+    """The array of an element, as it is written."""
+    return text_of(node).split("[")[0].strip()
+
+
+def of_functions(find: Callable[[Inside], Iterator[Trap]]) -> Callable[[Facts], Iterator[Trap]]:
+    """What finds traps in each function of the device, by what finds them in one."""
+    return lambda facts: (trap for inside in facts.functions for trap in find(inside))
+
+
 def enclosing(node: Node, kinds: tuple[str, ...], until: Node) -> Iterator[Node]:
     """Nodes of these kinds around a node, the innermost first, inside of *until*."""
-    one = node.parent
-    while one is not None and one.start_byte >= until.start_byte and one.id != until.id:
-        if one.type in kinds:
-            yield one
-        one = one.parent
+    inside = takewhile(
+        lambda one: one.start_byte >= until.start_byte and one.id != until.id, parents(node)
+    )
+    return of_type(inside, *kinds)
 
 
 def short(node: Node, most: int = 60) -> str:

@@ -11,8 +11,8 @@ from portmp.porting.tables import table
 from portmp.porting.traps.base import CERTAIN, LIKELY, POSSIBLE, Facts, Trap, at, short
 from portmp.porting.words import INCLUDE
 
+_PLACING = ("cudaMemPrefetchAsync", "cudaMemAdvise")
 _LOOKS_UP = re.compile(r"dlsym|GetProcAddress|cuGetProcAddress\w*|cudaGetDriverEntryPoint\w*")
-_SYMBOLS = re.compile(r"cuda(Memcpy(To|From)Symbol(Async)?|GetSymbol(Address|Size))")
 
 
 def missing_names(facts: Facts) -> Iterator[Trap]:
@@ -36,13 +36,13 @@ def missing_names(facts: Facts) -> Iterator[Trap]:
 
 def changed_arguments(facts: Facts) -> Iterator[Trap]:
     """Calls whose arguments HIP wants otherwise, beyond a name."""
+    locations = set(re.findall(r"\bcudaMemLocation\s+(\w+)", facts.source.text))
     for call in facts.calls:
         name, given = called(call), arguments(call)
         if facts.owns(call):
             continue
-        if _SYMBOLS.fullmatch(name) and given:
-            place = 1 if name.startswith("cudaGetSymbol") else 0
-            place = 1 if "FromSymbol" in name else place
+        if name in table("symbols") and given:
+            place = table("symbols")[name]
             symbol = given[place] if len(given) > place else given[0]
             words = (
                 f"HIP_SYMBOL({short(symbol)}) is needed where HIP runs on NVIDIA's GPUs; "
@@ -52,16 +52,10 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
         elif name == "cudaFuncSetAttribute" and given and "void" not in text_of(given[0]):
             words = f"HIP wants (const void *){short(given[0])}; portmp port --hip writes it"
             yield Trap("launch/shared-opt-in", *at(call), "compile", CERTAIN, words)
-        elif name == "cudaGraphExecUpdate" and len(given) == 3:
-            words = "HIP has the four arguments of CUDA 11: a node and a result, no structure"
-            yield Trap("host/graphs", *at(call), "compile", CERTAIN, words)
-        elif name == "cudaEventCreate" and len(given) == 2:
-            words = "HIP takes the event alone; portmp port --hip writes ...WithFlags"
-            yield Trap("host/events", *at(call), "compile", CERTAIN, words)
-        elif name == "cudaGraphInstantiate" and len(given) in (2, 3):
-            words = "HIP has the five arguments of CUDA 11; portmp port --hip writes ...WithFlags"
-            yield Trap("host/graphs", *at(call), "compile", CERTAIN, words)
-        elif name in ("cudaMemPrefetchAsync", "cudaMemAdvise") and _location(facts, given):
+        elif (row := table("counted").get(name)) and len(given) in row[0]:
+            _, entry, words = row
+            yield Trap(entry, *at(call), "compile", CERTAIN, words)
+        elif name in _PLACING and not locations.isdisjoint(map(text_of, given)):
             words = "HIP takes a device's number, as CUDA before version 13 did"
             yield Trap("host/managed", *at(call), "compile", CERTAIN, words)
         elif missing := names.defaults(name, len(given)):
@@ -95,22 +89,11 @@ def pointers(facts: Facts) -> Iterator[Trap]:
 def attributes(facts: Facts) -> Iterator[Trap]:
     """What kind of memory a pointer points to."""
     declared = set(re.findall(r"\bcudaPointerAttributes\s+(\w+)", facts.source.text))
-    for node in facts.source.nodes if declared else ():
-        if node.type == "field_expression":
-            of, field = node.child_by_field_name("argument"), node.child_by_field_name("field")
-            if text_of(of) in declared and text_of(field) == "type":
-                words = "the member is called memoryType in ROCm 5, and type from ROCm 6 on"
-                yield Trap("host/pointer-attributes", *at(node), "compile", LIKELY, words)
-
-
-def policies(facts: Facts) -> Iterator[Trap]:
-    """Thrust on a device or a stream of CUDA's by name."""
-    for node in facts.source.nodes:
-        if node.type == "qualified_identifier" and re.match(
-            r"thrust\s*::\s*cuda\s*::", text_of(node)
-        ):
-            words = "rocThrust's policies are in thrust::hip; portmp port --hip writes it"
-            yield Trap("libraries/thrust", *at(node), "compile", CERTAIN, words)
+    for node in of_type(facts.source.nodes, "field_expression") if declared else ():
+        of, field = node.child_by_field_name("argument"), node.child_by_field_name("field")
+        if text_of(of) in declared and text_of(field) == "type":
+            words = "the member is called memoryType in ROCm 5, and type from ROCm 6 on"
+            yield Trap("host/pointer-attributes", *at(node), "compile", LIKELY, words)
 
 
 _MEMBERS: dict[str, tuple[str, str, str]] = table("members")
@@ -151,18 +134,13 @@ def integers(facts: Facts) -> Iterator[Trap]:
 _INTEGER = ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "++", "--")
 
 
-def _location(facts: Facts, given: list[Node]) -> bool:
-    return any(text_of(g) in facts.locations for g in given)
-
-
 def versions(facts: Facts) -> Iterator[Trap]:
     """Decisions by a compute capability."""
     for node in of_type(facts.source.nodes, "binary_expression"):
-        left = node.child_by_field_name("left")
+        left, sign, _ = sides(node)
         if left is None or left.type != "field_expression":
             continue
         field = text_of(left.child_by_field_name("field"))
-        sign = text_of(node.child_by_field_name("operator"))
         compared = sign in (">=", ">", "<", "<=", "==", "!=")
         if field in ("major", "minor") and compared and "cudaDeviceProp" in facts.source.text:
             words = f"{field} means something else on AMD: gcnArchName tells the architecture"
@@ -183,15 +161,6 @@ _CAPABILITY = re.compile(
 )
 
 
-def synchronous(facts: Facts) -> Iterator[Trap]:
-    """Macros and helpers of CUDA's samples."""
-    for call in facts.calls:
-        name = called(call)
-        if name in ("checkCudaErrors", "getLastCudaError") and not facts.owns(call):
-            words = f"{name} is of CUDA's samples (helper_cuda.h)"
-            yield Trap("debugging/error-checks", *at(call), "compile", LIKELY, words)
-
-
 def strings(facts: Facts) -> Iterator[Trap]:
     """Libraries and options of NVIDIA's in strings, and functions that are looked up by name."""
     for node in of_type(facts.source.nodes, "string_literal"):
@@ -208,6 +177,6 @@ def strings(facts: Facts) -> Iterator[Trap]:
 
 
 TRAPS = (
-    *(missing_names, changed_arguments, pointers, members, attributes, policies, versions),
-    *(synchronous, strings, integers, capabilities),
+    *(missing_names, changed_arguments, pointers, members, attributes, versions),
+    *(strings, integers, capabilities),
 )

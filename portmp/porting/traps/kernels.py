@@ -6,17 +6,7 @@ import re
 from collections.abc import Iterator
 
 from portmp.porting import names
-from portmp.porting.sources import (
-    SIZES,
-    Node,
-    arguments,
-    called,
-    line_of,
-    number,
-    of_type,
-    text_of,
-    walk,
-)
+from portmp.porting.sources import SIZES, Node, arguments, called, line_of, of_type, text_of, walk
 from portmp.porting.tables import named, table
 from portmp.porting.traps.base import (
     BARRIERS,
@@ -30,6 +20,7 @@ from portmp.porting.traps.base import (
     Trap,
     at,
     enclosing,
+    of_functions,
     short,
 )
 
@@ -37,20 +28,19 @@ _MOST_SHARED = 65536
 _VECTOR = re.compile(r"\b(?:float|double|int|uint|long|short|char)[234]\b")
 
 
-def assembly(facts: Facts) -> Iterator[Trap]:
+def assembly(inside: Inside) -> Iterator[Trap]:
     """PTX in asm."""
-    for inside in facts.functions:
-        for node in of_type(inside.nodes, "gnu_asm_expression"):
-            entry = "language/inline-asm"
-            text = text_of(node)
-            if re.match(r'(__)?asm(__)?\s*((__)?volatile(__)?)?\s*\(\s*""', text):
-                continue  # a barrier for the compiler, in every dialect
-            if re.search(r"%laneid|lanemask", text):
-                entry = "warps/lane-id"
-            elif re.search(r"\bbar(rier)?\.", text):
-                entry = "synchronisation/named-barrier"
-            words = "PTX is NVIDIA's: AMD's compilers refuse it"
-            yield Trap(entry, *at(node), "compile", CERTAIN, words)
+    for node in of_type(inside.nodes, "gnu_asm_expression"):
+        entry = "language/inline-asm"
+        text = text_of(node)
+        if re.match(r'(__)?asm(__)?\s*((__)?volatile(__)?)?\s*\(\s*""', text):
+            continue  # a barrier for the compiler, in every dialect
+        if re.search(r"%laneid|lanemask", text):
+            entry = "warps/lane-id"
+        elif re.search(r"\bbar(rier)?\.", text):
+            entry = "synchronisation/named-barrier"
+        words = "PTX is NVIDIA's: AMD's compilers refuse it"
+        yield Trap(entry, *at(node), "compile", CERTAIN, words)
 
 
 _DEFINED = re.compile(rf"\b({table('guards')['names']})\b")
@@ -64,94 +54,67 @@ def guards(facts: Facts) -> Iterator[Trap]:
         found = _DEFINED.search(text)
         if not found or "__HIP" in text or facts.own.has(found[0], node.start_byte, None):
             continue
-        arch = found[0] == "__CUDA_ARCH__"
         words = f"{found[0]} is not defined on AMD: the other branch is compiled, without a message"
         if other := names.hip_name(found[0]):
             words += f"; portmp port --hip writes {other}"
-        yield Trap(
-            "language/cuda-arch",
-            line_of(node),
-            text[:60],
-            "results",
-            CERTAIN if arch else LIKELY,
-            words,
-        )
+        sure = CERTAIN if found[0] == "__CUDA_ARCH__" else LIKELY
+        yield Trap("language/cuda-arch", line_of(node), text[:60], "results", sure, words)
 
 
-def allocations(facts: Facts) -> Iterator[Trap]:
+def allocations(inside: Inside) -> Iterator[Trap]:
     """malloc and new in kernels."""
-    for inside in facts.functions:
-        for node in inside.nodes:
-            if node.type == "new_expression" and node.child_by_field_name("placement") is None:
-                words = "new in a kernel ends the program in ROCm 5.2, unless enabled"
-                yield Trap("language/device-malloc", *at(node), "results", LIKELY, words)
+    for node in of_type(inside.nodes, "new_expression"):
+        if node.child_by_field_name("placement") is None:
+            words = "new in a kernel ends the program in ROCm 5.2, unless enabled"
+            yield Trap("language/device-malloc", *at(node), "results", LIKELY, words)
 
 
-def nested_launches(facts: Facts) -> Iterator[Trap]:
-    """Kernels that launch kernels."""
-    for inside in facts.functions:
-        for node in of_type(inside.nodes, "kernel_call_syntax"):
-            words = "a kernel launches a kernel, which HIP cannot"
-            yield Trap("language/launch-in-kernel", *at(node), "compile", CERTAIN, words)
-
-
-def operators(facts: Facts) -> Iterator[Trap]:
+def operators(inside: Inside) -> Iterator[Trap]:
     """Operators of vectors that HIP has already."""
-    for inside in facts.functions:
-        node = inside.node.child_by_field_name("declarator")
-        name = next((n for n in walk(node) if n.type == "operator_name"), None)
-        if name is None or node is None:
-            continue
-        kinds = [text_of(p.child_by_field_name("type")) for p in inside.function.parameters]
-        if kinds and all(_VECTOR.fullmatch(kind) for kind in kinds):
-            words = f"HIP defines {text_of(name)} of {kinds[0]} itself: calls may be ambiguous"
-            yield Trap(
-                "language/vector-operators",
-                line_of(name),
-                f"{text_of(name)}({', '.join(kinds)})",
-                "compile",
-                LIKELY,
-                words,
-            )
+    node = inside.node.child_by_field_name("declarator")
+    name = next(of_type(walk(node), "operator_name"), None)
+    kinds = [text_of(p.child_by_field_name("type")) for p in inside.parameters]
+    if name is not None and kinds and all(_VECTOR.fullmatch(kind) for kind in kinds):
+        what = f"{text_of(name)}({', '.join(kinds)})"
+        words = f"HIP defines {text_of(name)} of {kinds[0]} itself: calls may be ambiguous"
+        yield Trap("language/vector-operators", line_of(name), what, "compile", LIKELY, words)
 
 
-def literals(facts: Facts) -> Iterator[Trap]:
+def literals(inside: Inside) -> Iterator[Trap]:
     """Numbers of double precision in kernels for float."""
-    for inside in facts.functions:
-        if "double" in inside.text or "float" not in inside.text:
+    if "double" in inside.text or "float" not in inside.text:
+        return
+    for node in of_type(inside.nodes, "number_literal"):
+        around = node.parent
+        if around is None or around.type != "binary_expression":
             continue
-        for node in inside.nodes:
-            if node.type != "number_literal" or not re.fullmatch(
-                r"(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?", text_of(node)
-            ):
-                continue
-            around = node.parent
-            if around is None or around.type != "binary_expression":
-                continue
+        if _DOUBLE.fullmatch(text_of(node)):
             words = f"{text_of(node)} is a double: the expression is computed in float64"
-            line, _ = at(node)
-            yield Trap("language/literals", line, short(around), "speed", LIKELY, words)
+            place = line_of(node), short(around)
+            yield Trap("language/literals", *place, "speed", LIKELY, words)
+
+
+_DOUBLE = re.compile(r"(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
 
 
 def bounds(facts: Facts) -> Iterator[Trap]:
     """The second number of __launch_bounds__."""
-    for node in facts.source.nodes:
-        if node.type == "launch_bounds" and len(node.named_children) > 1:
+    for node in of_type(facts.source.nodes, "launch_bounds"):
+        if len(node.named_children) > 1:
             words = "the second number is of blocks in CUDA, of waves for a SIMD in HIP"
             yield Trap("launch/launch-bounds-second", *at(node), "speed", CERTAIN, words)
 
 
-def shared_memory(facts: Facts) -> Iterator[Trap]:
+def shared_memory(inside: Inside) -> Iterator[Trap]:
     """More block memory than a compute unit has; declarations where OpenCL wants none."""
-    for inside in facts.functions:
-        total, where = _static(inside)
-        if where is not None and total > _MOST_SHARED:
-            words = f"{total} bytes of block memory; AMD's GPUs have {_MOST_SHARED}"
-            yield Trap("memory/shared-limit", *at(where), "compile", CERTAIN, words)
-        if inside.shared and not inside.function.is_kernel:
-            node = next(iter(inside.shared.values()))
-            words = "block memory is declared in kernels alone in OpenCL C"
-            yield Trap("memory/shared-static", *at(node), "compile", CERTAIN, words, OPENCL)
+    total, where = _static(inside)
+    if where is not None and total > _MOST_SHARED:
+        words = f"{total} bytes of block memory; AMD's GPUs have {_MOST_SHARED}"
+        yield Trap("memory/shared-limit", *at(where), "compile", CERTAIN, words)
+    if inside.shared and not inside.is_kernel:
+        node = next(iter(inside.shared.values()))
+        words = "block memory is declared in kernels alone in OpenCL C"
+        yield Trap("memory/shared-static", *at(node), "compile", CERTAIN, words, OPENCL)
 
 
 def launched_memory(facts: Facts) -> Iterator[Trap]:
@@ -188,19 +151,14 @@ def _bytes(inside: Inside, declaration: Node) -> int:
     for one in declaration.children_by_field_name("declarator"):
         count, node = 1, one
         while node is not None and node.type == "array_declarator":
-            value = number(text_of(node.child_by_field_name("size")), inside.source.constants)
-            count *= value or 0
+            count *= inside.source.value_of(node.child_by_field_name("size")) or 0
             node = node.child_by_field_name("declarator")
         total += size * count
     return total
 
 
 def textures(facts: Facts) -> Iterator[Trap]:
-    """Texture references, and objects."""
-    for node in facts.source.nodes:
-        if node.type == "template_type" and re.match(r"(texture|surface)\s*<", text_of(node)):
-            words = "texture references are gone from CUDA 12; HIP's are deprecated"
-            yield Trap("memory/texture-reference", *at(node), "compile", LIKELY, words)
+    """Objects of textures, once a line."""
     seen = set()
     for inside in facts.functions:
         for call, _, _ in inside.of_calls(_TEXTURES):
@@ -213,29 +171,26 @@ def textures(facts: Facts) -> Iterator[Trap]:
 _TEXTURES = named("textures")
 
 
-def barriers(facts: Facts) -> Iterator[Trap]:
+def barriers(inside: Inside) -> Iterator[Trap]:
     """Barriers that some threads do not reach."""
-    for inside in facts.functions:
-        calls = [call for call, _, _ in inside.of_calls(BARRIERS)]
-        for call in calls:
-            for branch in enclosing(call, _BRANCHES, inside.node):
-                condition = branch.child_by_field_name("condition")
-                if not inside.has(condition, inside.of_thread) or _held(branch, condition, call):
-                    continue
-                words = f"threads for which {short(condition)} is false miss the barrier"
-                sure = LIKELY if inside.has(condition, inside.plainly_of_thread) else POSSIBLE
-                yield Trap("synchronisation/divergent-barrier", *at(call), "hang", sure, words)
-                break
-        if inside.function.is_kernel and calls:
-            yield from _returns(inside, max(call.start_byte for call in calls))
+    calls = [call for call, _, _ in inside.of_calls(BARRIERS)]
+    for call in calls:
+        for branch in enclosing(call, _BRANCHES, inside.node):
+            condition = branch.child_by_field_name("condition")
+            if not inside.has(condition, inside.of_thread):
+                continue
+            if condition.start_byte <= call.start_byte < condition.end_byte:
+                continue  # a part of the condition itself
+            words = f"threads for which {short(condition)} is false miss the barrier"
+            sure = LIKELY if inside.has(condition, inside.plainly_of_thread) else POSSIBLE
+            yield Trap(_DIVERGENT, *at(call), "hang", sure, words)
+            break
+    if inside.is_kernel and calls:
+        yield from _returns(inside, max(call.start_byte for call in calls))
 
 
+_DIVERGENT = "synchronisation/divergent-barrier"
 _BRANCHES = ("if_statement", "while_statement", "for_statement")
-
-
-def _held(branch: Node, condition: Node | None, call: Node) -> bool:
-    """Whether the call is a part of the condition itself."""
-    return condition is not None and condition.start_byte <= call.start_byte < condition.end_byte
 
 
 def _returns(inside: Inside, last: int) -> Iterator[Trap]:
@@ -246,50 +201,25 @@ def _returns(inside: Inside, last: int) -> Iterator[Trap]:
             condition = branch.child_by_field_name("condition")
             if inside.has(condition, inside.of_thread):
                 words = f"threads for which {short(condition)} is true return before a barrier"
-                line, _ = at(node)
+                place = line_of(node), short(branch)
                 for platform, sure in ((HIP, POSSIBLE), (OPENCL, LIKELY)):
-                    yield Trap(
-                        "synchronisation/divergent-barrier",
-                        line,
-                        short(branch),
-                        "hang",
-                        sure,
-                        words,
-                        platform,
-                    )
+                    yield Trap(_DIVERGENT, *place, "hang", sure, words, platform)
                 break
 
 
-_SCOPED = re.compile(r"atomic\w+_(block|system)")
-
-
-def atomics(facts: Facts) -> Iterator[Trap]:
+def atomics(inside: Inside) -> Iterator[Trap]:
     """Atomics that are loops, and those that HIP has not."""
-    for inside in facts.functions:
-        for call in inside.calls:
-            name = called(call)
-            given = call.child_by_field_name("arguments")
-            first = given.named_children[0] if given and given.named_children else None
-            kind = _kind(inside, first)
-            if name == "atomicAdd" and kind in ("double", "float"):
-                words = (
-                    "compiled to a loop of compare-and-swap, unless -munsafe-fp-atomics is given"
-                )
-                words += " (gfx90a, ROCm 5.2)" if kind == "float" else ""
-                if kind == "double" or not inside.has(first, frozenset(inside.shared)):
-                    yield Trap(f"atomics/{kind}-add", *at(call), "speed", CERTAIN, words)
-            elif name == "atomicAdd" and kind in ("__half2", "half2", "__half", "half"):
-                words = f"HIP has no atomicAdd of {kind} in ROCm 5"
-                yield Trap("atomics/short-types", *at(call), "compile", CERTAIN, words)
-            elif name == "atomicCAS" and kind in ("unsigned short", "unsigned short int"):
-                words = "HIP has no atomicCAS of 16 bits"
-                yield Trap("atomics/short-types", *at(call), "compile", CERTAIN, words)
-            elif name in ("atomicMax", "atomicMin") and kind in ("long long", "long long int"):
-                words = f"{name} of long long is not there in ROCm 5.2"
-                yield Trap("atomics/signed-64", *at(call), "compile", LIKELY, words)
-            elif _SCOPED.fullmatch(name) and name.endswith("_block"):
-                words = f"{name} is not there in ROCm 5"
-                yield Trap("atomics/scopes", *at(call), "compile", LIKELY, words)
+    for call in inside.calls:
+        name, first = called(call), next(iter(arguments(call)), None)
+        kind = _kind(inside, first)
+        if name == "atomicAdd" and kind in ("double", "float"):
+            words = "compiled to a loop of compare-and-swap, unless -munsafe-fp-atomics is given"
+            words += " (gfx90a, ROCm 5.2)" if kind == "float" else ""
+            if kind == "double" or not inside.has(first, frozenset(inside.shared)):
+                yield Trap(f"atomics/{kind}-add", *at(call), "speed", CERTAIN, words)
+        for pattern, (entry, sure, words) in table("atomics_lacking").items():
+            if re.fullmatch(pattern, f"{name} {kind}"):
+                yield Trap(entry, *at(call), "compile", sure, words.format(name, kind))
 
 
 def _kind(inside: Inside, node: Node | None) -> str:
@@ -303,15 +233,8 @@ def _kind(inside: Inside, node: Node | None) -> str:
     ).strip()
 
 
-def matrices(facts: Facts) -> Iterator[Trap]:
-    """Tensor cores."""
-    for node in facts.source.nodes:
-        if node.type in ("namespace_identifier", "identifier") and text_of(node) == "nvcuda":
-            words = "rocWMMA has the same functions in the namespace rocwmma"
-            yield Trap("arithmetic/tensor-cores", *at(node), "compile", CERTAIN, words)
-
-
 TRAPS = (
-    *(assembly, guards, allocations, nested_launches, operators, literals, bounds, shared_memory),
-    *(launched_memory, textures, barriers, atomics, matrices),
+    *map(of_functions, (assembly, allocations, operators, literals, shared_memory)),
+    *map(of_functions, (barriers, atomics)),
+    *(guards, bounds, launched_memory, textures),
 )

@@ -1,4 +1,4 @@
-"""Traps of names: functions, words and headers of the device that HIP has not."""
+"""Traps by tables, of names for the most part: functions, words and headers that HIP has not."""
 
 from __future__ import annotations
 
@@ -8,21 +8,32 @@ from collections.abc import Iterator
 from portmp.porting import names
 from portmp.porting.sources import called, line_of, text_of
 from portmp.porting.tables import table
-from portmp.porting.traps.base import CERTAIN, Facts, Trap, at
+from portmp.porting.traps.base import CERTAIN, Facts, Inside, Trap, at, of_functions
 from portmp.porting.words import INCLUDE
 
 
 def functions(facts: Facts) -> Iterator[Trap]:
-    """Calls in functions of the device."""
-    rows = table("calls")
-    every = re.compile("|".join(f"(?:{pattern})" for pattern in rows))
-    for inside in facts.functions:
-        for call in inside.calls:
+    """Calls in functions of the device, and anywhere."""
+    on_device = [call for inside in facts.functions for call in inside.calls]
+    for calls, rows in ((on_device, table("calls")), (facts.calls, table("calls_anywhere"))):
+        every = re.compile("|".join(f"(?:{pattern})" for pattern in rows))
+        for call in calls:
             name = called(call)
             if every.fullmatch(name) and not facts.owns(call):
                 row = next(rows[pattern] for pattern in rows if re.fullmatch(pattern, name))
                 entry, effect, sure, words = row
                 yield Trap(entry, *at(call), effect, sure, words.format(name))
+
+
+def nodes(facts: Facts) -> Iterator[Trap]:
+    """Parts of the syntax tree, by their types and how their texts begin."""
+    rows = table("nodes")
+    for node in facts.source.nodes:
+        for entry, (kinds, begin, on_device, effect, sure, words) in rows.items():
+            if node.type not in kinds or not re.match(begin, text_of(node)):
+                continue
+            if facts.on_device(node.start_byte) or not on_device:
+                yield Trap(entry, *at(node), effect, sure, words)
 
 
 def headers(facts: Facts) -> Iterator[Trap]:
@@ -50,16 +61,15 @@ def before_declarations(facts: Facts) -> Iterator[Trap]:
             yield Trap(entry, line, one.text, "compile", CERTAIN, words.format(name))
 
 
-def runtime_in_kernels(facts: Facts) -> Iterator[Trap]:
+def runtime_in_kernels(inside: Inside) -> Iterator[Trap]:
     """Functions of the runtime that kernels call."""
-    for inside in facts.functions:
-        if "__host__" in inside.function.qualifiers:
-            continue
-        for call in inside.calls:
-            name = called(call)
-            if names.hip_name(name) and re.match(r"cuda[A-Z]", name):
-                words = f"HIP has {names.hip_name(name)} for the host alone"
-                yield Trap("language/launch-in-kernel", *at(call), "compile", CERTAIN, words)
+    if "__host__" in inside.qualifiers:
+        return
+    for call in inside.calls:
+        name = called(call)
+        if names.hip_name(name) and re.match(r"cuda[A-Z]", name):
+            words = f"HIP has {names.hip_name(name)} for the host alone"
+            yield Trap("language/launch-in-kernel", *at(call), "compile", CERTAIN, words)
 
 
 def libcu(facts: Facts) -> Iterator[Trap]:
@@ -81,4 +91,4 @@ def libcu(facts: Facts) -> Iterator[Trap]:
             yield Trap(entry, *at(node), "compile", CERTAIN, "libcu++ is not a part of ROCm")
 
 
-TRAPS = (functions, headers, before_declarations, runtime_in_kernels, libcu)
+TRAPS = (functions, nodes, headers, before_declarations, of_functions(runtime_in_kernels), libcu)

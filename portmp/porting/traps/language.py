@@ -20,12 +20,10 @@ _INDEX_WORDS = "{} is a structure in HIP before ROCm 6; portmp port --hip writes
 
 def indices_given(facts: Facts) -> Iterator[Node]:
     """threadIdx.x as it is where its own type counts: given to printf, to overloads, to auto."""
-    for node in facts.source.nodes:
-        if node.type != "field_expression" or node.parent is None:
-            continue
-        if text_of(node.child_by_field_name("argument")) not in _INDICES:
-            continue
+    for node in of_type(facts.source.nodes, "field_expression"):
         around = node.parent
+        if around is None or text_of(node.child_by_field_name("argument")) not in _INDICES:
+            continue
         given = around.type == "argument_list" and called(around.parent) in _OVERLOADED
         kind = around.parent.child_by_field_name("type") if around.parent is not None else None
         named = around.type == "init_declarator" and text_of(kind).split()[-1:] == ["auto"]
@@ -96,9 +94,8 @@ def bits(facts: Facts) -> Iterator[Trap]:
 
 def registers(facts: Facts) -> Iterator[Node]:
     """The word register, which C++17 has not."""
-    for node in facts.source.nodes:
-        if node.type == "storage_class_specifier" and text_of(node) == "register":
-            yield node
+    some = of_type(facts.source.nodes, "storage_class_specifier")
+    return (node for node in some if text_of(node) == "register")
 
 
 def storage(facts: Facts) -> Iterator[Trap]:

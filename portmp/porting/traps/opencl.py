@@ -9,85 +9,72 @@ from functools import cache
 from typing import Any
 
 from portmp.paths import PACKAGE
-from portmp.porting.sources import Node, arguments, called, declared_name, line_of, text_of, walk
-from portmp.porting.traps.base import CERTAIN, LIKELY, OPENCL, Facts, Inside, Trap, at
+from portmp.porting.sources import (
+    Node,
+    arguments,
+    called,
+    declared_name,
+    line_of,
+    of_type,
+    text_of,
+    walk,
+)
+from portmp.porting.traps.base import CERTAIN, LIKELY, OPENCL, Facts, Inside, Trap, at, of_functions
 from portmp.porting.words import INCLUDE, Word
 
 _RESERVED = ("local", "global", "kernel", "constant", "private")
 _TRIPLE = re.compile(r"\b(?:float|double|int|uint|long|short|char)3\b")
 
 
-def parameters(facts: Facts) -> Iterator[Trap]:
+def _told(entry: str, node: Node, words: str, effect: str = "compile") -> Trap:
+    return Trap(entry, *at(node), effect, CERTAIN, words, OPENCL)
+
+
+def parameters(inside: Inside) -> Iterator[Trap]:
     """Vectors of three, flags, sizes and references."""
-    for inside in facts.functions:
-        kernel = inside.function.is_kernel
-        for node in inside.function.parameters:
-            kind = text_of(node.child_by_field_name("type"))
-            declarator = node.child_by_field_name("declarator")
-            how = declarator.type if declarator is not None else ""
-            if kernel and how == "pointer_declarator" and _TRIPLE.fullmatch(kind):
-                words = f"{kind} has the size of four numbers in OpenCL C"
-                yield Trap("language/vec3-size", *at(node), "results", CERTAIN, words, OPENCL)
-            if kernel and how != "pointer_declarator" and kind in ("bool", "size_t"):
-                words = f"a kernel of OpenCL C takes no {kind}"
-                yield Trap(
-                    "language/kernel-arguments", *at(node), "compile", CERTAIN, words, OPENCL
-                )
-            if how == "reference_declarator":
-                words = "OpenCL C has no references"
-                yield Trap("language/references", *at(node), "compile", CERTAIN, words, OPENCL)
+    kernel = inside.is_kernel
+    for node in inside.parameters:
+        kind = text_of(node.child_by_field_name("type"))
+        declarator = node.child_by_field_name("declarator")
+        how = declarator.type if declarator is not None else ""
+        if kernel and how == "pointer_declarator" and _TRIPLE.fullmatch(kind):
+            words = f"{kind} has the size of four numbers in OpenCL C"
+            yield _told("language/vec3-size", node, words, "results")
+        if kernel and how != "pointer_declarator" and kind in ("bool", "size_t"):
+            words = f"a kernel of OpenCL C takes no {kind}"
+            yield _told("language/kernel-arguments", node, words)
+        if how == "reference_declarator":
+            yield _told("language/references", node, "OpenCL C has no references")
 
 
-def templates(facts: Facts) -> Iterator[Trap]:
-    """Templates."""
-    for inside in facts.functions:
-        around = inside.node.parent
-        if around is not None and around.type == "template_declaration":
-            words = f"OpenCL C has no templates: {inside.name} is written for each type"
-            line, name = line_of(around), inside.name
-            yield Trap("language/templates", line, name, "compile", CERTAIN, words, OPENCL)
-
-
-def names(facts: Facts) -> Iterator[Trap]:
-    """Variables that are called as words of the language are."""
-    for inside in facts.functions:
-        for name in inside.types:
-            if name in _RESERVED:
-                node = next(n for n in inside.nodes if text_of(n) == name)
-                words = f"{name} is a word of OpenCL C"
-                yield Trap("language/reserved-words", *at(node), "compile", CERTAIN, words, OPENCL)
-
-
-def lengths(facts: Facts) -> Iterator[Trap]:
-    """Arrays whose length is a variable."""
-    for inside in facts.functions:
-        for node in inside.nodes:
-            if node.type == "declaration" and _length(inside, node):
-                words = "the length of an array is a constant in OpenCL C"
-                yield Trap("memory/variable-length", *at(node), "compile", LIKELY, words, OPENCL)
-
-
-def _length(inside: Inside, node: Node) -> bool:
-    """Whether an array's length is a parameter of the function."""
-    given = {declared_name(p) for p in inside.function.parameters}
-    return any(
-        n.type == "array_declarator" and text_of(n.child_by_field_name("size")) in given
-        for n in walk(node)
-    )
+def definitions(inside: Inside) -> Iterator[Trap]:
+    """Templates; variables called as words of the language are; arrays as long as a parameter."""
+    around, name = inside.node.parent, inside.name
+    if around is not None and around.type == "template_declaration":
+        words = f"OpenCL C has no templates: {name} is written for each type"
+        line = line_of(around)
+        yield Trap("language/templates", line, name, "compile", CERTAIN, words, OPENCL)
+    for name in [n for n in inside.types if n in _RESERVED]:
+        node = next(n for n in inside.nodes if text_of(n) == name)
+        yield _told("language/reserved-words", node, f"{name} is a word of OpenCL C")
+    given = {declared_name(p) for p in inside.parameters}
+    for node in of_type(inside.nodes, "declaration"):
+        arrays = of_type(walk(node), "array_declarator")
+        if any(text_of(n.child_by_field_name("size")) in given for n in arrays):
+            words = "the length of an array is a constant in OpenCL C"
+            yield Trap("memory/variable-length", *at(node), "compile", LIKELY, words, OPENCL)
 
 
 def variables(facts: Facts) -> Iterator[Trap]:
     """Variables in device memory."""
-    for node in facts.source.root.named_children:
-        if node.type != "declaration":
-            continue
+    for node in of_type(facts.source.root.named_children, "declaration"):
         kinds = {n.type for n in walk(node)}
         if kinds & {"__device__", "__managed__"} and "function_declarator" not in kinds:
             words = "OpenCL C 1.2 has no variables in device memory"
-            yield Trap("memory/device-variables", *at(node), "compile", CERTAIN, words, OPENCL)
+            yield _told("memory/device-variables", node, words)
 
 
-TRAPS = (parameters, templates, names, lengths, variables)
+TRAPS = (*map(of_functions, (parameters, definitions)), variables)
 
 
 # --- the sketch: by tables ------------------------------------------------------------------------
@@ -97,7 +84,7 @@ TRAPS = (parameters, templates, names, lengths, variables)
 def table() -> dict[str, Any]:
     """What is looked for, and in words what is and what is not."""
     held = tomllib.loads((PACKAGE / "porting/opencl.toml").read_text(encoding="utf-8"))
-    for kind in ("word", "member", "header", "node"):
+    for kind in ("word", "member", "header", "node", "declaration"):
         for row in held[kind]:
             for key in {"pattern", "type", "text"} & row.keys():
                 row[key] = re.compile(row[key])
@@ -130,17 +117,13 @@ def sketch(facts: Facts) -> Iterator[Trap]:
                     "text" not in row or row["text"].fullmatch(text_of(node))
                 ):
                     yield _told(row["entry"], node, row["words"])
-        yield from _of_function(facts, inside)
+        yield from _of_function(inside)
     yield from _of_types(facts)
 
 
 def _is_called(word: Word) -> bool:
     around = word.node.parent if word.node is not None else None
     return around is not None and around.type == "call_expression"
-
-
-def _told(entry: str, node: Node, words: str, effect: str = "compile") -> Trap:
-    return Trap(entry, *at(node), effect, CERTAIN, words, OPENCL)
 
 
 _BUILT_IN = re.compile(
@@ -150,30 +133,28 @@ _BUILT_IN = re.compile(
 )
 
 
-def _of_function(facts: Facts, inside: Inside) -> Iterator[Trap]:
+def _of_function(inside: Inside) -> Iterator[Trap]:
     """Names that are OpenCL's, pointers without their memory, recursion, atomics of other types."""
     name, node = inside.name, inside.node
     if _BUILT_IN.fullmatch(name):
-        words = f"{name} is a function of OpenCL C's own"
-        yield _told("language/reserved-words", node, words)
-    if sum(other.name == name for other in facts.functions) > 1:
+        yield _told("language/reserved-words", node, f"{name} is a function of OpenCL C's own")
+    if sum(other.name == name for other in inside.facts.functions) > 1:
         yield _told("language/templates", node, f"OpenCL C has one function of a name: {name}")
-    if name in inside.names_called and "__global__" not in inside.function.qualifiers:
+    if name in inside.names_called and "__global__" not in inside.qualifiers:
         yield _told("host/limits", node, f"OpenCL C has no recursion: {name}")
-    for parameter in inside.function.parameters:
-        declarator = parameter.child_by_field_name("declarator")
-        kinds = [n.type for n in walk(declarator)]
+    for parameter in inside.parameters:
+        kinds = [n.type for n in walk(parameter.child_by_field_name("declarator"))]
         if "function_declarator" in kinds:
             yield _told("language/function-pointers", parameter, "OpenCL C has no such pointers")
-        elif kinds.count("pointer_declarator") > 1 and inside.function.is_kernel:
+        elif kinds.count("pointer_declarator") > 1 and inside.is_kernel:
             words = "a kernel of OpenCL C takes no pointers to pointers"
             yield _told("language/kernel-arguments", parameter, words)
-        elif kinds[:1] == ["pointer_declarator"] and not inside.function.is_kernel:
+        elif kinds[:1] == ["pointer_declarator"] and not inside.is_kernel:
             words = f"a pointer names its memory in OpenCL C, one function for each: {name}"
             yield _told("language/address-spaces", parameter, words)
     for call in inside.calls:
-        if re.fullmatch(r"atomic\w+", called(call)) and not facts.owns(call):
-            kind = facts.kind(next(iter(arguments(call)), None)).rstrip("*")
+        if re.fullmatch(r"atomic\w+", called(call)) and not inside.facts.owns(call):
+            kind = inside.facts.kind(next(iter(arguments(call)), None)).rstrip("*")
             if re.fullmatch("float|double|(__)?half2?|(__)?nv_bfloat162?", kind):
                 words = f"atomics of {kind} are a loop of compare-and-swap in OpenCL C 1.2"
                 entry = f"{kind}-add" if kind in ("float", "double") else "short-types"
@@ -185,7 +166,8 @@ def _of_function(facts: Facts, inside: Inside) -> Iterator[Trap]:
 
 def _of_types(facts: Facts) -> Iterator[Trap]:
     """Structures with functions, access and bases; those named without struct; constant memory."""
-    on_device = {n for f in facts.functions for n in f.type_names}
+    nodes = (node for inside in facts.functions for node in inside.nodes)
+    on_device = set(map(text_of, of_type(nodes, "type_identifier")))
     for node in facts.source.nodes:
         if node.type in ("struct_specifier", "class_specifier"):
             name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -200,23 +182,6 @@ def _of_types(facts: Facts) -> Iterator[Trap]:
                 words = f"{text_of(name)} is written struct {text_of(name)} in C"
             yield _told("language/templates", node, words)
         elif node.type == "declaration" and not facts.on_device(node.start_byte):
-            for pattern, (entry, words) in _OUTSIDE.items():
-                if re.match(pattern, text_of(node)):
-                    yield _told(entry, node, words)
-
-
-_OUTSIDE = {
-    r"(static\s+|extern\s+)*__constant__": (
-        "memory/constant",
-        "constant memory is an argument of kernels in OpenCL C, or has its values in it",
-    ),
-    r"extern\s+__shared__": (
-        "memory/shared-dynamic",
-        "block memory of a size that the launch gives is an argument in OpenCL C",
-    ),
-    r"(static\s+)?(texture|surface)\s*<": (
-        "memory/texture-reference",
-        "a texture is an image and a sampler in OpenCL C, which are arguments of kernels",
-    ),
-}
-"""Declarations outside of functions."""
+            for row in table()["declaration"]:
+                if row["pattern"].match(text_of(node)):
+                    yield _told(row["entry"], node, row["words"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -21,8 +22,10 @@ from portmp.porting.traps.base import (
     BALLOTS,
     BARRIERS,
     CERTAIN,
+    HIP,
     LIKELY,
     MATCHES,
+    OPENCL,
     POSSIBLE,
     REDUCTIONS,
     SHUFFLES,
@@ -31,8 +34,12 @@ from portmp.porting.traps.base import (
     Facts,
     Inside,
     Trap,
+    array_of,
     at,
+    calls_in,
     enclosing,
+    is_ballot,
+    of_functions,
     short,
 )
 
@@ -41,20 +48,16 @@ _FULL = 2**32 - 1
 _WARP = 32
 
 
-def masks(facts: Facts) -> Iterator[Trap]:
+def masks(inside: Inside) -> Iterator[Trap]:
     """``_sync`` with a mask of 32 bits."""
-    for inside in facts.functions:
-        names = SHUFFLES_SYNC | VOTES_SYNC | MATCHES | {"__ballot_sync"}
-        for call, name, given in inside.of_calls(names):
-            mask = inside.number(given[0]) if given else None
-            full = mask is not None and mask & _FULL == _FULL
-            what = f"the mask {short(given[0])}" if given else "the mask"
-            words = (
-                f"{name} is not there before ROCm 6.2, which wants 64 bits: {what} is half a wave"
-                if full
-                else f"{name} is not there before ROCm 6.2, which wants 64 bits for {what}"
-            )
-            yield Trap("warps/mask-32-bits", *at(call), "compile", CERTAIN, words)
+    names = SHUFFLES_SYNC | VOTES_SYNC | MATCHES | {"__ballot_sync"}
+    for call, name, given in inside.of_calls(names):
+        mask = inside.number(given[0]) if given else None
+        full = mask is not None and mask & _FULL == _FULL
+        what = f"the mask {short(given[0])}" if given else "the mask"
+        wanted = f"64 bits: {what} is half a wave" if full else f"64 bits for {what}"
+        words = f"{name} is not there before ROCm 6.2, which wants {wanted}"
+        yield Trap("warps/mask-32-bits", *at(call), "compile", CERTAIN, words)
 
 
 def in_macros(facts: Facts) -> Iterator[Trap]:
@@ -77,55 +80,42 @@ _OF_MACROS |= {
 }
 
 
-def votes(facts: Facts) -> Iterator[Trap]:
+def votes(inside: Inside) -> Iterator[Trap]:
     """Ballots in 32 bits, and bits counted in them."""
-    for inside in facts.functions:
-        for name, values in inside.values.items():
-            kind = inside.types.get(name, "")
-            if _wide(kind):
-                continue
-            for value in values:
-                if value.type == "call_expression" and called(value) in BALLOTS:
-                    words = f"{kind or 'an int'} {name} holds the votes of 32 lanes; a wave has 64"
-                    yield Trap(
-                        "warps/ballot-64-bits", *at(value), "results", CERTAIN, words.strip()
-                    )
-        for call, name, given in inside.of_calls(_BITS):
-            of_ballot = given and (
-                inside.has(given[0], inside.ballots)
-                or any(
-                    called(n) in BALLOTS | MATCHES
-                    for n in walk(given[0])
-                    if n.type == "call_expression"
-                )
-            )
-            if of_ballot:
-                words = f"{name} looks at 32 of the 64 bits that a ballot or a match has"
-                yield Trap("warps/popc-of-ballot", *at(call), "results", CERTAIN, words)
+    for name, values in inside.values.items():
+        kind = inside.types.get(name, "")
+        if _wide(kind):
+            continue
+        for value in values:
+            if value.type == "call_expression" and called(value) in BALLOTS:
+                words = f"{kind or 'an int'} {name} holds the votes of 32 lanes; a wave has 64"
+                yield Trap("warps/ballot-64-bits", *at(value), "results", CERTAIN, words.strip())
+    for call, name, given in inside.of_calls(_BITS):
+        if given and any(is_ballot(n, inside.ballots) for n in walk(given[0])):
+            words = f"{name} looks at 32 of the 64 bits that a ballot or a match has"
+            yield Trap("warps/popc-of-ballot", *at(call), "results", CERTAIN, words)
 
 
 def _wide(kind: str) -> bool:
     return bool(re.search(r"long|64|auto|bool|size_t", kind))
 
 
-def shuffles(facts: Facts) -> Iterator[Trap]:
+def shuffles(inside: Inside) -> Iterator[Trap]:
     """Shuffles that name no width, and those in a branch that lanes leave."""
-    for inside in facts.functions:
-        for call, name, given in inside.of_calls(SHUFFLES | SHUFFLES_SYNC):
-            plain = name.removesuffix("_sync")
-            place = 1 if name.endswith("_sync") else 0
-            if len(given) < place + 2:
-                continue
-            if len(given) == place + 2:
-                certainty, words = _without_width(plain, inside, given[place + 1])
-                if certainty:
-                    yield Trap("warps/shuffle-width", *at(call), "results", certainty, words)
-            if condition := _some_lanes(inside, call):
-                words = f"lanes for which {short(condition)} is false give 0 on AMD"
-                yield Trap("warps/inactive-lane", *at(call), "results", POSSIBLE, words)
+    for call, name, given in inside.of_calls(SHUFFLES | SHUFFLES_SYNC):
+        place = 1 if name.endswith("_sync") else 0
+        if len(given) < place + 2:
+            continue
+        if len(given) == place + 2:
+            certainty, words = _without_width(name.removesuffix("_sync"), inside)
+            if certainty:
+                yield Trap("warps/shuffle-width", *at(call), "results", certainty, words)
+        if condition := _some_lanes(inside, call):
+            words = f"lanes for which {short(condition)} is false give 0 on AMD"
+            yield Trap("warps/inactive-lane", *at(call), "results", POSSIBLE, words)
 
 
-def _without_width(name: str, inside: Inside, by: Node) -> tuple[str, str]:
+def _without_width(name: str, inside: Inside) -> tuple[str, str]:
     """How certain it is that a shuffle without a width goes wrong on waves of 64 lanes."""
     if re.search(r"\bwarpSize\b", inside.text) and not _thirty_two(inside):
         return "", ""  # it follows the hardware
@@ -138,11 +128,10 @@ def _without_width(name: str, inside: Inside, by: Node) -> tuple[str, str]:
 
 def _some_lanes(inside: Inside, call: Node) -> Node | None:
     """The condition on a lane of the branch that a call stands in."""
-    for branch in enclosing(call, ("if_statement",), inside.node):
-        condition = branch.child_by_field_name("condition")
-        if condition is not None and re.search(r"\blane\w*\s*(<|>|==|>=|<=)", text_of(condition)):
-            return condition
-    return None
+    branches = enclosing(call, ("if_statement",), inside.node)
+    conditions = (branch.child_by_field_name("condition") for branch in branches)
+    compared = re.compile(r"\blane\w*\s*(<|>|==|>=|<=)")
+    return next((one for one in conditions if compared.search(text_of(one))), None)
 
 
 def _thirty_two(inside: Inside) -> list[Node]:
@@ -167,15 +156,12 @@ def _counts_threads(inside: Inside, node: Node | None) -> bool:
     plain = re.fullmatch(r"\(*(threadIdx\.x|blockDim\.x|\w+)\)*", text)
     if plain is None:
         return bool(re.search(r"\bthreadIdx\b|\bblockDim\b|thread_rank", text)) and "*" not in text
-    name = plain[1]
-    if name in ("threadIdx.x", "blockDim.x"):
+    if plain[1] in ("threadIdx.x", "blockDim.x"):
         return True
-    return any(
-        re.search(r"\bthreadIdx\b|\bthread_rank\b|\bblockDim\b", text_of(value))
-        for value in inside.values.get(name, [])
-    )
+    return any(_OF_THREADS.search(text_of(value)) for value in inside.values.get(plain[1], []))
 
 
+_OF_THREADS = re.compile(r"\bthreadIdx\b|\bthread_rank\b|\bblockDim\b")
 _IN_GRID = re.compile(r"\bblockIdx\.\w\s*\*\s*blockDim\.\w|\bblockDim\.\w\s*\*\s*blockIdx\.\w")
 """What a thread's number in the grid begins with."""
 _LANE = re.compile(r"\b(lane|lane_?id)\b", re.IGNORECASE)
@@ -185,14 +171,12 @@ def constants(facts: Facts) -> Iterator[Trap]:
     """Numbers of lanes, or of warps by 32, that a name at file scope holds."""
     if not any(inside.for_warps for inside in facts.functions):
         return
-    for node in facts.source.nodes:
-        if node.type == "preproc_def":
-            name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        elif node.type == "init_declarator" and not facts.on_device(node.start_byte):
-            name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
-        else:
-            continue
+    for node in of_type(facts.source.nodes, "preproc_def", "init_declarator"):
+        name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
+        value = node.child_by_field_name("value")
         if not re.search(r"warp|lane", text_of(name), re.IGNORECASE) or value is None:
+            continue
+        if node.type == "init_declarator" and facts.on_device(node.start_byte):
             continue
         text = without_comments(value)
         of_warps = re.search(r"/\s*\(?\s*(32|\w*warp_?size\w*)\b", text, re.IGNORECASE)
@@ -201,18 +185,14 @@ def constants(facts: Facts) -> Iterator[Trap]:
             yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, words)
 
 
-def last_lanes(facts: Facts) -> Iterator[Trap]:
+def last_lanes(inside: Inside) -> Iterator[Trap]:
     """The last lane by its number, and steps of a warp's width."""
-    for inside in facts.functions:
-        if not inside.for_warps:
-            continue
-        for node in inside.nodes:
-            words, sure = _last_lane(inside, node) or _steps_by_32(inside, node)
-            if words:
-                yield Trap("warps/hard-coded-32", *at(node), "results", sure, words)
-
-
-_NOTHING = ("", "")
+    if not inside.for_warps:
+        return
+    for node in inside.nodes:
+        if found := _last_lane(inside, node) or _steps_by_32(inside, node):
+            words, sure = found
+            yield Trap("warps/hard-coded-32", *at(node), "results", sure, words)
 
 
 def _last_lane(inside: Inside, node: Node) -> tuple[str, str] | None:
@@ -229,32 +209,29 @@ def _last_lane(inside: Inside, node: Node) -> tuple[str, str] | None:
     return words, CERTAIN if wide else POSSIBLE
 
 
-def _steps_by_32(inside: Inside, node: Node) -> tuple[str, str]:
+def _steps_by_32(inside: Inside, node: Node) -> tuple[str, str] | None:
     """for (i = lane; i < n; i += 32)."""
-    if node.type != "assignment_expression" or node.parent is None:
-        return _NOTHING
-    if node.parent.type != "for_statement" or text_of(node.child_by_field_name("operator")) != "+=":
-        return _NOTHING
-    if inside.number(node.child_by_field_name("right")) != _WARP:
-        return _NOTHING
-    begins = text_of(node.parent.child_by_field_name("initializer"))
-    if not _LANE.search(begins):
-        return _NOTHING
+    loop = node.parent
+    if node.type != "assignment_expression" or loop is None or loop.type != "for_statement":
+        return None
+    _, sign, right = sides(node)
+    begins = text_of(loop.child_by_field_name("initializer"))
+    if sign != "+=" or inside.number(right) != _WARP or not _LANE.search(begins):
+        return None
     return "the lanes of a warp step by 32; a wave of MI100, MI200, MI300 has 64", LIKELY
 
 
-def hard_coded(facts: Facts) -> Iterator[Trap]:
+def hard_coded(inside: Inside) -> Iterator[Trap]:
     """Lanes and warps counted by 32, where lanes tell each other something."""
-    for inside in facts.functions:
-        if not inside.for_warps:
-            continue
-        mixed = bool(re.search(r"\bwarpSize\b", inside.text))
-        for node in _thirty_two(inside):
-            certainty = CERTAIN if mixed else LIKELY if _is_of_warps(inside, node) else POSSIBLE
-            words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
-            if mixed:
-                words += ", and warpSize stands beside it"
-            yield Trap("warps/hard-coded-32", *at(node), "results", certainty, words)
+    if not inside.for_warps:
+        return
+    mixed = bool(re.search(r"\bwarpSize\b", inside.text))
+    for node in _thirty_two(inside):
+        certainty = CERTAIN if mixed else LIKELY if _is_of_warps(inside, node) else POSSIBLE
+        words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
+        if mixed:
+            words += ", and warpSize stands beside it"
+        yield Trap("warps/hard-coded-32", *at(node), "results", certainty, words)
 
 
 def _is_of_warps(inside: Inside, node: Node) -> bool:
@@ -270,93 +247,80 @@ def _is_of_warps(inside: Inside, node: Node) -> bool:
 _WITHOUT_UPPER = re.compile(
     r"\(\s*1[uUlL]*\s*<<\s*[\w.()& ]+\)\s*-\s*1|0x[fF]{8}[uU]?\s*>>|\b0x[fF]{8}[uU]?\s*<<"
 )
+_WITH_UPPER = re.compile(r"1\s*[uU]?[lL]{1,2}[uU]?\s*<<")
 
 
-def lane_masks(facts: Facts) -> Iterator[Trap]:
+def lane_masks(inside: Inside) -> Iterator[Trap]:
     """Masks of the lanes below one, in 32 bits."""
-    for inside in facts.functions:
-        if not (inside.names_called & (BALLOTS | MATCHES) or inside.for_warps):
+    if not (inside.names_called & (BALLOTS | MATCHES) or inside.for_warps):
+        return
+    for node in of_type(inside.nodes, "binary_expression"):
+        text, around = text_of(node), node.parent
+        if not _WITHOUT_UPPER.match(text) or _WITH_UPPER.search(text):
             continue
-        for node in inside.nodes:
-            if node.type != "binary_expression" or not _WITHOUT_UPPER.match(text_of(node)):
-                continue
-            around = node.parent
-            if around is not None and around.type == "binary_expression":
-                continue
-            if not re.search(r"lane|threadIdx|tid|&\s*31|%\s*32", text_of(node)):
-                continue
-            if re.search(r"1\s*[uU]?[lL]{1,2}[uU]?\s*<<", text_of(node)):
-                continue
+        if around is not None and around.type == "binary_expression":
+            continue
+        if re.search(r"lane|threadIdx|tid|&\s*31|%\s*32", text):
             words = "the mask ends at lane 31; a wave has 64 lanes"
             yield Trap("warps/lane-mask", *at(node), "results", CERTAIN, words)
 
 
-def size_as_constant(facts: Facts) -> Iterator[Trap]:
+def size_as_constant(inside: Inside) -> Iterator[Trap]:
     """warpSize where a constant must stand."""
-    for inside in facts.functions:
-        for node in inside.nodes:
-            held = None
-            if node.type == "array_declarator":
-                held = node.child_by_field_name("size")
-            elif node.type == "template_argument_list":
-                held = node
-            if held is not None and re.search(r"\bwarpSize\b", text_of(held)):
-                words = "warpSize is no constant in CUDA, nor in HIP from ROCm 7 on"
-                yield Trap("warps/warp-size-constant", *at(node), "compile", CERTAIN, words)
+    for node in of_type(inside.nodes, "array_declarator", "template_argument_list"):
+        held = node.child_by_field_name("size") if node.type == "array_declarator" else node
+        if re.search(r"\bwarpSize\b", text_of(held)):
+            words = "warpSize is no constant in CUDA, nor in HIP from ROCm 7 on"
+            yield Trap("warps/warp-size-constant", *at(node), "compile", CERTAIN, words)
 
 
-def implicit(facts: Facts) -> Iterator[Trap]:
+def implicit(inside: Inside) -> Iterator[Trap]:
     """Steps of a warp with nothing between them: by volatile, or by nothing at all."""
-    for inside in facts.functions:
-        steps = [node for node in inside.nodes if _is_step(inside, node)]
-        groups: dict[int, list[Node]] = {}
-        for node in steps:
-            statement = node.parent
-            block = statement.parent if statement is not None else None
-            if block is not None:
-                groups.setdefault(block.id, []).append(node)
-        for found in groups.values():
-            if len(found) < 2:
-                continue
-            names = {text_of(n.child_by_field_name("left")).split("[")[0].strip() for n in found}
-            kept = any("volatile" in inside.types.get(name, "") for name in names)
-            words = (
-                "the steps of a warp are kept in order by volatile alone: OpenCL's "
-                "devices and NVIDIA's since Volta promise no lockstep"
-                if kept
-                else "one step of a warp after the other with nothing between them: the compiler "
-                "may keep values in registers"
-            )
-            line, text = at(found[0])
-            certainty = LIKELY if kept else CERTAIN
-            for platform, sure in (("hip", POSSIBLE if kept else certainty), ("opencl", CERTAIN)):
-                yield Trap(
-                    "synchronisation/volatile-warp", line, text, "results", sure, words, platform
-                )
+    steps = [node for node in inside.nodes if _is_step(inside, node)]
+    groups: dict[int, list[Node]] = {}
+    for node in steps:
+        statement = node.parent
+        block = statement.parent if statement is not None else None
+        if block is not None:
+            groups.setdefault(block.id, []).append(node)
+    for found in groups.values():
+        if len(found) < 2:
+            continue
+        names = {array_of(n.child_by_field_name("left")) for n in found}
+        kept = any("volatile" in inside.types.get(name, "") for name in names)
+        words = (
+            "the steps of a warp are kept in order by volatile alone: OpenCL's "
+            "devices and NVIDIA's since Volta promise no lockstep"
+            if kept
+            else "one step of a warp after the other with nothing between them: the compiler "
+            "may keep values in registers"
+        )
+        for platform, sure in ((HIP, POSSIBLE if kept else CERTAIN), (OPENCL, CERTAIN)):
+            yield Trap(_STEPS, *at(found[0]), "results", sure, words, platform)
 
 
-def tags(facts: Facts) -> Iterator[Trap]:
+def tags(inside: Inside) -> Iterator[Trap]:
     """do { p[i] = x; } while (p[i] != x) through volatile: lanes take turns without atomics."""
-    for inside in facts.functions:
-        for node in inside.by_tags:
-            words = (
-                "lanes of a warp write to one place until each has seen its own value: that needs "
-                "a warp of 32 lanes in lockstep; an atomic does not"
-            )
-            for platform in ("hip", "opencl"):
-                yield Trap(
-                    "synchronisation/volatile-warp", *at(node), "results", LIKELY, words, platform
-                )
+    for node in inside.by_tags:
+        words = (
+            "lanes of a warp write to one place until each has seen its own value: that needs "
+            "a warp of 32 lanes in lockstep; an atomic does not"
+        )
+        for platform in (HIP, OPENCL):
+            yield Trap(_STEPS, *at(node), "results", LIKELY, words, platform)
+
+
+_STEPS = "synchronisation/volatile-warp"
 
 
 def _is_step(inside: Inside, node: Node) -> bool:
     """s[i] += s[i + 32], or s[i] = s[i] + s[i + 32], with a number for the distance."""
     if node.type != "assignment_expression":
         return False
-    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    left, _, right = sides(node)
     if left is None or left.type != "subscript_expression":
         return False
-    array = text_of(left).split("[")[0].strip()
+    array = array_of(left)
     pattern = rf"{re.escape(array)}\s*\[[^\]]*\+\s*(\d+)\s*\]"
     return (
         array in inside.types
@@ -368,33 +332,28 @@ def _is_step(inside: Inside, node: Node) -> bool:
 def _barrier_beside(node: Node) -> bool:
     statement = node.parent
     after = statement.next_named_sibling if statement is not None else None
-    return after is not None and any(
-        called(n) in BARRIERS | {"__syncwarp"} for n in walk(after) if n.type == "call_expression"
-    )
+    return any(called(call) in BARRIERS | {"__syncwarp"} for call in calls_in(after))
 
 
-def spinning(facts: Facts) -> Iterator[Trap]:
+def spinning(inside: Inside) -> Iterator[Trap]:
     """Lanes, warps and blocks that wait for each other."""
-    for inside in facts.functions:
-        for node in inside.nodes:
-            condition = node.child_by_field_name("condition")
-            if node.type not in _LOOPS or condition is None:
-                continue
-            read = _waited_for(inside, node)
-            if read is None:
-                continue
-            entry, sure = "warps/independent-scheduling", LIKELY
-            if any(called(c) in _TAKEN for c in walk(condition) if c.type == "call_expression"):
-                words = "a lane that holds the lock waits for lanes of its own wave: no end on AMD"
-            elif inside.has(read, frozenset(inside.shared)) or re.search("[wW]arp", text_of(read)):
-                words = (
-                    "a warp waits for another's word: on a wave of 64 two warps are in step, and "
-                    "the one that waits keeps the other from its work"
-                )
-            else:
-                entry, sure = "host/cooperative-launch", POSSIBLE
-                words = "blocks wait for others, which need not run at the same time"
-            yield Trap(entry, *at(condition), "hang", sure, words)
+    for node in of_type(inside.nodes, *_LOOPS):
+        condition = node.child_by_field_name("condition")
+        read = _waited_for(inside, node) if condition is not None else None
+        if read is None:
+            continue
+        entry, sure = "warps/independent-scheduling", LIKELY
+        if any(called(call) in _TAKEN for call in calls_in(condition)):
+            words = "a lane that holds the lock waits for lanes of its own wave: no end on AMD"
+        elif inside.has(read, frozenset(inside.shared)) or re.search("[wW]arp", text_of(read)):
+            words = (
+                "a warp waits for another's word: on a wave of 64 two warps are in step, and "
+                "the one that waits keeps the other from its work"
+            )
+        else:
+            entry, sure = "host/cooperative-launch", POSSIBLE
+            words = "blocks wait for others, which need not run at the same time"
+        yield Trap(entry, *at(condition), "hang", sure, words)
 
 
 _LOOPS = ("while_statement", "do_statement", "for_statement")
@@ -436,36 +395,28 @@ def _waited_for(inside: Inside, loop: Node) -> Node | None:
 
 def half_empty(facts: Facts) -> Iterator[Trap]:
     """Launches with fewer threads than a wave has lanes."""
+    sizes: dict[str, list[str]] = {}
+    for name, text in re.findall(r"\bdim3\s+(\w+)\s*\(([^()]*)\)", facts.source.text):
+        sizes.setdefault(name, []).append(text)
     for node in of_type(facts.source.nodes, "kernel_call_syntax"):
         given = list(node.named_children)
-        threads = _threads(facts, given[1]) if len(given) > 1 else None
+        threads = _threads(facts, given[1], sizes) if len(given) > 1 else None
         if threads is not None and 1 < threads < 64:
             words = f"blocks of {threads} threads leave lanes of a wave of 64 idle"
             yield Trap("warps/half-empty-waves", *at(node), "speed", CERTAIN, words)
 
 
-def _threads(facts: Facts, node: Node) -> int | None:
-    text = text_of(node)
-    value = facts.source.value_of(node)
-    if value is not None:
+def _threads(facts: Facts, node: Node, sizes: dict[str, list[str]]) -> int | None:
+    """How many threads a block has; None where no numbers say it."""
+    if (value := facts.source.value_of(node)) is not None:
         return value
-    made = re.fullmatch(r"dim3\s*\(([^()]*)\)", text)
-    if made is None and re.fullmatch(r"\w+", text):
-        found = facts.sizes.get(text, [])
-        if len(found) != 1:
-            return None
-        parts = found[0].split(",")
-    elif made:
-        parts = made[1].split(",")
-    else:
+    made = re.fullmatch(r"dim3\s*\(([^()]*)\)", text_of(node))
+    found = [made[1]] if made else sizes.get(text_of(node), [])
+    if len(found) != 1:
         return None
-    product = 1
-    for part in parts:
-        one = number(part, facts.source.constants)
-        if one is None:
-            return None
-        product *= one
-    return product
+    axes = [number(part, facts.source.constants) for part in found[0].split(",")]
+    known = [length for length in axes if length is not None]
+    return math.prod(known) if len(known) == len(axes) else None
 
 
 _GROUPS = named("groups")
@@ -542,6 +493,7 @@ def members(facts: Facts) -> Iterator[Trap]:
 
 
 TRAPS = (
-    *(masks, in_macros, constants, last_lanes, tags, votes, shuffles, hard_coded, lane_masks),
-    *(size_as_constant, implicit, spinning, half_empty, groups, members),
+    *map(of_functions, (masks, last_lanes, tags, votes, shuffles, hard_coded, lane_masks)),
+    *map(of_functions, (size_as_constant, implicit, spinning)),
+    *(in_macros, constants, half_empty, groups, members),
 )
