@@ -381,6 +381,7 @@ def written(x: Any, argument: str) -> AnyArray:
     """An array whose elements are to be set; ArgumentError for anything else."""
     if not isinstance(x, Viewed):
         raise ArgumentError(f"{argument}: {type(x).__name__} given, an array is needed")
+    base.check_places(x.planes, argument)
     return x
 
 

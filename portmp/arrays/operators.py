@@ -27,7 +27,7 @@ def _in_place(function: Binary) -> Binary:
     """
 
     def operator(self: Any, other: Any) -> Any:
-        if not self.shape:
+        if not elementwise.written(self, "in place").shape:
             return NotImplemented
         found = function(self, other)
         if found.shape != self.shape:
@@ -155,7 +155,7 @@ class Operators(Viewed[V]):
 
         Where an array of indices names one several times, the last stays.
         """
-        view = self.planes
+        view = elementwise.written(self, "the array").planes
         if isinstance(view, Planes) and elementwise.is_number(value):
             there = indexing.named(view, key)
             if there is not None:

@@ -241,6 +241,7 @@ class Generator:
             return
         if not isinstance(x, Viewed):
             raise ArgumentError(f"x: {type(x).__name__} given, an array or a list is needed")
+        elementwise_arrays.written(x, "shuffle: x")
         moves.copied(samples.arranged(self.bit_generator, x, axis).planes, x.planes)
 
     def choice(
