@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import composed, creation, dtypes, elementwise, functions, manipulation
+from portmp.arrays import composed, creation, dtypes, elementwise, functions, indexing, manipulation
 from portmp.arrays.creation import Where
 from portmp.arrays.products import diag
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers
@@ -185,10 +185,7 @@ def placed(what: str, function: Callable[..., Any], *given: Any) -> Any:
 
 def _key(obj: Any, what: str) -> Any:
     """Places on the host: a slice or an array."""
-    if isinstance(obj, slice):
-        return obj
-    key = placed(f"{what}: obj", np.asarray, obj)
-    return key if key.size else key.astype(int)
+    return indexing.on_host(obj, f"{what}: obj")
 
 
 def _along(x: Any, axis: int | None, what: str) -> tuple[Any, int]:

@@ -39,13 +39,21 @@ def _items(key: Any) -> list[Any]:
     return [_item(item) for item in (key if isinstance(key, tuple) else (key,))]
 
 
-def _item(item: Any) -> Any:
+def on_host(key: Any, argument: str) -> Any:
+    """A key of one item, a slice or an array of the host: PlaceError names the *argument*."""
+    item = _item(key, argument)
+    if isinstance(item, slice):
+        return item
+    return item.read_span() if isinstance(item, Numbers) else np.asarray(item)
+
+
+def _item(item: Any, argument: str = "index") -> Any:
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
     planes = getattr(item, "planes", None)
     if isinstance(planes, View):
         if not isinstance(planes, Numbers):
-            return whole(planes)
+            return whole(planes, argument)
         return planes if planes.ndim or planes.dtype == "bool" else int(planes.read_span())
     if isinstance(item, (bool, np.bool_)):
         return np.asarray(item)
@@ -54,18 +62,20 @@ def _item(item: Any) -> Any:
         if not found.size and isinstance(item, (list, range)):
             found = found.astype(np.int64)
         if found.dtype.kind not in "iub":
-            raise PlaceError(f"index: integers or truth values are needed, {found.dtype} given")
+            raise PlaceError(
+                f"{argument}: integers or truth values are needed, {found.dtype} given"
+            )
         return found if found.ndim or found.dtype.kind == "b" else int(found)
     try:
         return operator.index(item)
     except TypeError:
         raise PlaceError(
-            "index: integers, slices, None, ... and arrays of integers or truth values are "
+            f"{argument}: integers, slices, None, ... and arrays of integers or truth values are "
             f"allowed, {item!r:.60} given"
         ) from None
 
 
-def whole(view: View[Any]) -> np.ndarray[Any, Any]:
+def whole(view: View[Any], argument: str = "index") -> np.ndarray[Any, Any]:
     """The integers that an array of values holds, as ``array([0, 2])`` does; else PlaceError."""
     assert isinstance(view, Planes)
     limbs = elementwise.contiguous(view).read_dense() if view.ndim and view.size else []
@@ -74,8 +84,8 @@ def whole(view: View[Any]) -> np.ndarray[Any, Any]:
         if np.all(found == np.rint(found)) and np.all(np.abs(found) < 2**53):
             return found.astype(np.int64)
     raise PlaceError(
-        "index: an array of integers or truth values is needed, values given that are no whole "
-        "numbers: portmp.asarray([0, 2]), or array(..., dtype=int), makes integers"
+        f"{argument}: an array of integers or truth values is needed, values given that are no "
+        "whole numbers: portmp.asarray([0, 2]), or array(..., dtype=int), makes integers"
     )
 
 
