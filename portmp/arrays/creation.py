@@ -48,7 +48,7 @@ def chosen(format: Any, dtype: Any, usual: Dtype | None = None) -> Dtype:
     given = dtype if format is None else format
     if given is None:
         return usual or dtypes.default()
-    return dtypes.resolved(given, "dtype" if format is None else "format")
+    return dtypes.resolved(given, "dtype" if format is None else "format", usual)
 
 
 def _is_format(value: Any) -> bool:
@@ -119,9 +119,10 @@ def array(
         found = array(data, format, device, rounding, dtype=dtype, copy=copy)
         return found.reshape((*[1] * (ndmin - found.ndim), *found.shape))
     data = _on_device(data)
-    kind = None if format is None and dtype is None else chosen(format, dtype)
     if isinstance(data, (list, tuple)) and _has_arrays(data):
-        data = _stacked(data, kind)
+        data = _stacked(data)
+    known = data.dtype if isinstance(data, Viewed) else None
+    kind = None if format is None and dtype is None else chosen(format, dtype, known)
     if isinstance(data, Viewed):
         own = data.dtype
         wanted = rounded(kind or (own if isinstance(own, Format) else dtypes.default()), rounding)
@@ -191,18 +192,16 @@ def _has_arrays(data: Any) -> bool:
     return any(isinstance(x, Viewed) or (isinstance(x, nested) and _has_arrays(x)) for x in data)
 
 
-def _stacked(data: Any, kind: Dtype | None) -> AnyArray:
+def _stacked(data: Any) -> AnyArray:
     """Nested lists of arrays (and numbers) of one shape as one array."""
-    made = [
-        _stacked(x, kind) if isinstance(x, (list, tuple)) and _has_arrays(x) else x for x in data
-    ]
+    made = [_stacked(x) if isinstance(x, (list, tuple)) and _has_arrays(x) else x for x in data]
     known = [x for x in made if isinstance(x, Viewed)]
     own = elementwise.common_dtype("array", known)
     items = [
         x if isinstance(x, Viewed) else array(x, own, known[0].queue)  # numbers beside arrays
         for x in made
     ]
-    return manipulation.stack([wrapped(elementwise.as_dtype(x.planes, kind or own)) for x in items])
+    return manipulation.stack([wrapped(elementwise.as_dtype(x.planes, own)) for x in items])
 
 
 @makes_arrays
@@ -214,9 +213,9 @@ def asarray(
     Numbers get a dtype of their kind where none is given: the default format, int64 or bool.
     *copy*: always (True), only where needed (None), or never (False: ValueError where needed).
     """
-    kind = None if dtype is None else dtypes.resolved(dtype)
     obj = _on_device(obj)
     if isinstance(obj, Viewed):
+        kind = None if dtype is None else dtypes.resolved(dtype, own=obj.dtype)
         found = obj.planes if kind is None else elementwise.as_dtype(obj.planes, kind)
         queue = found.queue if device is None else discovery.queue_of(device)
         moved = wrapped(found) if queue is found.queue else wrapped(found).to(device)
@@ -225,9 +224,7 @@ def asarray(
         return moved.copy() if copy and moved.planes.buffers[0] is obj.planes.buffers[0] else moved
     if copy is False:
         raise ValueError("asarray: copy=False given, numbers of the host must be copied")
-    if kind is None:
-        kind = _kind_of(obj)
-    return array(obj, kind, device)
+    return array(obj, _kind_of(obj) if dtype is None else None, device, dtype=dtype)
 
 
 def _kind_of(data: Any) -> Dtype:
@@ -238,7 +235,7 @@ def _kind_of(data: Any) -> Dtype:
     if isinstance(data, Viewed):
         return data.dtype
     if isinstance(data, (list, tuple)) and _has_arrays(data):
-        return dtypes.of_view(_stacked(data, None).planes)
+        return dtypes.of_view(_stacked(data).planes)
     own = getattr(data, "dtype", None)
     if isinstance(own, np.dtype):
         return dtypes.resolved(own) if own.kind in "iub" else dtypes.default()
@@ -383,7 +380,7 @@ def full(
 def _alike(x: AnyArray, dtype: Any, device: Where) -> tuple[Any, Any, Any]:
     """The shape, the dtype and the place of an array, unless others are given."""
     x = manipulation.checked(x, "x")
-    return x.shape, x.dtype if dtype is None else dtype, device or x.queue
+    return x.shape, chosen(None, dtype, x.dtype), device or x.queue
 
 
 def _like(made: Callable[..., Any], about: str) -> Any:

@@ -40,7 +40,7 @@ class PlainArray(Methods[Numbers], holds=Numbers):
 
         Without *copy* an array that is of this dtype already is returned as it is.
         """
-        kind = dtypes.cast(dtype)
+        kind = dtypes.resolved(dtype)
         if kind == self.dtype:
             return self.copy() if copy else self
         return wrapped(elementwise.as_dtype(self.planes, kind))

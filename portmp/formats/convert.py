@@ -259,10 +259,10 @@ def _item_limbs(item: object, fmt: Format, argument: str) -> tuple[float, ...]:
     if isinstance(value, int) and not exact:
         # Long integers cannot be printed in decimal (int's digit limit) and need not be.
         shown = str(value) if value.bit_length() <= 256 else f"of {value.bit_length()} bits"
-        raise FormatError(
-            f"{argument}: the integer {shown} is not exact in {fmt}; convert it "
-            "to a decimal string or a Fraction to have it rounded"
-        )
+        told = "is not exact in {}; convert it to a decimal string or a Fraction to have it rounded"
+        if math.isinf(limbs[0]):
+            told = f"is beyond the range of {{}}: {fmt.reach}"
+        raise FormatError(f"{argument}: the integer {shown} {told.format(fmt)}")
     return limbs
 
 

@@ -105,6 +105,11 @@ class Format:
         """Significand bits of a value with contiguous limbs."""
         return sum(one.bits for one in self.encodings)
 
+    @property
+    def reach(self) -> str:
+        """What its range is, as a part of a sentence."""
+        return f"finite numbers are below 2^{self.encodings[0].overflow}"
+
     @cached_property
     def digits(self) -> int:
         """Decimal digits that distinguish values with contiguous limbs."""
