@@ -88,11 +88,15 @@ def cg(
     and where numbers are not finite, the solution's too. In ``d+s``, whose low limbs have float32's
     range, a's numbers are to be within about 2^100 of 1 for all of its digits.
     """
+    called = [
+        "tolerance" if rtol is None else "rtol",
+        "iterations" if maxiter is None else "maxiter",
+    ]
     tolerance = _one(tolerance, rtol, "tolerance", "rtol")
     iterations = _one(iterations, maxiter, "iterations", "maxiter")
     b = iterative.vector(b, "cg")
     outer = operators.operator(a, b, "cg")
-    least = _checked(tolerance, atol, reduction, iterations, callback)
+    least = _checked(tolerance, atol, reduction, iterations, callback, *called)
     first = iterative.started(x0, b, "cg")
     short = _inner(a, b, inner)
     matrix = outer if short is a else _operator(short, b, "inner")
@@ -166,12 +170,14 @@ def _checked(
     reduction: float | None,
     most: int | None,
     callback: Any,
+    rtol: str,
+    maxiter: str,
 ) -> float:
     """*atol*, 0 by default, once all of them are what they have to be."""
     iterative.check_number("cg", "reduction", reduction, HALVED)
-    iterative.check_count("cg", "iterations", most)
+    iterative.check_count("cg", maxiter, most)
     iterative.check_callback("cg", callback)
-    return iterative.check_tolerances("cg", "tolerance", tolerance, atol)
+    return iterative.check_tolerances("cg", rtol, tolerance, atol)
 
 
 def _one(value: Any, other: Any, name: str, alias: str) -> Any:
@@ -399,7 +405,7 @@ def _refuse(curvature: float, size: float, conditioned: float, called: str, coun
     if not curvature > 0 and not math.isnan(curvature):
         raise ArgumentError(
             f"cg: {called} is not positive definite: p.(a p) = {curvature:.2g} in iteration "
-            f"{count}; a format with more bits rounds it less"
+            f"{count}; minres and solve take matrices that are not"
         )
     if not math.isfinite(size) or not math.isfinite(curvature):
         raise ArgumentError(
