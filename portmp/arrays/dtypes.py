@@ -43,7 +43,10 @@ def default() -> Format:
 
     Else PORTMP_FORMAT, else dd.
     """
-    return _chosen.get() or formats.get(os.environ.get(SETTING, "").strip() or USUAL)
+    try:
+        return _chosen.get() or formats.get(os.environ.get(SETTING, "").strip() or USUAL)
+    except FormatError as error:
+        raise FormatError(f"{SETTING}: {error}") from None
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from portmp.arrays import (
     storing,
 )
 from portmp.arrays.operators import Operators
-from portmp.errors import ArgumentError, ShapeError, not_here
+from portmp.errors import ArgumentError, ShapeError, no_attribute, not_here
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View
 
@@ -100,7 +100,7 @@ class Methods(Operators[V]):
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):
                 return object.__getattribute__(self, name)  # with the error that it raised
-            raise AttributeError(not_here.of_arrays(name, type(self).__name__))
+            raise no_attribute(not_here.of_arrays(name, type(self).__name__))
 
     @property
     def flat(self) -> Flat:

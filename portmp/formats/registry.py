@@ -10,6 +10,7 @@ products run, accurately and fast. A storage format computes as another format,
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -464,7 +465,8 @@ def get(name: str | Format) -> Format:
         return name
     if isinstance(name, str) and name in _REGISTRY:
         return _REGISTRY[name]
-    near = suggestion(str(name), list(_REGISTRY))
+    longer = re.fullmatch(r"(float|f)(80|96|1..+|2..+)|long ?double|quad.*", str(name))  # than 64
+    near = " (did you mean 'dd'?)" if longer else suggestion(str(name), list(_REGISTRY))
     known = ", ".join((*NAMES, *STORAGE))
     raise FormatError(f"unknown format {name!r}{near}; formats: {known}")
 
