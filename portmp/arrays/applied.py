@@ -4,6 +4,7 @@ names.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
@@ -95,9 +96,8 @@ def shape(a: Any) -> tuple[int, ...]:
 
 def size(a: Any, axis: int | None = None) -> int:
     """Number of elements, or length of an axis."""
-    if not isinstance(a, Viewed):
-        return np.size(a, axis)
-    return a.size if axis is None else a.shape[axis]
+    lengths = shape(a)
+    return math.prod(lengths[i] for i in axes.named(axis, len(lengths), "size: axis"))
 
 
 def isreal(x: Any) -> Any:

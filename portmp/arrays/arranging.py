@@ -268,12 +268,17 @@ def fromfunction(
     function: Callable[..., Any], shape: Sequence[int], *, dtype: Any = None, **options: Any
 ) -> Any:
     """What a function gives of the indices of all elements, as arrays of the default format."""
-    kind = dtypes.default() if dtype is None else dtypes.resolved(dtype)
+    if not callable(function):
+        raise ArgumentError(f"fromfunction: function: {function!r:.60} given, which is none")
+    kind = dtypes.resolved(dtype)
     return function(*indices(shape, kind), **options)
 
 
 def fromiter(values: Iterable[Any], dtype: Any = None, count: int = -1) -> Any:
     """A vector of what comes one by one: all, or the first *count*."""
+    (count,) = integers((count,), "fromiter: count", count=1)
+    if not isinstance(values, Iterable):
+        raise ArgumentError(f"fromiter: values: {values!r:.60} given, none come of it")
     items = [x for _, x in zip(range(count), values, strict=False)] if count >= 0 else list(values)
     if count > len(items):
         raise ArgumentError(f"fromiter: count: {count} asked for, {len(items)} came")
@@ -406,24 +411,26 @@ r_, c_ = _Joined(False), _Joined(True)
 # --- places of triangles and diagonals ------------------------------------------------------------
 
 
-def _places(found: Sequence[np.ndarray[Any, Any]], device: Where) -> tuple[Any, ...]:
-    """Arrays of integers, on the device of what they are for."""
-    return tuple(creation.asarray(one, dtype="int64", device=device) for one in found)
+def _places(function: Callable[..., Any], device: Where, **sizes: Any) -> tuple[Any, ...]:
+    """Arrays of integers that NumPy finds, on the device of what they are for."""
+    for name, n in sizes.items():
+        integers((0 if n is None else n,), f"{function.__name__}: {name}", count=1)
+    return tuple(creation.asarray(x, dtype="int64", device=device) for x in function(**sizes))
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None, device: Where = None) -> Any:
     """Rows and columns of a lower triangle of a matrix (n, m or n), up to the k-th diagonal."""
-    return _places(np.tril_indices(n, k, m), device)
+    return _places(np.tril_indices, device, n=n, k=k, m=m)
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None, device: Where = None) -> Any:
     """Those of an upper triangle, from the k-th diagonal on."""
-    return _places(np.triu_indices(n, k, m), device)
+    return _places(np.triu_indices, device, n=n, k=k, m=m)
 
 
 def diag_indices(n: int, ndim: int = 2, device: Where = None) -> Any:
     """The places of the diagonal of an array of *ndim* axes of length n."""
-    return _places(np.diag_indices(n, ndim), device)
+    return _places(np.diag_indices, device, n=n, ndim=ndim)
 
 
 def _of_matrix(places: Any) -> Any:

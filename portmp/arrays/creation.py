@@ -15,7 +15,7 @@ from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_arrays, wrapped
 from portmp.backends import cuda_array, dlpack
 from portmp.backends.base import Device, Queue, is_recording
-from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError, choice
+from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError, choice, shown
 from portmp.formats import Format, convert, foreign, losses
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
@@ -132,7 +132,7 @@ def array(
         found = found.copy() if found.planes is data.planes else found
         return found if device is None else found.to(device)
     if copy is False:
-        raise ValueError("array: copy=False given, numbers of the host must be copied")
+        raise ArgumentError("array: copy=False given, numbers of the host must be copied")
     if kind is None and _are_truths(data):
         kind = BOOL
     wanted = rounded(kind or dtypes.default(), rounding)
@@ -220,10 +220,10 @@ def asarray(
         queue = found.queue if device is None else discovery.queue_of(device)
         moved = wrapped(found) if queue is found.queue else wrapped(found).to(device)
         if moved.planes is not obj.planes and copy is False:
-            raise ValueError("asarray: copy=False given, another dtype or device needs a copy")
+            raise ArgumentError("asarray: copy=False given, another dtype or device needs a copy")
         return moved.copy() if copy and moved.planes.buffers[0] is obj.planes.buffers[0] else moved
     if copy is False:
-        raise ValueError("asarray: copy=False given, numbers of the host must be copied")
+        raise ArgumentError("asarray: copy=False given, numbers of the host must be copied")
     return array(obj, _kind_of(obj) if dtype is None else None, device, dtype=dtype)
 
 
@@ -269,7 +269,9 @@ def plain_host(data: Any, dtype: str | None, argument: str) -> np.ndarray[Any, A
         return np.ascontiguousarray(convert.native(given)).reshape(given.shape)
     wanted = dtype or "int64"
     if given.dtype.kind not in "iub" and not (given.size == 0 or _whole(given)):
-        raise FormatError(f"{argument}: integers or truth values are needed, {given.dtype} given")
+        raise FormatError(
+            f"{argument}: integers or truth values are needed, {_strange(given)} given"
+        )
     low, high = (0, 1) if wanted == "bool" else (np.iinfo(wanted).min, np.iinfo(wanted).max)
     if given.size and not (low <= int(given.min()) and int(given.max()) <= high):
         raise FormatError(
@@ -315,6 +317,13 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         raise BufferError("copy=False given, memory of the host must be copied to a device")
     host = host_plane(x)
     return asarray(host, dtype=host.dtype, device=device)
+
+
+def _strange(given: np.ndarray[Any, Any]) -> object:
+    """The first number that is no integer, or the dtype where a device's numbers have one."""
+    if given.dtype.kind not in "Of":
+        return given.dtype
+    return next(shown(x) for x in given.ravel().tolist() if not _whole(np.asarray(x, object)))
 
 
 def _whole(given: np.ndarray[Any, Any]) -> bool:

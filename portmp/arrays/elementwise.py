@@ -144,6 +144,8 @@ def _joining(value: Any, known: AnyArray) -> Any:
         return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
     if is_column(value):
         value = np.asarray(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iub" and not value.ndim:
+        return value[()]
     if not isinstance(value, np.ndarray) or not value.ndim:
         return value
     if value.dtype.kind in "iub":
@@ -207,6 +209,7 @@ def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:
 
 def number(value: Any, dtype: Dtype, argument: str = "operand") -> Any:
     """A number as routines take it: limbs of a format, or an integer that the dtype holds."""
+    value = value[()] if isinstance(value, np.ndarray) else value
     if isinstance(dtype, Format):
         value = int(value) if isinstance(value, (bool, np.bool_)) else value
         return base.scalar_limbs(dtype, value, argument)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from portmp.backends.base import Queue
-from portmp.errors import PlaceError, ShapeError
+from portmp.errors import PlaceError, ShapeError, shown
 from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.moves import launch as moves
@@ -63,7 +63,8 @@ def _item(item: Any, argument: str = "index") -> Any:
             found = found.astype(np.int64)
         if found.dtype.kind not in "iub":
             raise PlaceError(
-                f"{argument}: integers or truth values are needed, {found.dtype} given"
+                f"{argument}: integers of 64 bits or truth values are needed, "
+                f"{shown(item) if found.dtype.kind == 'O' else found.dtype} given"
             )
         return found if found.ndim or found.dtype.kind == "b" else int(found)
     try:
@@ -134,7 +135,7 @@ def _viewed(view: V, items: list[Any]) -> V:
             continue
         size, stride = view.shape[axis], view.strides[axis]
         if isinstance(item, slice):
-            first, last, step = item.indices(size)
+            first, last, step = _ends(item, size)
             count = len(range(first, last, step))
             start += first * stride if count else 0
             shape.append(count)
@@ -143,6 +144,13 @@ def _viewed(view: V, items: list[Any]) -> V:
             start += _inside(item, axis, size) * stride
         axis += 1
     return view.view(shape, strides, start)
+
+
+def _ends(item: slice, size: int) -> tuple[int, int, int]:
+    try:
+        return item.indices(size)
+    except (TypeError, ValueError) as error:
+        raise PlaceError(f"index: {item} given: {error}") from None
 
 
 def _inside(index: int, axis: int, size: int) -> int:
@@ -179,7 +187,7 @@ def _chosen(view: View[Any], items: list[Any]) -> _Chosen:
         if item is None or isinstance(item, slice):
             (after if chosen else before).append(_run(view, item, axis))
             if isinstance(item, slice):
-                first, _, _ = item.indices(view.shape[axis])
+                first, _, _ = _ends(item, view.shape[axis])
                 start += first * view.strides[axis] if view.shape[axis] else 0
                 axis += 1
             continue
@@ -228,7 +236,7 @@ def _run(view: View[Any], item: slice | None, axis: int) -> tuple[int, int]:
     """Length and stride of an axis of the result."""
     if item is None:
         return 1, 0
-    first, last, step = item.indices(view.shape[axis])
+    first, last, step = _ends(item, view.shape[axis])
     return len(range(first, last, step)), view.strides[axis] * step
 
 

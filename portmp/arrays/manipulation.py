@@ -121,10 +121,11 @@ def broadcast_to(x: AnyArray, /, shape: int | Sequence[int]) -> Any:
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The shape to which arrays of these shapes are broadcast."""
+    given = [tuple(integers((shape,), "broadcast_shapes: shapes")) for shape in shapes]
     try:
-        return np.broadcast_shapes(*(tuple(shape) for shape in shapes))
+        return np.broadcast_shapes(*given)
     except ValueError:
-        named = " and ".join(str(tuple(shape)) for shape in shapes)
+        named = " and ".join(map(str, given))
         raise ShapeError(f"broadcast_shapes: {named} do not broadcast") from None
 
 

@@ -10,7 +10,7 @@ from portmp.arrays import composed, creation, dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
-from portmp.formats import Format
+from portmp.formats import Format, foreign
 from portmp.routines import axes, base, certified
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.exact import launch as exact
@@ -282,7 +282,8 @@ def _spread(name: str, about: str) -> Any:
         if ddof is not None and correction != 0:
             raise ArgumentError(f"{name}: correction: given beside ddof, which is the same")
         values = _values(x, dtype, name)
-        left = _counted(values, axis, keepdims, where) - (correction if ddof is None else ddof)
+        less = foreign.exact(ddof or correction, f"{name}: {'ddof' if ddof else 'correction'}")
+        left = _counted(values, axis, keepdims, where) - less
         left = elementwise.maximum(left, 0) if where is not True else left if left > 0 else 0
         if mean is None:
             centre = of_all(values, axis, keepdims=True, where=where)

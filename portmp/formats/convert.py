@@ -149,7 +149,7 @@ def to_limbs(data: object, fmt: Format, argument: str = "data") -> list[Array]:
     data = foreign.unwrapped(data, argument)
     if isinstance(data, np.ndarray):
         return _from_array(data, fmt, argument)
-    items, shape = _flatten(data, argument)
+    items, shape = flattened(data, argument)
     return _from_items(items, shape, fmt, argument)
 
 
@@ -193,7 +193,7 @@ def _from_floats(data: Array, fmt: Format) -> tuple[list[Array], Array]:
     return planes, rest
 
 
-def _flatten(data: object, argument: str) -> tuple[list[object], tuple[int, ...]]:
+def flattened(data: object, argument: str) -> tuple[list[object], tuple[int, ...]]:
     """Return the leaves of a nested sequence in C order, and its shape."""
     level: list[Any] = [data]
     shape: tuple[int, ...] = ()
@@ -215,7 +215,7 @@ def _flatten(data: object, argument: str) -> tuple[list[object], tuple[int, ...]
 
 def leaves(data: object) -> list[object]:
     """The numbers in nested sequences, in C order."""
-    return _flatten(foreign.unwrapped(data, "data"), "data")[0]
+    return flattened(foreign.unwrapped(data, "data"), "data")[0]
 
 
 def _is_nested(item: object) -> bool:
