@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import math
+import traceback
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -11,7 +14,15 @@ import pytest
 
 import portmp as mp
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, FormatError, OutOfMemory, PlaceError
+from portmp.errors import (
+    ArgumentError,
+    DeviceError,
+    FormatError,
+    OutOfMemory,
+    PlaceError,
+    PortmpError,
+    ShapeError,
+)
 
 # --- beyond the range -----------------------------------------------------------------------------
 
@@ -117,3 +128,182 @@ def test_whole_values_are_places() -> None:
                 way(x, bad, 1)
         with pytest.raises(PlaceError, match=r"^delete: obj: "):
             mp.delete(x, bad)
+
+
+# --- arguments that are none ----------------------------------------------------------------------
+
+X, Q = mp.array([1.0, 2.0, 3.0]), mp.array(["0.1", "0.2"], "qd")
+WRONG: dict[str, tuple[Callable[[], Any], str]] = {
+    "save": (lambda: mp.save(X, "x.npz"), "save: file: Array given"),
+    "load": (lambda: mp.load(io.BytesIO()), "load: file: BytesIO given"),
+    "pow": (lambda: pow(X, 2, 3), "pow: modulo: 3 given"),
+    "put": (lambda: mp.put(X, "a", 1), "put: ind: "),
+    "std": (lambda: mp.std(X, ddof="a"), "std: ddof: 'a'"),
+    "var": (lambda: mp.var(X, correction=[1]), "var: correction: list"),
+    "cov": (lambda: mp.cov(X, ddof="a"), "cov: ddof: 'a'"),
+    "triu": (lambda: mp.triu_indices("a"), "triu_indices: n: "),
+    "tril": (lambda: mp.tril_indices(2, 0.5), "tril_indices: k: "),
+    "diagonal": (lambda: mp.diag_indices(2, "b"), "diag_indices: ndim: "),
+    "size": (lambda: mp.size(X, "a"), "size: axis: 'a' given"),
+    "size beyond": (lambda: mp.size(X, 5), "size: axis: 5 given"),
+    "lexsort": (lambda: mp.lexsort(5), "lexsort: keys"),
+    "lexsort of a vector": (lambda: mp.lexsort(X), "lexsort: keys"),
+    "fromiter": (lambda: mp.fromiter(5), "fromiter: values: 5 given"),
+    "count": (lambda: mp.fromiter([1], count="a"), "fromiter: count: "),
+    "fromfunction": (lambda: mp.fromfunction(5, (2,)), "fromfunction: function: 5 given"),
+    "shapes": (lambda: mp.broadcast_shapes((2,), "a"), "broadcast_shapes: shapes: "),
+    "weights": (lambda: mp.nanquantile(X, 0.5, weights=[1, 1, 1]), "nanquantile: weights: "),
+    "step": (lambda: X[::0], "index: slice.*step cannot be zero"),
+    "ends": (lambda: X["a":], "index: slice"),
+    "copy": (lambda: mp.array([1.0], copy=False), "array: copy=False given"),
+    "copy of another dtype": (lambda: mp.asarray(X, dtype="qd", copy=False), "asarray: copy="),
+    "kind": (lambda: mp.sort(X, kind="foo"), "sort: kind 'foo' given; allowed are quicksort"),
+    "kind of argsort": (lambda: mp.argsort(X, kind="foo"), "argsort: kind 'foo'"),
+    "axes of argsort": (lambda: mp.argsort(X[0]), "argsort: one axis"),
+    "nanmax": (lambda: mp.nanmax(X[:0]), "nanmax: an empty array has none"),
+    "nanmin": (lambda: mp.nanmin(mp.zeros((0, 3)), axis=0), "nanmin: an empty array"),
+    "format": (lambda: f"{Q[0].item():d}", "format 'd': one of floats"),
+    "integers": (lambda: mp.array([1, 1.5], dtype=int), "data: .* 1.5 given"),
+    "index": (lambda: mp.take(X, [2**64]), r"\[18446744073709551616\] given"),
+    "product": (lambda: mp.ones((2, 3)) @ mp.ones(2), r"matmul: \(2, 3\) and \(2,\) cannot"),
+    "maxiter": (lambda: mp.linalg.gmres(mp.eye(3), X, maxiter=0), "maxiter 0 given, 1 or more"),
+    "maxiter of cg": (lambda: mp.linalg.cg(mp.eye(3), X, maxiter=0), "cg: maxiter 0 given, 1 or"),
+    "rtol of cg": (lambda: mp.linalg.cg(mp.eye(3), X, rtol=-1.0), "cg: rtol -1.0 given"),
+    "not definite": (lambda: mp.linalg.cg(-mp.eye(3), X), "minres and solve take matrices"),
+    "float128": (lambda: mp.array([1], "float128"), "did you mean 'dd'"),
+    "in place": (lambda: mp.asarray([1]).__iadd__(0.5), r"cannot become dd: astype\('dd'\)"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_arguments_are_named(case: str) -> None:
+    call, told = WRONG[case]
+    with pytest.raises(PortmpError, match=told):
+        call()
+
+
+def test_names_that_portmp_has_not_are_named_once() -> None:
+    """Python adds no ``Did you mean`` to a sentence that says what to use."""
+    for of, name in ((mp, "float128"), (X, "strides"), (mp.random, "rand")):
+        with pytest.raises(AttributeError) as caught:
+            getattr(of, name)
+        assert "Did you mean" not in "".join(traceback.format_exception(caught.value))
+        assert name in str(caught.value)
+
+
+def test_variables_of_the_environment_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORTMP_FORMAT", "ddd")
+    with pytest.raises(FormatError, match=r"^PORTMP_FORMAT: unknown format 'ddd'"):
+        mp.zeros(2)
+    monkeypatch.setenv("PORTMP_DEVICE", "no such device")
+    with pytest.raises(DeviceError, match=r"^PORTMP_DEVICE: no device called"):
+        mp.zeros(2, "dd")
+    with pytest.raises(DeviceError, match=r"^no device called"):
+        mp.zeros(2, "dd", "no such device")
+
+
+# --- right values ---------------------------------------------------------------------------------
+
+
+def test_reductions_of_values_in_integers() -> None:
+    """Elements are cut, as NumPy cuts them, then summed."""
+    x = [[1.5, 2.5], [3.0, -4.5]]
+    for dtype in (int, bool, "int64", "uint8"):
+        for name in ("sum", "prod", "nansum", "nanprod", "trace"):
+            if dtype == "uint8":
+                found, wanted = (getattr(m, name)(m.array(x[:1]), dtype=dtype) for m in (mp, np))
+            else:
+                found, wanted = (getattr(m, name)(m.array(x), dtype=dtype) for m in (mp, np))
+            assert found.tolist() == wanted.tolist() and found.dtype == wanted.dtype
+    assert np.add.reduce(mp.array(x), dtype=int).tolist() == [4, -2]
+
+
+def test_rounding_to_powers_beyond_the_range() -> None:
+    for form in ("ds", "dd", "qd"):
+        x = mp.array([1.5, -1.5, math.inf, -0.0], form)
+        for n in (39, 309, 400):
+            assert mp.round(x, -n).to_strings() == ["0.0", "-0.0", "inf", "-0.0"]
+    assert mp.round(mp.array([1.7e308]), -309).tolist() == [0]
+
+
+def test_exact_numbers_in_format_strings() -> None:
+    """With all digits, on all versions of Python."""
+    tenth = mp.array(["0.1"], "qd")
+    for one in (tenth.tolist()[0], tenth.to_fractions()[0], tenth[0].item(), tenth[0]):
+        assert f"{one:.40f}" == "0." + "1".ljust(40, "0")
+        assert f"{one:.40e}" == "1." + "0" * 40 + "e-01"
+        assert f"{one:>6.1f}|{one:+.1%}" == "   0.1|+10.0%"
+    assert f"{mp.pi:.30f}" == "3.141592653589793238462643383280" and f"{mp.pi}" == str(mp.pi)
+    third = mp.array([1], "qd")[0].item() / 3
+    assert f"{third:.50f}" == "0." + "3" * 50 and f"{-third:.3g}" == "-0.333"
+    assert f"{third * 0:.3f}" == "0.000" and f"{third * 3 * 10**6:,.0f}" == "1,000,000"
+
+
+@pytest.mark.parametrize("name", ["quantile", "percentile", "nanquantile", "nanpercentile"])
+def test_shares_have_any_shape(name: str) -> None:
+    x, scale = [[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]], 100 if "per" in name else 1
+    shares: list[Any] = [[], 0.5, [0.25, 0.5], [[0.25, 0.5], [0.75, 1.0], [0.0, 0.5]], [[0.5]]]
+    for q in [(np.array(share) * scale).tolist() for share in shares]:
+        for axis, keepdims in ((None, False), (0, False), (1, True)):
+            wanted = getattr(np, name)(np.array(x), q, axis, keepdims=keepdims)
+            for given in (q, np.array(q), mp.array(q)):
+                found = getattr(mp, name)(mp.array(x), given, axis, keepdims=keepdims)
+                assert found.shape == np.shape(wanted)
+                assert np.array_equal(found.to_float64(), wanted)
+    with pytest.raises(ShapeError, match="q: nesting is ragged"):
+        getattr(mp, name)(mp.array(x), [[0.5], [0.5, 1]])
+    with mp.errstate(rounded="raise"):
+        getattr(mp, name)(mp.array(x), [0.25, "0.1"])
+        with pytest.raises(FloatingPointError, match=r"q: the float 0\.1 given"):
+            getattr(mp, name)(mp.array(x), [0.25, 0.1])
+
+
+def test_numpys_numbers_without_axes_beside_integers() -> None:
+    i, one = mp.asarray([1, 2, 3]), np.array(1)
+    own = np.array([1, 2, 3])
+    for name in (
+        "add",
+        "multiply",
+        "bitwise_and",
+        "maximum",
+        "floor_divide",
+        "left_shift",
+        "power",
+    ):
+        for found in (getattr(np, name)(i, one), getattr(np, name)(i, np.array(True))):
+            assert found.dtype == np.dtype("int64")
+            assert found.tolist() == getattr(np, name)(own, one).tolist()
+    assert (one + i).dtype == np.dtype("int64") and ((i > 1) & np.array(True)).dtype == bool
+    assert mp.where(i > 1, one, i).tolist() == [1, 1, 1] and mp.full(2, one).tolist() == [1, 1]
+    i[0] = np.array(7)
+    i += one
+    assert i.tolist() == [8, 3, 4]
+    assert (mp.array([1.0]) + np.array(True)).tolist() == [2]
+    assert (i + np.array(0.5)).format.name == "dd"
+
+
+def test_empty_arrays_in_text() -> None:
+    """``repr`` has their shapes."""
+    for shape in ((0,), (0, 3), (3, 0), (2, 0, 4)):
+        for dtype in ("qd", "int64", "bool"):
+            again = eval(repr(mp.zeros(shape, dtype)), {"portmp": mp})
+            assert again.shape == shape and str(again.dtype) == dtype
+
+
+def test_no_exponents_without_a_precision() -> None:
+    with mp.printoptions(suppress=True):
+        x = mp.array(["1e-10", "-1e20", "1.5"], "qd")
+        assert str(x) == "[0.0000000001, -100000000000000000000.0, 1.5]"
+        assert eval(repr(x), {"portmp": mp}).to_fractions() == x.to_fractions()
+
+
+def test_condition_numbers_have_the_digits_of_the_format() -> None:
+    a = mp.array([[2, 1], [1, 3]], "qd")
+    root = mp.sqrt(mp.array(5, "qd"))  # its eigenvalues are (5 -+ root) / 2
+    for found in (mp.linalg.cond(a), *mp.linalg.cond(mp.stack([a, a])), mp.linalg.cond(a, 2)):
+        assert found.format.name == "qd" and abs(found - (5 + root) / (5 - root)) < 1e-60
+
+
+def test_polyfit_tells_of_ranks() -> None:
+    with pytest.warns(mp.errors.LinAlgWarning, match="polyfit: rank 1 of 3"):
+        mp.polyfit([1, 1, 1], [1, 2, 3], 2)
