@@ -7,6 +7,7 @@ import math
 import traceback
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -307,3 +308,24 @@ def test_condition_numbers_have_the_digits_of_the_format() -> None:
 def test_polyfit_tells_of_ranks() -> None:
     with pytest.warns(mp.errors.LinAlgWarning, match="polyfit: rank 1 of 3"):
         mp.polyfit([1, 1, 1], [1, 2, 3], 2)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".txt", ".mtx"])
+def test_texts_come_back_as_they_were(tmp_path: Path, suffix: str) -> None:
+    """In their format and shape; other programs see comments."""
+    file = tmp_path / f"a{suffix}"
+    for form in ("dd", "td", "qd", "ds", "d+s"):
+        for x in (["0.1", "0.2"], [["0.1", "1e-3"]], [["0.1"], ["-2"]], "0.1"):
+            given = mp.array(x, form)
+            mp.save(file, given)
+            found = mp.load(file)
+            assert found.format is given.format and found.shape == given.shape
+            assert found.to_fractions() == given.to_fractions()
+            assert mp.load(file, "qd").format.name == "qd"
+            plain = form == "dd" and given.ndim == 2
+            assert ("portmp" in file.read_text()) != plain
+            if suffix != ".mtx":
+                mark = "," if suffix == ".csv" else None
+                assert np.loadtxt(file, delimiter=mark, ndmin=2).size == given.size
+    file.write_text(file.read_text().replace("0.1", "0.1\n0.2").replace("1 1", "2 1"))
+    assert mp.load(file).shape == (2, 1)  # which is no longer what the comment says

@@ -24,8 +24,9 @@ def save(file: Any, array: AnyArray) -> None:
     """Write an array to *file*, without any loss; ``portmp.load`` gives it back.
 
     A name that ends with .npz (planes and the format's name), .h5 or .hdf5 (likewise; needs h5py),
-    .npy (one limb, or plain numbers), .mtx, .csv or .txt (decimal text); or an empty group of a
-    file that h5py has opened. A reader sees the old file or the whole new one.
+    .npy (one limb, or plain numbers), .mtx, .csv or .txt (decimal text, with a comment that has
+    format and shape, if it is no matrix of dd); or an empty group of a file that h5py has opened. A
+    reader sees the old file or the whole new one.
     """
     if hdf5.is_group(file):
         hdf5.write(file, array)
