@@ -172,6 +172,8 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "rtol of cg": (lambda: mp.linalg.cg(mp.eye(3), X, rtol=-1.0), "cg: rtol -1.0 given"),
     "not definite": (lambda: mp.linalg.cg(-mp.eye(3), X), "minres and solve take matrices"),
     "float128": (lambda: mp.array([1], "float128"), "did you mean 'dd'"),
+    "element": (lambda: mp.sum(X, out=X[0]), r"out: an element given, .*: a\[i, \.\.\.\] is"),
+    "element of a matrix": (lambda: np.add(1, X[0], out=mp.ones((2, 2))[0, 0]), "out: an element"),
     "in place": (lambda: mp.asarray([1]).__iadd__(0.5), r"cannot become dd: astype\('dd'\)"),
 }
 
@@ -281,6 +283,15 @@ def test_numpys_numbers_without_axes_beside_integers() -> None:
     assert i.tolist() == [8, 3, 4]
     assert (mp.array([1.0]) + np.array(True)).tolist() == [2]
     assert (i + np.array(0.5)).format.name == "dd"
+
+
+def test_results_in_the_place_of_an_element() -> None:
+    x = mp.array([1.0, 2.0, 3.0])
+    assert mp.sum(x, out=x[0, ...]).tolist() == 6 and x.tolist() == [6, 2, 3]
+    assert mp.max(x, out=mp.zeros(())).tolist() == 6
+    value = x[1]
+    value += 1
+    assert value.tolist() == 3 and x.tolist() == [6, 2, 3]
 
 
 def test_empty_arrays_in_text() -> None:

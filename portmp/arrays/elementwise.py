@@ -377,7 +377,10 @@ _OF_TRUTH = {"add": "or", "mul": "and", "invert": "not", "abs": "copy"}
 
 def target(out: Any) -> Any:
     """The memory that *out* gives for a result."""
-    return written(out, "out").planes
+    view = written(out, "out").planes
+    if getattr(view, "copied", False):
+        raise ArgumentError("out: an element given, which is a copy: a[i, ...] is the view of it")
+    return view
 
 
 def written(x: Any, argument: str) -> AnyArray:

@@ -341,7 +341,10 @@ def taken(view: V, key: Any, *, alone: bool = True) -> V:
     """
     if type(key) in (int, slice) and view.shape:
         found = _viewed(view, [key] + [slice(None)] * (len(view.shape) - 1))
-        return moves.copied(found) if alone and not found.shape else found
+        if alone and not found.shape:
+            found = moves.copied(found)
+            found.copied = True
+        return found
     items = _expanded(key, view.ndim)
     if any(map(_is_array, items)):
         chosen = _chosen(view, items)
@@ -349,7 +352,10 @@ def taken(view: V, key: Any, *, alone: bool = True) -> V:
         return moves.gathered(whole, chosen.offsets, chosen.shape, chosen.strides)
     found = _viewed(view, items)
     single = alone and items and all(isinstance(item, int) for item in items)
-    return moves.copied(found) if single and Ellipsis not in _items(key) else found
+    if single and Ellipsis not in _items(key):
+        found = moves.copied(found)
+        found.copied = True
+    return found
 
 
 # --- writing --------------------------------------------------------------------------------------
