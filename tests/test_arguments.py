@@ -123,6 +123,17 @@ def test_whole_values_are_places() -> None:
         assert y.tolist() == [1, 6, 2]
         mp.put_along_axis(y, ind, [3, 4], 0)
         assert y.tolist() == [3, 6, 4]
+    places = [p.tolist() for p in mp.ix_(values, values)]
+    assert places == [[[0], [2]], [[0, 2]]] and x[mp.array(1)].tolist() == 6
+    assert [p.tolist() for p in mp.unravel_index(values, (2, 2))] == [[0, 1], [0, 0]]
+    assert mp.ravel_multi_index((values, values), (3, 3)).tolist() == [0, 8]
+    assert np.add.reduceat(x, values).tolist() == [11, 7]
+    y = x.copy()
+    np.add.at(y, values, 1)
+    assert y.tolist() == [6, 6, 8] and mp.roll(x, mp.array(1)).tolist() == [7, 5, 6]
+    assert mp.compress(mp.array([1, 0, 1]), x).tolist() == [5, 7]
+    assert [p.size for p in mp.split(x, values)] == [0, 2, 1]
+    assert mp.partition(x, mp.array([1])).tolist() == [5, 6, 7]
     for bad in ("a", [0.5], mp.array([0.5])):
         for what, way in (("put: ind", mp.put), ("insert: obj", mp.insert)):
             with pytest.raises(PlaceError, match=f"^{what}: "):

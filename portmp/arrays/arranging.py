@@ -229,8 +229,7 @@ def ix_(*vectors: Any) -> tuple[Any, ...]:
     """Vectors of indices, each along an axis of its own: ``a[ix_(rows, columns)]``."""
     found = []
     for i, given in enumerate(vectors):
-        x = given if isinstance(given, Viewed) else np.asarray(given)
-        x = np.asarray(x)
+        x = indexing.on_host(given, f"ix_: argument {i}")
         x = np.flatnonzero(x) if x.dtype == bool else x.astype(np.int64) if not x.size else x
         if x.ndim != 1 or x.dtype.kind not in "iu":
             raise ArgumentError(f"ix_: argument {i}: integers or truths in a vector are needed")

@@ -95,7 +95,8 @@ def extract(condition: Any, x: Any) -> Any:
 
 def compress(condition: Any, x: Any, axis: int | None = None, out: Any = None) -> Any:
     """The parts along an axis for which truth values are true; without one of all elements."""
-    kept = np.flatnonzero(np.asarray(condition))
+    truths = elementwise.not_equal(elementwise.arrayed(condition, "compress: condition"), 0)
+    kept = np.flatnonzero(np.asarray(truths))
     found = manipulation.take(manipulation.checked(x, "x"), kept, axis=axis)
     return elementwise.given_back(found.planes, out)
 

@@ -53,7 +53,8 @@ def _item(item: Any, argument: str = "index") -> Any:
     planes = getattr(item, "planes", None)
     if isinstance(planes, View):
         if not isinstance(planes, Numbers):
-            return whole(planes, argument)
+            found = whole(planes, argument)
+            return found if found.ndim else int(found)
         return planes if planes.ndim or planes.dtype == "bool" else int(planes.read_span())
     if isinstance(item, (bool, np.bool_)):
         return np.asarray(item)
@@ -79,7 +80,7 @@ def _item(item: Any, argument: str = "index") -> Any:
 def whole(view: View[Any], argument: str = "index") -> np.ndarray[Any, Any]:
     """The integers that an array of values holds, as ``array([0, 2])`` does; else PlaceError."""
     assert isinstance(view, Planes)
-    limbs = elementwise.contiguous(view).read_dense() if view.ndim and view.size else []
+    limbs = elementwise.contiguous(view).read_dense() if view.size else []
     if limbs and not any(part.any() for part in limbs[1:]):
         found = limbs[0].astype(np.float64)
         if np.all(found == np.rint(found)) and np.all(np.abs(found) < 2**53):

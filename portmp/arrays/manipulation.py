@@ -252,7 +252,8 @@ def array_split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[
         size, more = divmod(n, int(parts))
         cuts = [i * size + min(i, more) for i in range(int(parts) + 1)]
     else:
-        cuts = [0, *integers((list(np.atleast_1d(parts)),), "split: parts"), n]
+        given = parts if isinstance(parts, Viewed) else list(np.atleast_1d(parts))
+        cuts = [0, *integers((given,), "split: parts"), n]
     lead = (slice(None),) * along
     return [x[(*lead, slice(a, b))] for a, b in itertools.pairwise(cuts)]
 

@@ -310,6 +310,8 @@ def argpartition(x: Any, kth: Any, /, axis: int | None = -1) -> Any:
 def _check_places(x: Any, kth: Any, axis: int | None) -> None:
     """Errors for places that are no integers, or beyond an axis' ends."""
     n = np.size(x) if axis is None else np.shape(x)[axes.named(axis, np.ndim(x), count=1)[0]]
-    for place in integers((kth.tolist() if hasattr(kth, "tolist") else kth,), "partition: kth"):
+    for place in integers(
+        (kth.tolist() if isinstance(kth, np.ndarray) else kth,), "partition: kth"
+    ):
         if not -n <= place < n:
             raise ArgumentError(f"partition: kth: {place} given, from {-n} to {n - 1} is allowed")
