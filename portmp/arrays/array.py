@@ -156,8 +156,9 @@ class Array(Methods[Planes], holds=Planes):
         if kind is self.format:
             return self.copy() if copy else self
         found = wrapped(elementwise.as_dtype(self.planes, kind))
-        told = losses.answer.get() != "ignore" and isinstance(kind, Format)
-        if told and bool((elementwise.isinf(found) & elementwise.isfinite(self)).any()):
+        if losses.answer.get() == "ignore" or not isinstance(kind, Format):
+            return found
+        if bool((elementwise.isinf(found) & elementwise.isfinite(self)).any()):
             losses.beyond("astype", f"a finite number of {self.format}", kind)
         return found
 

@@ -405,7 +405,7 @@ def _refuse(curvature: float, size: float, conditioned: float, called: str, coun
     if not curvature > 0 and not math.isnan(curvature):
         raise ArgumentError(
             f"cg: {called} is not positive definite: p.(a p) = {curvature:.2g} in iteration "
-            f"{count}; minres and solve take matrices that are not"
+            f"{count}; minres and solve take others, more bits help where rounding made it so"
         )
     if not math.isfinite(size) or not math.isfinite(curvature):
         raise ArgumentError(
