@@ -46,6 +46,9 @@ def test_numbers_that_become_infinite_are_told() -> None:
         lambda: mp.array([Fraction(2) ** 2000], "dd"),
         lambda: mp.array([1.0]) * "1e4000",
         lambda: long.astype("ds"),
+        lambda: mp.array(long, "ds"),
+        lambda: mp.asarray(long, dtype="ds"),
+        lambda: mp.asarray([10**6]).astype("float16"),
     ]
     for way in ways:
         assert bool(mp.isinf(way()).any())
@@ -59,12 +62,12 @@ def test_numbers_that_become_infinite_are_told() -> None:
         assert mp.array([np.inf, 1.0], "dd").astype("ds").size == 2
 
 
-def test_memory_beyond_addresses(device: Device) -> None:
+def test_memory_beyond_addresses(every_device: Device) -> None:
     """Sizes whose last 64 bits are small."""
-    x = mp.array([1.0], device=device)
+    x = mp.array([1.0], device=every_device)
     ways: list[Callable[[], Any]] = [
-        lambda: mp.arange(2**61, device=device),
-        lambda: mp.linspace(0, 1, 2**62, device=device),
+        lambda: mp.arange(2**61, device=every_device),
+        lambda: mp.linspace(0, 1, 2**62, device=every_device),
         lambda: mp.broadcast_to(x, (2**61,)).copy(),
     ]
     for way in ways:

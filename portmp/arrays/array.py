@@ -14,7 +14,6 @@ from portmp import formats
 from portmp.arrays import creation, dtypes, elementwise, numpy_protocol, printing
 from portmp.arrays.creation import Where, opened
 from portmp.arrays.methods import Methods
-from portmp.arrays.viewed import wrapped
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, ShapeError, shown
 from portmp.formats import Format, convert, decimal, exact, longer, losses
@@ -155,12 +154,7 @@ class Array(Methods[Planes], holds=Planes):
         kind = creation.rounded(dtypes.resolved(dtype, own=self.format), rounding)
         if kind is self.format:
             return self.copy() if copy else self
-        found = wrapped(elementwise.as_dtype(self.planes, kind))
-        if losses.answer.get() == "ignore" or not isinstance(kind, Format):
-            return found
-        if bool((elementwise.isinf(found) & elementwise.isfinite(self)).any()):
-            losses.beyond("astype", f"a finite number of {self.format}", kind)
-        return found
+        return elementwise.converted(self, kind)
 
     def to(self, device: str | Device | Queue) -> Array:
         """The array on another device (itself if it is there already).

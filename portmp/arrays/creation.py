@@ -128,7 +128,7 @@ def array(
         wanted = rounded(kind or (own if isinstance(own, Format) else dtypes.default()), rounding)
         if copy is not True:
             return asarray(data, dtype=wanted, device=device, copy=copy)
-        found = wrapped(elementwise.as_dtype(data.planes, wanted))
+        found = elementwise.converted(data, wanted)
         found = found.copy() if found.planes is data.planes else found
         return found if device is None else found.to(device)
     if copy is False:
@@ -216,7 +216,7 @@ def asarray(
     obj = _on_device(obj)
     if isinstance(obj, Viewed):
         kind = None if dtype is None else dtypes.resolved(dtype, own=obj.dtype)
-        found = obj.planes if kind is None else elementwise.as_dtype(obj.planes, kind)
+        found = obj.planes if kind is None else elementwise.converted(obj, kind).planes
         queue = found.queue if device is None else discovery.queue_of(device)
         moved = wrapped(found) if queue is found.queue else wrapped(found).to(device)
         if moved.planes is not obj.planes and copy is False:

@@ -19,7 +19,7 @@ from portmp.arrays.dtypes import BOOL, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
 from portmp.codegen.answers import TESTS
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
-from portmp.formats import Format
+from portmp.formats import Format, losses
 from portmp.formats.meeting import fits
 from portmp.formats.parse import parse_number
 from portmp.routines import base
@@ -205,6 +205,16 @@ def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:
     if view.dtype == dtype.name:
         return view
     return plain.apply("truth" if dtype == BOOL else "copy", [view], dtype.name)
+
+
+def converted(x: AnyArray, dtype: Dtype) -> AnyArray:
+    """An array in another dtype; where ``errstate`` asks, it tells of what becomes infinite."""
+    found = wrapped(as_dtype(x.planes, dtype))
+    if losses.answer.get() == "ignore" or not isinstance(dtype, Format):
+        return found
+    if bool((isinf(found) & isfinite(x)).any()):
+        losses.beyond("astype", f"a finite number of {x.dtype}", dtype)
+    return found
 
 
 def number(value: Any, dtype: Dtype, argument: str = "operand") -> Any:
