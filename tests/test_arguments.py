@@ -185,7 +185,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "maxiter of cg": (lambda: mp.linalg.cg(mp.eye(3), X, maxiter=0), "cg: maxiter 0 given, 1 or"),
     "rtol of cg": (lambda: mp.linalg.cg(mp.eye(3), X, rtol=-1.0), "cg: rtol -1.0 given"),
     "not definite": (lambda: mp.linalg.cg(-mp.eye(3), X), "minres and solve take others"),
-    "float128": (lambda: mp.array([1], "float128"), "did you mean 'dd'"),
+    "float128": (lambda: mp.array([1], "float128"), r"'float128' \(td has its digits\); formats"),
     "element": (lambda: mp.sum(X, out=X[0]), r"out: an element given, .*: a\[i, \.\.\.\] is"),
     "element of a matrix": (lambda: np.add(1, X[0], out=mp.ones((2, 2))[0, 0]), "out: an element"),
     "in place": (lambda: mp.asarray([1]).__iadd__(0.5), r"cannot become dd: astype\('dd'\)"),

@@ -10,7 +10,6 @@ products run, accurately and fast. A storage format computes as another format,
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -459,16 +458,23 @@ ROUNDINGS = {"nearest": "", "toward_zero": "_rz"}
 """How storage formats round, and how the names of those that do so end."""
 
 
+_HOLDING = {
+    **dict.fromkeys(("float80", "float96", "longdouble"), " (dd has its digits)"),
+    **dict.fromkeys(("float128", "quad"), " (td has its digits)"),
+    "float256": "",
+}
+"""What to take for names of other floats: those that are nearest to them lose digits."""
+
+
 def get(name: str | Format) -> Format:
     """Return the format called *name* (or one of its aliases)."""
     if isinstance(name, Format):
         return name
     if isinstance(name, str) and name in _REGISTRY:
         return _REGISTRY[name]
-    longer = re.fullmatch(r"(float|f)(80|96|1..+|2..+)|long ?double|quad.*", str(name))  # than 64
-    near = " (did you mean 'dd'?)" if longer else suggestion(str(name), list(_REGISTRY))
+    held = _HOLDING.get(str(name), suggestion(str(name), list(_REGISTRY)))
     known = ", ".join((*NAMES, *STORAGE))
-    raise FormatError(f"unknown format {name!r}{near}; formats: {known}")
+    raise FormatError(f"unknown format {name!r}{held}; formats: {known}")
 
 
 @cache
