@@ -282,8 +282,9 @@ def _spread(name: str, about: str) -> Any:
         if ddof is not None and correction != 0:
             raise ArgumentError(f"{name}: correction: given beside ddof, which is the same")
         values = _values(x, dtype, name)
-        less = foreign.exact(ddof or correction, f"{name}: {'ddof' if ddof else 'correction'}")
-        left = _counted(values, axis, keepdims, where) - less
+        less = ("correction", correction) if ddof is None else ("ddof", ddof)
+        exact = foreign.exact(less[1], f"{name}: {less[0]}")
+        left = _counted(values, axis, keepdims, where) - exact
         left = elementwise.maximum(left, 0) if where is not True else left if left > 0 else 0
         if mean is None:
             centre = of_all(values, axis, keepdims=True, where=where)
