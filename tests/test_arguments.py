@@ -181,8 +181,14 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "integers": (lambda: mp.array([1, 1.5], dtype=int), "data: .* 1.5 given"),
     "index": (lambda: mp.take(X, [2**64]), r"\[18446744073709551616\] given"),
     "product": (lambda: mp.ones((2, 3)) @ mp.ones(2), r"matmul: \(2, 3\) and \(2,\) cannot"),
-    "maxiter": (lambda: mp.linalg.gmres(mp.eye(3), X, maxiter=0), "maxiter 0 given, 1 or more"),
-    "maxiter of cg": (lambda: mp.linalg.cg(mp.eye(3), X, maxiter=0), "cg: maxiter 0 given, 1 or"),
+    "maxiter": (
+        lambda: mp.linalg.gmres(mp.eye(3), X, maxiter=0),
+        "maxiter 0 given, a whole number, 1 or more",
+    ),
+    "maxiter of cg": (
+        lambda: mp.linalg.cg(mp.eye(3), X, maxiter=0),
+        "cg: maxiter 0 given, a whole",
+    ),
     "rtol of cg": (lambda: mp.linalg.cg(mp.eye(3), X, rtol=-1.0), "cg: rtol -1.0 given"),
     "not definite": (lambda: mp.linalg.cg(-mp.eye(3), X), "minres and solve take others"),
     "float128": (lambda: mp.array([1], "float128"), r"'float128' \(td has its digits\); formats"),
