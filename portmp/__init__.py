@@ -80,7 +80,12 @@ def _found(name: str) -> Any:
     packages = {p: vars(_found(p)) for p in ("linalg", "random", "sparse")}
     inside = [p for p, there in packages.items() if name in there.get("__all__", there)]
     told = f"{plain}: it is portmp.{inside[0]}.{name}" if inside else plain
-    raise AttributeError(not_here.said(name) or told)
+    said = not_here.said(name)
+    raise (
+        importlib.import_module("portmp.errors").no_attribute(said)
+        if said
+        else AttributeError(told)
+    )
 
 
 @functools.cache

@@ -14,7 +14,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from portmp.errors import (
@@ -148,12 +148,15 @@ def _devices(args: Args) -> int:
     if args.json:
         print(json.dumps({"devices": rows, "problems": problems}, indent=1))
         return 0
+    usual = ""
+    with suppress(PortmpError):
+        usual = "" if args.no_probe else discovery.get().name
     for row in rows:
         about = row["extra"].get("platform", f"driver {row['driver']}")
         memory = f"{row['memory'] / 2**30:.1f} GiB"
         size = f"{row['compute_units']} units, {memory}"
         print(f"{row['name']:10} {row['kind']:4} {row['device']}, {size}")
-        print(f"{'':15} {about}: {row['state']}")
+        print(f"{'':15} {about}: {row['state']}{', the default' * (row['name'] == usual)}")
     for backend, problem in problems.items():
         print(f"{backend:10} none: {problem}")
     return 0

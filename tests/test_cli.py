@@ -693,6 +693,13 @@ def test_negative_factors(run: Run, factor: str, value: str | None) -> None:
     assert json.loads(out)["values"] == [[value or "-" + _third()]]
 
 
+def test_the_default_device_is_marked(run: Run, device: Device) -> None:
+    status, out, _ = run("devices")
+    lines = out.splitlines()
+    (place,) = [i for i, line in enumerate(lines) if line.endswith(", the default")]
+    assert status == 0 and lines[place - 1].split()[0] == device.name
+
+
 def _third() -> str:
     return mp.array("1/3").to_strings("round-trip")
 

@@ -4,12 +4,13 @@ names.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from portmp.arrays import arranging, creation, elementwise, manipulation
+from portmp.arrays import arranging, creation, elementwise, indexing, manipulation
 from portmp.arrays.viewed import Viewed
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import axes
@@ -95,9 +96,8 @@ def shape(a: Any) -> tuple[int, ...]:
 
 def size(a: Any, axis: int | None = None) -> int:
     """Number of elements, or length of an axis."""
-    if not isinstance(a, Viewed):
-        return np.size(a, axis)
-    return a.size if axis is None else a.shape[axis]
+    lengths = shape(a)
+    return math.prod(lengths[i] for i in axes.named(axis, len(lengths), "size: axis"))
 
 
 def isreal(x: Any) -> Any:
@@ -159,7 +159,12 @@ def nditer(x: Any) -> Iterator[Any]:
 
 def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Any, ...]:
     """Indices along each axis (int64) of places in C order."""
-    found = arranging.placed("unravel_index", np.unravel_index, np.asarray(indices), tuple(shape))
+    found = arranging.placed(
+        "unravel_index",
+        np.unravel_index,
+        indexing.on_host(indices, "unravel_index: indices"),
+        tuple(shape),
+    )
     return _like(found, indices)
 
 
@@ -169,7 +174,7 @@ def ravel_multi_index(
     mode: Literal["raise", "wrap", "clip"] = "raise",
 ) -> Any:
     """The places in C order (int64) of indices along each axis."""
-    arrays = tuple(np.asarray(i) for i in multi_index)
+    arrays = tuple(indexing.on_host(i, "ravel_multi_index: multi_index") for i in multi_index)
     found = arranging.placed("dims", np.ravel_multi_index, arrays, tuple(dims), mode)
     known = next((i for i in multi_index if isinstance(i, Viewed)), None)
     return _like((found,), known)[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import composed, creation, dtypes, elementwise, functions, manipulation
+from portmp.arrays import composed, creation, dtypes, elementwise, functions, indexing, manipulation
 from portmp.arrays.creation import Where
 from portmp.arrays.products import diag
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers
@@ -185,10 +185,7 @@ def placed(what: str, function: Callable[..., Any], *given: Any) -> Any:
 
 def _key(obj: Any, what: str) -> Any:
     """Places on the host: a slice or an array."""
-    if isinstance(obj, slice):
-        return obj
-    key = placed(f"{what}: obj", np.asarray, obj)
-    return key if key.size else key.astype(int)
+    return indexing.on_host(obj, f"{what}: obj")
 
 
 def _along(x: Any, axis: int | None, what: str) -> tuple[Any, int]:
@@ -232,8 +229,7 @@ def ix_(*vectors: Any) -> tuple[Any, ...]:
     """Vectors of indices, each along an axis of its own: ``a[ix_(rows, columns)]``."""
     found = []
     for i, given in enumerate(vectors):
-        x = given if isinstance(given, Viewed) else np.asarray(given)
-        x = np.asarray(x)
+        x = indexing.on_host(given, f"ix_: argument {i}")
         x = np.flatnonzero(x) if x.dtype == bool else x.astype(np.int64) if not x.size else x
         if x.ndim != 1 or x.dtype.kind not in "iu":
             raise ArgumentError(f"ix_: argument {i}: integers or truths in a vector are needed")
@@ -271,12 +267,17 @@ def fromfunction(
     function: Callable[..., Any], shape: Sequence[int], *, dtype: Any = None, **options: Any
 ) -> Any:
     """What a function gives of the indices of all elements, as arrays of the default format."""
-    kind = dtypes.default() if dtype is None else dtypes.resolved(dtype)
+    if not callable(function):
+        raise ArgumentError(f"fromfunction: function: {function!r:.60} given, which is none")
+    kind = dtypes.resolved(dtype)
     return function(*indices(shape, kind), **options)
 
 
 def fromiter(values: Iterable[Any], dtype: Any = None, count: int = -1) -> Any:
     """A vector of what comes one by one: all, or the first *count*."""
+    (count,) = integers((count,), "fromiter: count", count=1)
+    if not isinstance(values, Iterable):
+        raise ArgumentError(f"fromiter: values: {values!r:.60} given, none come of it")
     items = [x for _, x in zip(range(count), values, strict=False)] if count >= 0 else list(values)
     if count > len(items):
         raise ArgumentError(f"fromiter: count: {count} asked for, {len(items)} came")
@@ -409,24 +410,26 @@ r_, c_ = _Joined(False), _Joined(True)
 # --- places of triangles and diagonals ------------------------------------------------------------
 
 
-def _places(found: Sequence[np.ndarray[Any, Any]], device: Where) -> tuple[Any, ...]:
-    """Arrays of integers, on the device of what they are for."""
-    return tuple(creation.asarray(one, dtype="int64", device=device) for one in found)
+def _places(function: Callable[..., Any], device: Where, **sizes: Any) -> tuple[Any, ...]:
+    """Arrays of integers that NumPy finds, on the device of what they are for."""
+    for name, n in sizes.items():
+        integers((0 if n is None else n,), f"{function.__name__}: {name}", count=1)
+    return tuple(creation.asarray(x, dtype="int64", device=device) for x in function(**sizes))
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None, device: Where = None) -> Any:
     """Rows and columns of a lower triangle of a matrix (n, m or n), up to the k-th diagonal."""
-    return _places(np.tril_indices(n, k, m), device)
+    return _places(np.tril_indices, device, n=n, k=k, m=m)
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None, device: Where = None) -> Any:
     """Those of an upper triangle, from the k-th diagonal on."""
-    return _places(np.triu_indices(n, k, m), device)
+    return _places(np.triu_indices, device, n=n, k=k, m=m)
 
 
 def diag_indices(n: int, ndim: int = 2, device: Where = None) -> Any:
     """The places of the diagonal of an array of *ndim* axes of length n."""
-    return _places(np.diag_indices(n, ndim), device)
+    return _places(np.diag_indices, device, n=n, ndim=ndim)
 
 
 def _of_matrix(places: Any) -> Any:

@@ -14,7 +14,6 @@ from portmp import formats
 from portmp.arrays import creation, dtypes, elementwise, numpy_protocol, printing
 from portmp.arrays.creation import Where, opened
 from portmp.arrays.methods import Methods
-from portmp.arrays.viewed import wrapped
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, ShapeError, shown
 from portmp.formats import Format, convert, decimal, exact, longer, losses
@@ -148,14 +147,14 @@ class Array(Methods[Planes], holds=Planes):
     def astype(self, dtype: Any, rounding: str | None = None, *, copy: bool = True) -> Any:
         """A copy in another format, or as integers; each value rounded once from its exact value.
 
-        ``float`` is float64. Integers are rounded toward zero. *rounding* (``nearest`` or
-        ``toward_zero``) is a storage format's. The device converts. Without *copy* an array that is
-        in this format already is returned as it is.
+        ``float`` keeps the format, ``numpy.float64`` is float64. Integers are rounded toward zero.
+        *rounding* (``nearest`` or ``toward_zero``) is a storage format's. The device converts.
+        Without *copy* an array that is in this format already is returned as it is.
         """
-        kind = creation.rounded(dtypes.cast(dtype), rounding)
+        kind = creation.rounded(dtypes.resolved(dtype, own=self.format), rounding)
         if kind is self.format:
             return self.copy() if copy else self
-        return wrapped(elementwise.as_dtype(self.planes, kind))
+        return elementwise.converted(self, kind)
 
     def to(self, device: str | Device | Queue) -> Array:
         """The array on another device (itself if it is there already).

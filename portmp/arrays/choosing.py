@@ -16,6 +16,7 @@ from portmp.arrays import (
     dtypes,
     elementwise,
     functions,
+    indexing,
     manipulation,
     sorting,
     statistics,
@@ -94,7 +95,8 @@ def extract(condition: Any, x: Any) -> Any:
 
 def compress(condition: Any, x: Any, axis: int | None = None, out: Any = None) -> Any:
     """The parts along an axis for which truth values are true; without one of all elements."""
-    kept = np.flatnonzero(np.asarray(condition))
+    truths = elementwise.not_equal(elementwise.arrayed(condition, "compress: condition"), 0)
+    kept = np.flatnonzero(np.asarray(truths))
     found = manipulation.take(manipulation.checked(x, "x"), kept, axis=axis)
     return elementwise.given_back(found.planes, out)
 
@@ -115,7 +117,7 @@ def put_along_axis(x: AnyArray, indices: Any, values: Any, axis: int | None) -> 
 
     Without an axis those of all elements in C order.
     """
-    places = np.asarray(indices)
+    places = indexing.on_host(indices, "put_along_axis: indices")
     if places.dtype.kind not in "iu":
         raise ArgumentError("put_along_axis: indices: integers are needed")
     if axis is None:
@@ -149,7 +151,7 @@ def place(a: AnyArray, mask: Any, vals: Any) -> None:
 
 def put(a: AnyArray, ind: Any, v: Any) -> None:
     """Set elements by their places in C order."""
-    a, places = elementwise.written(a, "put: a"), np.asarray(ind).ravel()
+    a, places = elementwise.written(a, "put: a"), indexing.on_host(ind, "put: ind").ravel()
     if places.size and not (-a.size <= places.min() and places.max() < a.size):
         raise PlaceError(f"put: ind: from {places.min()} to {places.max()}, size {a.size}")
     if places.size:

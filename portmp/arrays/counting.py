@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +14,7 @@ from portmp.arrays.numerics import in_order, values_beside
 from portmp.arrays.statistics import Axis
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers
 from portmp.errors import ArgumentError, ShapeError, choice
-from portmp.formats import Format, foreign
+from portmp.formats import Format, convert, foreign, losses
 from portmp.runtime.planes import Numbers
 
 
@@ -217,11 +217,13 @@ def _place(method: str, n: int, share: Any, name: str) -> Fraction:
     return min(max(place, Fraction(0)), Fraction(n - 1))
 
 
-def is_many(q: Any) -> bool:
-    """Whether shares are several."""
-    if isinstance(q, (np.ndarray, Viewed)):
-        return bool(q.ndim)
-    return isinstance(q, Sequence) and not isinstance(q, str)
+def at_each(q: Any, at: Callable[[Any], Any], what: str) -> Any:
+    """What is at each of some shares, along their axes, which come first; or at a single one."""
+    shares, shape = convert.flattened(q.tolist() if hasattr(q, "tolist") else q, what)
+    if not shape:
+        return at(shares[0])
+    found = manipulation.stack([at(one) for one in shares or [0]])[: len(shares)]
+    return found.reshape(*shape, *found.shape[1:])
 
 
 def _at_shares(name: str, whole: int, about: str) -> Any:
@@ -251,7 +253,7 @@ def _at_shares(name: str, whole: int, about: str) -> Any:
             sums = statistics.cumulative_sum(light, axis=-1)
 
         def at(one: Any) -> Any:
-            share = _share(one, whole, method, name)
+            share = _share(one, whole, method, name, ordered.dtype)
             if sums is None:
                 return _at_share(ordered, share, method, name).reshape(kept)
             below = sums < sums[..., -1:] * share if share else sums <= 0
@@ -259,24 +261,20 @@ def _at_shares(name: str, whole: int, about: str) -> Any:
             place = elementwise.minimum(place, sums.shape[-1] - 1)
             return manipulation.take_along_axis(ordered, place, axis=-1).reshape(kept)
 
-        if not is_many(q):
-            found = at(q)
-        elif len(q):
-            found = manipulation.stack([at(one) for one in q])
-        else:
-            found = creation.zeros((0, *kept), dtype=ordered.dtype, device=ordered.queue)
-        return elementwise.given_back(found.planes, out)
+        return elementwise.given_back(at_each(q, at, f"{name}: q").planes, out)
 
     return called(at_shares, name, about)
 
 
-def _share(q: Any, whole: int, method: str, name: str) -> Any:
+def _share(q: Any, whole: int, method: str, name: str, form: Format) -> Any:
     """A share as an exact number; floats stay floats for methods that jump."""
     given = q.item() if hasattr(q, "item") else q
     exact = foreign.exact(given, f"{name}: q")
     if (isinstance(exact, float) and not math.isfinite(exact)) or not 0 <= exact <= whole:
         raise ArgumentError(f"{name}: q: {q!r:.60} given, numbers from 0 to {whole} are allowed")
     floats = isinstance(given, float) and method in AT_PLACES
+    if not floats:
+        losses.check(given, form, f"{name}: q")
     return given / whole if floats else Fraction(exact) / whole
 
 

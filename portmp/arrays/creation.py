@@ -15,7 +15,7 @@ from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_arrays, wrapped
 from portmp.backends import cuda_array, dlpack
 from portmp.backends.base import Device, Queue, is_recording
-from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError, choice
+from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError, choice, shown
 from portmp.formats import Format, convert, foreign, losses
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
@@ -48,7 +48,7 @@ def chosen(format: Any, dtype: Any, usual: Dtype | None = None) -> Dtype:
     given = dtype if format is None else format
     if given is None:
         return usual or dtypes.default()
-    return dtypes.resolved(given, "dtype" if format is None else "format")
+    return dtypes.resolved(given, "dtype" if format is None else "format", usual)
 
 
 def _is_format(value: Any) -> bool:
@@ -119,19 +119,20 @@ def array(
         found = array(data, format, device, rounding, dtype=dtype, copy=copy)
         return found.reshape((*[1] * (ndmin - found.ndim), *found.shape))
     data = _on_device(data)
-    kind = None if format is None and dtype is None else chosen(format, dtype)
     if isinstance(data, (list, tuple)) and _has_arrays(data):
-        data = _stacked(data, kind)
+        data = _stacked(data)
+    known = data.dtype if isinstance(data, Viewed) else None
+    kind = None if format is None and dtype is None else chosen(format, dtype, known)
     if isinstance(data, Viewed):
         own = data.dtype
         wanted = rounded(kind or (own if isinstance(own, Format) else dtypes.default()), rounding)
         if copy is not True:
             return asarray(data, dtype=wanted, device=device, copy=copy)
-        found = wrapped(elementwise.as_dtype(data.planes, wanted))
+        found = elementwise.converted(data, wanted)
         found = found.copy() if found.planes is data.planes else found
         return found if device is None else found.to(device)
     if copy is False:
-        raise ValueError("array: copy=False given, numbers of the host must be copied")
+        raise ArgumentError("array: copy=False given, numbers of the host must be copied")
     if kind is None and _are_truths(data):
         kind = BOOL
     wanted = rounded(kind or dtypes.default(), rounding)
@@ -191,18 +192,16 @@ def _has_arrays(data: Any) -> bool:
     return any(isinstance(x, Viewed) or (isinstance(x, nested) and _has_arrays(x)) for x in data)
 
 
-def _stacked(data: Any, kind: Dtype | None) -> AnyArray:
+def _stacked(data: Any) -> AnyArray:
     """Nested lists of arrays (and numbers) of one shape as one array."""
-    made = [
-        _stacked(x, kind) if isinstance(x, (list, tuple)) and _has_arrays(x) else x for x in data
-    ]
+    made = [_stacked(x) if isinstance(x, (list, tuple)) and _has_arrays(x) else x for x in data]
     known = [x for x in made if isinstance(x, Viewed)]
     own = elementwise.common_dtype("array", known)
     items = [
         x if isinstance(x, Viewed) else array(x, own, known[0].queue)  # numbers beside arrays
         for x in made
     ]
-    return manipulation.stack([wrapped(elementwise.as_dtype(x.planes, kind or own)) for x in items])
+    return manipulation.stack([wrapped(elementwise.as_dtype(x.planes, own)) for x in items])
 
 
 @makes_arrays
@@ -214,20 +213,18 @@ def asarray(
     Numbers get a dtype of their kind where none is given: the default format, int64 or bool.
     *copy*: always (True), only where needed (None), or never (False: ValueError where needed).
     """
-    kind = None if dtype is None else dtypes.resolved(dtype)
     obj = _on_device(obj)
     if isinstance(obj, Viewed):
-        found = obj.planes if kind is None else elementwise.as_dtype(obj.planes, kind)
+        kind = None if dtype is None else dtypes.resolved(dtype, own=obj.dtype)
+        found = obj.planes if kind is None else elementwise.converted(obj, kind).planes
         queue = found.queue if device is None else discovery.queue_of(device)
         moved = wrapped(found) if queue is found.queue else wrapped(found).to(device)
         if moved.planes is not obj.planes and copy is False:
-            raise ValueError("asarray: copy=False given, another dtype or device needs a copy")
+            raise ArgumentError("asarray: copy=False given, another dtype or device needs a copy")
         return moved.copy() if copy and moved.planes.buffers[0] is obj.planes.buffers[0] else moved
     if copy is False:
-        raise ValueError("asarray: copy=False given, numbers of the host must be copied")
-    if kind is None:
-        kind = _kind_of(obj)
-    return array(obj, kind, device)
+        raise ArgumentError("asarray: copy=False given, numbers of the host must be copied")
+    return array(obj, _kind_of(obj) if dtype is None else None, device, dtype=dtype)
 
 
 def _kind_of(data: Any) -> Dtype:
@@ -238,7 +235,7 @@ def _kind_of(data: Any) -> Dtype:
     if isinstance(data, Viewed):
         return data.dtype
     if isinstance(data, (list, tuple)) and _has_arrays(data):
-        return dtypes.of_view(_stacked(data, None).planes)
+        return dtypes.of_view(_stacked(data).planes)
     own = getattr(data, "dtype", None)
     if isinstance(own, np.dtype):
         return dtypes.resolved(own) if own.kind in "iub" else dtypes.default()
@@ -272,7 +269,9 @@ def plain_host(data: Any, dtype: str | None, argument: str) -> np.ndarray[Any, A
         return np.ascontiguousarray(convert.native(given)).reshape(given.shape)
     wanted = dtype or "int64"
     if given.dtype.kind not in "iub" and not (given.size == 0 or _whole(given)):
-        raise FormatError(f"{argument}: integers or truth values are needed, {given.dtype} given")
+        raise FormatError(
+            f"{argument}: integers or truth values are needed, {_strange(given)} given"
+        )
     low, high = (0, 1) if wanted == "bool" else (np.iinfo(wanted).min, np.iinfo(wanted).max)
     if given.size and not (low <= int(given.min()) and int(given.max()) <= high):
         raise FormatError(
@@ -318,6 +317,13 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         raise BufferError("copy=False given, memory of the host must be copied to a device")
     host = host_plane(x)
     return asarray(host, dtype=host.dtype, device=device)
+
+
+def _strange(given: np.ndarray[Any, Any]) -> object:
+    """The first number that is no integer, or the dtype where a device's numbers have one."""
+    if given.dtype.kind not in "Of":
+        return given.dtype
+    return next(shown(x) for x in given.ravel().tolist() if not _whole(np.asarray(x, object)))
 
 
 def _whole(given: np.ndarray[Any, Any]) -> bool:
@@ -383,7 +389,7 @@ def full(
 def _alike(x: AnyArray, dtype: Any, device: Where) -> tuple[Any, Any, Any]:
     """The shape, the dtype and the place of an array, unless others are given."""
     x = manipulation.checked(x, "x")
-    return x.shape, x.dtype if dtype is None else dtype, device or x.queue
+    return x.shape, chosen(None, dtype, x.dtype), device or x.queue
 
 
 def _like(made: Callable[..., Any], about: str) -> Any:

@@ -43,7 +43,10 @@ def default() -> Format:
 
     Else PORTMP_FORMAT, else dd.
     """
-    return _chosen.get() or formats.get(os.environ.get(SETTING, "").strip() or USUAL)
+    try:
+        return _chosen.get() or formats.get(os.environ.get(SETTING, "").strip() or USUAL)
+    except FormatError as error:
+        raise FormatError(f"{SETTING}: {error}") from None
 
 
 @contextmanager
@@ -60,18 +63,21 @@ def default_format(format: str | Format) -> Iterator[Format]:
 # --- what is given --------------------------------------------------------------------------------
 
 
-def resolved(dtype: Any, argument: str = "dtype") -> Dtype:
-    """The dtype that a format, its name, a NumPy dtype, or Python's bool, int or float means."""
+def resolved(dtype: Any, argument: str = "dtype", own: Dtype | None = None) -> Dtype:
+    """The dtype that a format, its name, a NumPy dtype, or Python's bool, int or float means.
+
+    ``float`` (or None) is values: in the format that an array has, *own*, else the default one.
+    """
     if isinstance(dtype, Format):
         return dtype
-    if isinstance(dtype, str) and dtype not in PLAIN and dtype not in ("int", "float"):
+    if dtype is None or dtype is float or (isinstance(dtype, str) and dtype == "float"):
+        return own if isinstance(own, Format) else default()
+    if isinstance(dtype, str) and dtype not in PLAIN and dtype != "int":
         try:
             return formats.get(dtype)
         except FormatError:
             if not re.fullmatch(r"[=<>]?[fiu][1248]|\?|double|single", dtype):
                 raise
-    if dtype is float or (isinstance(dtype, str) and dtype == "float"):
-        return default()
     try:
         found = np.dtype(dtype)
     except (TypeError, ValueError):
@@ -87,11 +93,6 @@ def resolved(dtype: Any, argument: str = "dtype") -> Dtype:
         f"{argument}: {found} given; allowed are {', '.join(PLAIN)} and formats: "
         f"{', '.join(formats.STANDARD)}"
     )
-
-
-def cast(dtype: Any) -> Dtype:
-    """The dtype that astype means: as NumPy's, with float64 for Python's float."""
-    return formats.get("float64") if dtype in (float, "float") else resolved(dtype, "format")
 
 
 def of_view(view: View[Any]) -> Dtype:

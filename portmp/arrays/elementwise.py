@@ -19,7 +19,7 @@ from portmp.arrays.dtypes import BOOL, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
 from portmp.codegen.answers import TESTS
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
-from portmp.formats import Format
+from portmp.formats import Format, losses
 from portmp.formats.meeting import fits
 from portmp.formats.parse import parse_number
 from portmp.routines import base
@@ -144,6 +144,8 @@ def _joining(value: Any, known: AnyArray) -> Any:
         return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
     if is_column(value):
         value = np.asarray(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iub" and not value.ndim:
+        return value[()]
     if not isinstance(value, np.ndarray) or not value.ndim:
         return value
     if value.dtype.kind in "iub":
@@ -205,8 +207,19 @@ def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:
     return plain.apply("truth" if dtype == BOOL else "copy", [view], dtype.name)
 
 
+def converted(x: AnyArray, dtype: Dtype) -> AnyArray:
+    """An array in another dtype; where ``errstate`` asks, it tells of what becomes infinite."""
+    found = wrapped(as_dtype(x.planes, dtype))
+    if losses.answer.get() == "ignore" or not isinstance(dtype, Format):
+        return found
+    if bool((isinf(found) & isfinite(x)).any()):
+        losses.beyond("astype", f"a finite number of {x.dtype}", dtype)
+    return found
+
+
 def number(value: Any, dtype: Dtype, argument: str = "operand") -> Any:
     """A number as routines take it: limbs of a format, or an integer that the dtype holds."""
+    value = value[()] if isinstance(value, np.ndarray) else value
     if isinstance(dtype, Format):
         value = int(value) if isinstance(value, (bool, np.bool_)) else value
         return base.scalar_limbs(dtype, value, argument)
@@ -374,13 +387,17 @@ _OF_TRUTH = {"add": "or", "mul": "and", "invert": "not", "abs": "copy"}
 
 def target(out: Any) -> Any:
     """The memory that *out* gives for a result."""
-    return written(out, "out").planes
+    view = written(out, "out").planes
+    if getattr(view, "copied", False):
+        raise ArgumentError("out: an element given, which is a copy: a[i, ...] is the view of it")
+    return view
 
 
 def written(x: Any, argument: str) -> AnyArray:
     """An array whose elements are to be set; ArgumentError for anything else."""
     if not isinstance(x, Viewed):
         raise ArgumentError(f"{argument}: {type(x).__name__} given, an array is needed")
+    base.check_places(x.planes, argument)
     return x
 
 

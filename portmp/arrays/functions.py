@@ -101,10 +101,10 @@ def round(x: AnyArray, decimals: int = 0, *, out: AnyArray | None = None) -> Any
     scaled = x * power if decimals > 0 else x / power
     near = _nearest(x, scaled, power, decimals > 0)
     found = near / power if decimals > 0 else near * power
-    # What has no digits to lose stays, as what would overflow; zeros do, whatever the power is.
+    # What has no digits to lose stays, as what would overflow; zeros and infinities do, whatever.
     small = elementwise.less(elementwise.abs(scaled), 1 / x.dtype.unit_roundoff)
     found = elementwise.where(elementwise.equal(near, 0), near, found)
-    found = elementwise.where(elementwise.equal(x, 0), x, found)
+    found = elementwise.where(elementwise.equal(x, x + x), x, found)
     found = elementwise.where(small, found, x) if decimals > 0 else found
     return elementwise.given_back(found.astype(given.dtype, copy=False).planes, out)
 
@@ -119,7 +119,7 @@ def _nearest(x: AnyArray, scaled: AnyArray, power: Fraction, times: bool) -> Any
     near = elementwise.where(up, near + elementwise.sign(rest), near)
     margin: Any = 0  # of one limb the rest is rounded once
     if form.limbs > 1 or Fraction(float(base.scalar_limbs(form, power, "decimals")[0])) != power:
-        margin = elementwise.abs(scaled) * (32 * form.unit_roundoff * half)
+        margin = elementwise.abs(scaled) * (32 * Fraction(form.unit_roundoff) * half)
     there = elementwise.less_equal(elementwise.abs(size - half), margin)
     if bool(there.any()):
         exact = [v * power if times else v / power for v in x[there].to_fractions()]

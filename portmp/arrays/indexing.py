@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from portmp.backends.base import Queue
-from portmp.errors import PlaceError, ShapeError
+from portmp.errors import PlaceError, ShapeError, shown
 from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.moves import launch as moves
@@ -46,13 +46,22 @@ def _items(key: Any) -> list[Any]:
     return [_item(item) for item in (key if isinstance(key, tuple) else (key,))]
 
 
-def _item(item: Any) -> Any:
+def on_host(key: Any, argument: str) -> Any:
+    """A key of one item, a slice or an array of the host: PlaceError names the *argument*."""
+    item = _item(key, argument)
+    if isinstance(item, slice):
+        return item
+    return item.read_span() if isinstance(item, Numbers) else np.asarray(item)
+
+
+def _item(item: Any, argument: str = "index") -> Any:
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
     planes = getattr(item, "planes", None)
     if isinstance(planes, View):
         if not isinstance(planes, Numbers):
-            return whole(planes)
+            found = whole(planes, argument)
+            return found if found.ndim else int(found)
         return planes if planes.ndim or planes.dtype == "bool" else int(planes.read_span())
     if isinstance(item, (bool, np.bool_)):
         return np.asarray(item)
@@ -61,28 +70,31 @@ def _item(item: Any) -> Any:
         if not found.size and isinstance(item, (list, range)):
             found = found.astype(np.int64)
         if found.dtype.kind not in "iub":
-            raise PlaceError(f"index: integers or truth values are needed, {found.dtype} given")
+            raise PlaceError(
+                f"{argument}: integers of 64 bits or truth values are needed, "
+                f"{shown(item) if found.dtype.kind == 'O' else found.dtype} given"
+            )
         return found if found.ndim or found.dtype.kind == "b" else int(found)
     try:
         return operator.index(item)
     except TypeError:
         raise PlaceError(
-            "index: integers, slices, None, ... and arrays of integers or truth values are "
+            f"{argument}: integers, slices, None, ... and arrays of integers or truth values are "
             f"allowed, {item!r:.60} given"
         ) from None
 
 
-def whole(view: View[Any]) -> np.ndarray[Any, Any]:
+def whole(view: View[Any], argument: str = "index") -> np.ndarray[Any, Any]:
     """The integers that an array of values holds, as ``array([0, 2])`` does; else PlaceError."""
     assert isinstance(view, Planes)
-    limbs = elementwise.contiguous(view).read_dense() if view.ndim and view.size else []
+    limbs = elementwise.contiguous(view).read_dense() if view.size else []
     if limbs and not any(part.any() for part in limbs[1:]):
         found = limbs[0].astype(np.float64)
         if np.all(found == np.rint(found)) and np.all(np.abs(found) < 2**53):
             return found.astype(np.int64)
     raise PlaceError(
-        "index: an array of integers or truth values is needed, values given that are no whole "
-        "numbers: portmp.asarray([0, 2]), or array(..., dtype=int), makes integers"
+        f"{argument}: an array of integers or truth values is needed, values given that are no "
+        "whole numbers: portmp.asarray([0, 2]), or array(..., dtype=int), makes integers"
     )
 
 
@@ -131,7 +143,7 @@ def _viewed(view: V, items: list[Any]) -> V:
             continue
         size, stride = view.shape[axis], view.strides[axis]
         if isinstance(item, slice):
-            first, last, step = item.indices(size)
+            first, last, step = _ends(item, size)
             count = len(range(first, last, step))
             start += first * stride if count else 0
             shape.append(count)
@@ -140,6 +152,13 @@ def _viewed(view: V, items: list[Any]) -> V:
             start += _inside(item, axis, size) * stride
         axis += 1
     return view.view(shape, strides, start)
+
+
+def _ends(item: slice, size: int) -> tuple[int, int, int]:
+    try:
+        return item.indices(size)
+    except (TypeError, ValueError) as error:
+        raise PlaceError(f"index: {item} given: {error}") from None
 
 
 def _inside(index: int, axis: int, size: int) -> int:
@@ -176,7 +195,7 @@ def _chosen(view: View[Any], items: list[Any]) -> _Chosen:
         if item is None or isinstance(item, slice):
             (after if chosen else before).append(_run(view, item, axis))
             if isinstance(item, slice):
-                first, _, _ = item.indices(view.shape[axis])
+                first, _, _ = _ends(item, view.shape[axis])
                 start += first * view.strides[axis] if view.shape[axis] else 0
                 axis += 1
             continue
@@ -225,7 +244,7 @@ def _run(view: View[Any], item: slice | None, axis: int) -> tuple[int, int]:
     """Length and stride of an axis of the result."""
     if item is None:
         return 1, 0
-    first, last, step = item.indices(view.shape[axis])
+    first, last, step = _ends(item, view.shape[axis])
     return len(range(first, last, step)), view.strides[axis] * step
 
 
@@ -322,7 +341,10 @@ def taken(view: V, key: Any, *, alone: bool = True) -> V:
     """
     if type(key) in (int, slice) and view.shape:
         found = _viewed(view, [key] + [slice(None)] * (len(view.shape) - 1))
-        return moves.copied(found) if alone and not found.shape else found
+        if alone and not found.shape:
+            found = moves.copied(found)
+            found.copied = True
+        return found
     items = _expanded(key, view.ndim)
     if any(map(_is_array, items)):
         chosen = _chosen(view, items)
@@ -330,7 +352,10 @@ def taken(view: V, key: Any, *, alone: bool = True) -> V:
         return moves.gathered(whole, chosen.offsets, chosen.shape, chosen.strides)
     found = _viewed(view, items)
     single = alone and items and all(isinstance(item, int) for item in items)
-    return moves.copied(found) if single and Ellipsis not in _items(key) else found
+    if single and Ellipsis not in _items(key):
+        found = moves.copied(found)
+        found.copied = True
+    return found
 
 
 # --- writing --------------------------------------------------------------------------------------

@@ -121,10 +121,11 @@ def broadcast_to(x: AnyArray, /, shape: int | Sequence[int]) -> Any:
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The shape to which arrays of these shapes are broadcast."""
+    given = [tuple(integers((shape,), "broadcast_shapes: shapes")) for shape in shapes]
     try:
-        return np.broadcast_shapes(*(tuple(shape) for shape in shapes))
+        return np.broadcast_shapes(*given)
     except ValueError:
-        named = " and ".join(str(tuple(shape)) for shape in shapes)
+        named = " and ".join(map(str, given))
         raise ShapeError(f"broadcast_shapes: {named} do not broadcast") from None
 
 
@@ -251,7 +252,8 @@ def array_split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[
         size, more = divmod(n, int(parts))
         cuts = [i * size + min(i, more) for i in range(int(parts) + 1)]
     else:
-        cuts = [0, *integers((list(np.atleast_1d(parts)),), "split: parts"), n]
+        given = parts if isinstance(parts, Viewed) else list(np.atleast_1d(parts))
+        cuts = [0, *integers((given,), "split: parts"), n]
     lead = (slice(None),) * along
     return [x[(*lead, slice(a, b))] for a, b in itertools.pairwise(cuts)]
 

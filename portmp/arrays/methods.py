@@ -21,7 +21,7 @@ from portmp.arrays import (
     storing,
 )
 from portmp.arrays.operators import Operators
-from portmp.errors import ArgumentError, ShapeError, not_here
+from portmp.errors import ArgumentError, ShapeError, no_attribute, not_here
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View
 
@@ -52,12 +52,12 @@ V = TypeVar("V", bound=View[Any])
 
 def _sorted_in_place(x: Any, axis: int = -1, **options: Any) -> None:
     """Put the elements in order along an axis, in their own memory."""
-    moves.copied(sorting.sort(x, axis, **options).planes, x.planes)
+    moves.copied(sorting.sort(x, axis, **options).planes, elementwise.written(x, "sort").planes)
 
 
 def _parted_in_place(x: Any, kth: Any, axis: int = -1) -> None:
     """``sort``: what is smaller stands before the kth element, what is larger behind it."""
-    moves.copied(sorting.partition(x, kth, axis).planes, x.planes)
+    moves.copied(sorting.partition(x, kth, axis).planes, elementwise.written(x, "partition").planes)
 
 
 def _kept(x: Any, condition: Any, axis: int | None = None) -> Any:
@@ -100,7 +100,7 @@ class Methods(Operators[V]):
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):
                 return object.__getattribute__(self, name)  # with the error that it raised
-            raise AttributeError(not_here.of_arrays(name, type(self).__name__))
+            raise no_attribute(not_here.of_arrays(name, type(self).__name__))
 
     @property
     def flat(self) -> Flat:

@@ -13,8 +13,9 @@ import numpy as np
 from portmp.arrays import counting, creation, elementwise, manipulation, numerics, statistics
 from portmp.arrays.statistics import Axis
 from portmp.arrays.viewed import called
-from portmp.errors import ArgumentError
+from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
+from portmp.routines import axes
 
 
 def _instead(x: Any, number: Any) -> Any:
@@ -50,6 +51,8 @@ def _without(name: str, about: str, worst: float | None = None, few: bool = Fals
     ) -> Any:
         given, known = manipulation.checked(x, "x"), where
         check = few or (worst is not None and options.get("initial") is None)
+        if check and not few and 0 in [given.shape[i] for i in axes.named(axis, given.ndim)]:
+            raise ShapeError(f"{name}: an empty array has none; initial= is what it has")
         if isinstance(given.dtype, Format):
             known = elementwise.logical_not(elementwise.isnan(given))
             known = known if where is True else elementwise.logical_and(known, where)
@@ -127,12 +130,17 @@ def _at_shares(
     method: str = "linear",
     keepdims: bool = False,
     out: Any = None,
+    weights: Any = None,
 ) -> Any:
+    name = f"nan{function.__name__}"
+    if weights is not None:
+        raise ArgumentError(f"{name}: weights: given, which {function.__name__} alone has")
+
     def of(one: Any) -> Any:
         def of_row(rows: Any) -> Any:
             return function(rows, one, -1, method=method)
 
-        return _each_row(x, axis, keepdims, f"nan{function.__name__}", of_row)
+        return _each_row(x, axis, keepdims, name, of_row)
 
-    found = manipulation.stack([of(one) for one in q]) if counting.is_many(q) else of(q)
+    found = counting.at_each(q, of, f"{name}: q")
     return elementwise.given_back(found.planes, out)

@@ -13,6 +13,7 @@ from portmp.arrays.composed import as_values
 from portmp.arrays.statistics import Axis
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, ShapeError, choice
+from portmp.formats import foreign
 from portmp.routines import axes
 
 
@@ -243,7 +244,7 @@ def cov(
     Sums of products of differences from means, divided by n - 1, by n with *bias*, or n - *ddof*.
     *fweights*: how often each observation counts, *aweights*: its importance, as NumPy has them.
     """
-    less = ddof if ddof is not None else int(not bias)
+    less = int(not bias) if ddof is None else foreign.exact(ddof, "cov: ddof")
     found, power = _covariances(m, y, rowvar, less, fweights, aweights)
     return manipulation.squeeze(composed.ldexp(found, power + power.T))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from portmp.arrays import composed, creation, dtypes, elementwise, indexing, products
 from portmp.arrays.viewed import Viewed
-from portmp.errors import FormatError, PlaceError, ShapeError
+from portmp.errors import FormatError, PlaceError, ShapeError, UnsupportedError
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
@@ -27,13 +27,14 @@ def _in_place(function: Binary) -> Binary:
     """
 
     def operator(self: Any, other: Any) -> Any:
-        if not self.shape:
+        if not elementwise.written(self, "in place").shape:
             return NotImplemented
         found = function(self, other)
         if found.shape != self.shape:
             raise ShapeError(f"in place: shape {self.shape} cannot become {found.shape}")
         if found.planes.elements != self.planes.elements:
-            raise FormatError(f"in place: {self.dtype} cannot become {found.dtype}; use x = x + y")
+            told = f"in place: {self.dtype} cannot become {found.dtype}"
+            raise FormatError(f"{told}: astype({str(found.dtype)!r}) makes an array that takes it")
         moves.copied(found.planes, self.planes)
         return self
 
@@ -112,12 +113,17 @@ class Operators(Viewed[V]):
     __truediv__, __rtruediv__, __itruediv__ = _three("divide")
     __floordiv__, __rfloordiv__, __ifloordiv__ = _three(composed.floor_divide)
     __mod__, __rmod__, __imod__ = _three(composed.remainder)
-    __pow__, __rpow__, __ipow__ = _three(composed.power)
+    _, __rpow__, __ipow__ = _three(composed.power)
     __and__, __rand__, __iand__ = _three("bitwise_and")
     __or__, __ror__, __ior__ = _three("bitwise_or")
     __xor__, __rxor__, __ixor__ = _three("bitwise_xor")
     __lshift__, __rlshift__, __ilshift__ = _three("bitwise_left_shift")
     __rshift__, __rrshift__, __irshift__ = _three("bitwise_right_shift")
+
+    def __pow__(self, other: Any, modulo: Any = None) -> Any:
+        if modulo is not None:
+            raise UnsupportedError(f"pow: modulo: {modulo!r:.60} given, None is needed")
+        return composed.power(self, other)
 
     def __matmul__(self, other: Any) -> Any:
         return _product(self, other, turned=False)
@@ -155,7 +161,7 @@ class Operators(Viewed[V]):
 
         Where an array of indices names one several times, the last stays.
         """
-        view = self.planes
+        view = elementwise.written(self, "the array").planes
         if isinstance(view, Planes) and elementwise.is_number(value):
             there = indexing.named(view, key)
             if there is not None:

@@ -11,7 +11,7 @@ from portmp import discovery
 from portmp.arrays import creation, dtypes, elementwise
 from portmp.arrays.creation import Where
 from portmp.arrays.methods import Methods
-from portmp.arrays.viewed import Viewed, wrapped
+from portmp.arrays.viewed import Viewed
 from portmp.backends.base import Device, Queue
 from portmp.errors import FormatError
 from portmp.runtime.planes import Numbers, upload_numbers
@@ -40,10 +40,10 @@ class PlainArray(Methods[Numbers], holds=Numbers):
 
         Without *copy* an array that is of this dtype already is returned as it is.
         """
-        kind = dtypes.cast(dtype)
+        kind = dtypes.resolved(dtype)
         if kind == self.dtype:
             return self.copy() if copy else self
-        return wrapped(elementwise.as_dtype(self.planes, kind))
+        return elementwise.converted(self, kind)
 
     def to(self, device: str | Device | Queue) -> PlainArray:
         """The array on another device (itself if it is there already), through the host.

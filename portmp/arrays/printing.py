@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import decimal as standard
-import locale
 import math
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from portmp.errors import ArgumentError, UnsupportedError
-from portmp.formats import convert, decimal
+from portmp.formats import convert, decimal, spelled
 
 SHOWN = 1000
 """Of arrays with more elements only the ends of the axes are printed."""
@@ -27,7 +25,7 @@ class Options:
 
     *precision*: digits after the point, at most (None: those that give the numbers back);
     *threshold*: of more elements only *edgeitems* at each end; *linewidth*: characters of a line;
-    *suppress*: no exponents, where a precision is set.
+    *suppress*: no exponents.
     """
 
     precision: int | None = None
@@ -60,7 +58,7 @@ def get_printoptions() -> dict[str, Any]:
 def set_printoptions(precision: int | None = _KEPT, **options: Any) -> None:
     """Print arrays otherwise from now on, by NumPy's names: *precision* (digits after the point, at
     most; None for those that give the numbers back), *threshold*, *edgeitems*, *linewidth* and
-    *suppress* (no exponents, where a precision is set). Numbers stay what they are.
+    *suppress* (no exponents). Numbers stay what they are.
     """
     known = get_printoptions()
     if precision is not _KEPT:
@@ -90,12 +88,6 @@ def printoptions(precision: int | None = _KEPT, **options: Any) -> Iterator[dict
         set_printoptions(**before)
 
 
-_SPEC = re.compile(
-    r"(?:(.?)([<>=^]))?([-+ ]?)(z?)(#?)(0?)([0-9]*)([_,]?)(?:\.([0-9]+))?([eEfFgGn%]?)", re.DOTALL
-)
-"""Filler, alignment, sign, no negative zero, point kept, zeros, width, groups, precision, kind."""
-
-
 def shown(x: Any, quoted: bool = False) -> str:
     """The elements: digits that give them back, but no more than the format has unless quoted."""
     return _laid_out(_texts(x, quoted)) if x.size <= _now().threshold else _abridged(x, quoted)
@@ -103,8 +95,9 @@ def shown(x: Any, quoted: bool = False) -> str:
 
 def written(x: Any) -> str:
     """What makes the array again, where nothing is left out; of numbers as texts, so all digits."""
-    text = shown(x, quoted=hasattr(x, "to_limbs"))
-    return f"portmp.array({text}, {str(x.dtype)!r}, device={x.device.name!r})"
+    empty = not x.size and x.ndim > 1  # of which the text has not the shape
+    text = f"zeros({x.shape}" if empty else f"array({shown(x, quoted=hasattr(x, 'to_limbs'))}"
+    return f"portmp.{text}, {str(x.dtype)!r}, device={x.device.name!r})"
 
 
 def html(x: Any) -> str | None:
@@ -133,19 +126,19 @@ def _texts(x: Any, quoted: bool = False) -> np.ndarray[Any, Any]:
         precision = _now().precision
         all_digits = quoted and precision is None
         texts = decimal.to_strings(x.to_limbs(), x.format, "short" if all_digits else "shown")
-        cut = [t if precision is None else _cut(t, precision) for t in texts.ravel()]
+        cut = [_cut(t, precision) for t in texts.ravel()]
         return convert.object_array([repr(t) if quoted else t for t in cut], texts.shape)
     found: np.ndarray[Any, Any] = x.to_numpy()
     return found
 
 
-def _cut(text: str, precision: int) -> str:
-    """A number's text with so many digits after the point, at most."""
-    number = standard.Decimal(text)
-    if not number.is_finite():
+def _cut(text: str, precision: int | None) -> str:
+    """A number's text with so many digits after the point, at most; all of them of None."""
+    number, suppress = standard.Decimal(text), _now().suppress
+    if not number.is_finite() or not (suppress or precision is not None):
         return text
-    fixed = f"{number:.{precision}f}"
-    plain = _now().suppress or (
+    fixed = f"{number:f}" if precision is None else f"{number:.{precision}f}"
+    plain = suppress or (
         "e" not in text.lower() and (any(c in "123456789" for c in fixed) or not number)
     )
     digits, power = fixed, ""
@@ -171,56 +164,7 @@ def formatted(x: Any, spec: str) -> str:
         return str(x)
     if x.size != 1:
         raise ArgumentError(f"format {spec!r}: one element expected, shape {x.shape} given")
-    match = _SPEC.fullmatch(spec)
-    if not match or (match[8] and match[10] == "n"):
-        raise ArgumentError(f"format {spec!r}: one of floats is needed, such as '.40f'")
     limbs = [float(plane.ravel()[0]) for plane in x.to_limbs()]
     if not math.isfinite(limbs[0]) or not limbs[0]:
-        return format(limbs[0], spec)
-    fill, side, sign, no_minus, alternate, zeros, width, by, precision, kind = match.groups()
-    exact = _WIDE.divide(*convert.exact_sum(limbs))
-    if precision or kind:
-        text = _digits(exact.copy_abs(), kind, int(precision or 6), bool(alternate))
-    else:  # as it is printed
-        text = str(_texts(x).ravel()[0]).lstrip("-")
-        text = text.replace("e", ".e") if alternate and "." not in text else text
-    less = exact < 0 and not (no_minus and not any(c in "123456789" for c in text.split("e")[0]))
-    sign = "-" if less else sign.strip("-")
-    rest = text.lstrip("0123456789")
-    whole = int(text[: len(text) - len(rest)])
-    if kind == "n":
-        by, rest = "n", rest.replace(".", str(locale.localeconv()["decimal_point"]))
-    fill, side = fill or ("0" if zeros else " "), side or ("=" if zeros else ">")
-    room = int(width or 0) - len(sign + rest)
-    least = f"0{max(room, 0)}" if side == "=" and fill == "0" else ""
-    text = f"{whole:{least}{by}}{rest}"
-    return (
-        f"{sign}{text.rjust(room + len(rest), fill)}"
-        if side == "="
-        else format(f"{sign}{text}", f"{fill}{side}{width}")
-    )
-
-
-_WIDE = standard.Context(prec=10_000)
-"""A multi-limb number has at most some 2,000 digits, so that its quotient of integers is exact."""
-
-
-def _digits(size: standard.Decimal, kind: str, precision: int, alternate: bool) -> str:
-    """The digits of a positive number, as a kind of format has them."""
-    if kind in ("f", "F", "%"):
-        text = f"{size.scaleb(2 if kind == '%' else 0, _WIDE):.{precision}f}"
-        return f"{text}{'.' if alternate and not precision else ''}{kind.strip('fF')}"
-    general = kind not in ("e", "E")
-    kept = max(precision, 1) - 1 if general else precision
-    digits, _, power = f"{size:.{kept}e}".partition("e")
-    place = int(power)
-    if general and -4 <= place < kept + bool(kind):
-        digits, power = f"{size:.{kept - place}f}", ""
-    if general and not alternate:
-        digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
-    elif alternate and "." not in digits:
-        digits += "."
-    if power:
-        e = "E" if kind in ("E", "G") else "e"
-        return f"{digits}{e}{place:+03d}"
-    return digits if kind or "." in digits else f"{digits}.0"
+        return spelled.formatted(limbs[0], spec, "")
+    return spelled.formatted(convert.exact_sum(limbs), spec, str(_texts(x).ravel()[0]))

@@ -47,6 +47,8 @@ def matmul(x1: AnyArray, x2: AnyArray, /, *, out: AnyArray | None = None) -> Any
 def _product(a: View[Any], b: View[Any]) -> View[Any]:
     """The product of matrices, or of vectors that stand for a row or a column."""
     row, column = len(a.shape) == 1, len(b.shape) == 1
+    if a.shape[-1] != b.shape[-1 if column else -2]:
+        raise ShapeError(f"matmul: {a.shape} and {b.shape} cannot be multiplied")
     if row and column and isinstance(a, Planes) and isinstance(b, Planes):
         return reduce.dot(a, b)
     left = a.view((1, *a.shape), (0, *a.strides), a.start) if row else a

@@ -21,12 +21,14 @@ from portmp.runtime.planes import Numbers, View, allocate_numbers, upload_number
 # --- orders ---------------------------------------------------------------------------------------
 
 
-def _ordered(x: AnyArray, axis: int | None, descending: bool) -> tuple[View[Any], Numbers, int]:
+def _ordered(
+    x: AnyArray, axis: int | None, descending: bool, name: str = "sort"
+) -> tuple[View[Any], Numbers, int]:
     """The rows that are sorted, the order of each, and the axis they run along."""
     view = x.planes
     if not view.ndim:
-        raise ShapeError("sort: one axis at least is needed")
-    (along,) = axes.named(0 if axis is None else axis, view.ndim, count=1)
+        raise ShapeError(f"{name}: one axis at least is needed")
+    (along,) = axes.named(0 if axis is None else axis, view.ndim, f"{name}: axis", count=1)
     rows, _ = axes.rows(view, (along,), moves.dense)
     return rows, order.argsort(rows, descending), along
 
@@ -47,9 +49,11 @@ def _sorting(name: str, about: str) -> Any:
         stable: bool = True,
         kind: str | None = None,
     ) -> Any:
+        if kind is not None:
+            choice(f"{name}: kind", kind, ("quicksort", "mergesort", "heapsort", "stable"))
         x = manipulation.checked(x, "x")
         x = manipulation.ravel(x) if axis is None else x
-        rows, places, along = _ordered(x, axis, descending)
+        rows, places, along = _ordered(x, axis, descending, name)
         return _turned(places if name == "argsort" else _in_order(rows, places), x, along)
 
     return called(in_order, name, about)
@@ -278,7 +282,8 @@ def setxor1d(x1: Any, x2: Any, /) -> Any:
 
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """The indices (int64) that sort by the last key, equal ones by the one before it, and so on."""
-    arrays = [manipulation.checked(key, "lexsort: keys") for key in keys]
+    several = isinstance(keys, (list, tuple)) or elementwise.arrayed(keys, "lexsort: keys").ndim > 1
+    arrays = [manipulation.checked(key, "lexsort: keys") for key in (keys if several else [])]
     if not arrays or any(x.shape != arrays[0].shape for x in arrays):
         raise ShapeError(
             f"lexsort: keys of one shape are needed, {[x.shape for x in arrays]} given"
@@ -305,6 +310,8 @@ def argpartition(x: Any, kth: Any, /, axis: int | None = -1) -> Any:
 def _check_places(x: Any, kth: Any, axis: int | None) -> None:
     """Errors for places that are no integers, or beyond an axis' ends."""
     n = np.size(x) if axis is None else np.shape(x)[axes.named(axis, np.ndim(x), count=1)[0]]
-    for place in integers((kth.tolist() if hasattr(kth, "tolist") else kth,), "partition: kth"):
+    for place in integers(
+        (kth.tolist() if isinstance(kth, np.ndarray) else kth,), "partition: kth"
+    ):
         if not -n <= place < n:
             raise ArgumentError(f"partition: kth: {place} given, from {-n} to {n - 1} is allowed")

@@ -10,7 +10,7 @@ from portmp.arrays import composed, creation, dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
-from portmp.formats import Format
+from portmp.formats import Format, foreign
 from portmp.routines import axes, base, certified
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.exact import launch as exact
@@ -81,18 +81,17 @@ def _summed(
 ) -> Any:
     neutral, operation = (0, "add") if kind == "sum" else (1, "multiply")
     view = manipulation.checked(_chosen(x, where, neutral), "x").planes
-    wanted = _sum_dtype(view) if dtype is None else dtypes.resolved(dtype)
+    wanted = _sum_dtype(view, dtype)
     if isinstance(view, Planes) or isinstance(wanted, Format):
-        found = _reduced(kind, elementwise.as_dtype(view, wanted), axis, keepdims)
-    else:
-        found = _reduced(kind, view, axis, keepdims, wanted.name)
+        view = elementwise.as_dtype(view, wanted)
+    found = _reduced(kind, view, axis, keepdims, str(wanted))
     return _into(_begun(operation, found, initial), out)
 
 
-def _sum_dtype(view: View[Any]) -> Dtype:
+def _sum_dtype(view: View[Any], dtype: Any) -> Dtype:
     own = dtypes.of_view(view)
-    if isinstance(own, Format):
-        return own
+    if dtype is not None or isinstance(own, Format):
+        return dtypes.resolved(dtype, own=own)
     return INTEGER if own.kind in "ib" else dtypes.resolved("uint64")
 
 
@@ -128,7 +127,7 @@ def _certified(
     """Sums that are rounded once, or with what their errors are not above."""
     view = manipulation.checked(x, "x").planes
     if dtype is not None:
-        view = elementwise.as_dtype(view, dtypes.resolved(dtype))
+        view = elementwise.as_dtype(view, dtypes.resolved(dtype, own=dtypes.of_view(view)))
     if not isinstance(view, Planes):
         raise FormatError("sum: rounding and bound need an array of values, integers given")
     if out is not None:
@@ -209,7 +208,7 @@ def _values(x: AnyArray, dtype: Any, what: str) -> AnyArray:
     """x in a format: its own, the default one for integers, or what is asked for."""
     view = manipulation.checked(x, "x").planes
     own = dtypes.of_view(view)
-    wanted = dtypes.resolved(dtype) if dtype is not None else own
+    wanted = dtypes.resolved(dtype, own=own) if dtype is not None else own
     if dtype is None and not isinstance(own, Format):
         wanted = dtypes.promoted(own, dtypes.default(), what)
     if not isinstance(wanted, Format):
@@ -283,7 +282,9 @@ def _spread(name: str, about: str) -> Any:
         if ddof is not None and correction != 0:
             raise ArgumentError(f"{name}: correction: given beside ddof, which is the same")
         values = _values(x, dtype, name)
-        left = _counted(values, axis, keepdims, where) - (correction if ddof is None else ddof)
+        less = ("correction", correction) if ddof is None else ("ddof", ddof)
+        exact = foreign.exact(less[1], f"{name}: {less[0]}")
+        left = _counted(values, axis, keepdims, where) - exact
         left = elementwise.maximum(left, 0) if where is not True else left if left > 0 else 0
         if mean is None:
             centre = of_all(values, axis, keepdims=True, where=where)
@@ -389,7 +390,7 @@ def _running(op: str, name: str, about: str) -> Any:
         if not view.ndim:
             raise ShapeError(f"{name}: one axis at least is needed")
         (along,) = axes.named(0 if axis is None else axis, view.ndim, count=1)
-        wanted = _sum_dtype(view) if dtype is None else dtypes.resolved(dtype)
+        wanted = _sum_dtype(view, dtype)
         taken = elementwise.as_dtype(view, wanted)
         computed = wanted.arithmetic if isinstance(wanted, Format) else wanted
         taken = elementwise.as_dtype(taken, computed)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import composed, creation, elementwise, manipulation, statistics
+from portmp.arrays import composed, creation, elementwise, indexing, manipulation, statistics
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, PlaceError, ShapeError
 from portmp.routines import axes
@@ -117,7 +117,7 @@ def parts(name: str) -> Callable[..., Any]:
         below the next the element there. Each is a launch of its own."""
         given = manipulation.checked(x, f"{name}.reduceat: x")
         (along,) = axes.named(axis, given.ndim, count=1)
-        starts, n = np.asarray(indices), given.shape[along]
+        starts, n = indexing.on_host(indices, f"{name}.reduceat: indices"), given.shape[along]
         if starts.ndim != 1 or starts.dtype.kind not in "iu" or not starts.size:
             raise ArgumentError(f"{name}.reduceat: indices: a vector of integers is needed")
         if not 0 <= starts.min() <= starts.max() < n:
@@ -156,6 +156,8 @@ def at(name: str) -> Callable[..., Any]:
     def at(a: AnyArray, indices: Any, b: Any) -> None:
         a = elementwise.written(a, f"{name}.at: a")
         key = indices if isinstance(indices, tuple) else (indices,)
+        what = f"{name}.at: indices"
+        key = tuple(indexing.on_host(x, what) if isinstance(x, Viewed) else x for x in key)
         if not all(_whole(part) for part in key):
             # Slices and truth values name an element once.
             a[indices] = BINARY[name](a[indices], b)

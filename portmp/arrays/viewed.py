@@ -226,6 +226,8 @@ def integers(values: Sequence[Any], argument: str, count: int | None = None) -> 
     """Integers given one by one or as one sequence; *count* of them."""
     if len(values) == 1 and isinstance(values[0], Sequence) and not isinstance(values[0], str):
         values = values[0]
+    elif len(values) == 1 and isinstance(values[0], Viewed):
+        values = np.atleast_1d(indexing.on_host(values[0], argument)).tolist()
     try:
         found = [operator.index(n) for n in values]
     except TypeError:

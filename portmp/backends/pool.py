@@ -186,6 +186,8 @@ class Pool:
     def taken(self, layout: Layout, sizes: tuple[int, ...]) -> tuple[Layout, Places]:
         """A new block from the driver; where it has none, it gets all idle ones back first."""
         check_process(self.device)
+        if sum(sizes) > self.device.properties.memory:  # of which drivers may take the last 64 bits
+            raise OutOfMemory(f"{sum(sizes)} bytes asked for, {self.device.room()}")
         try:
             places = self.device.take(layout.sizes, self.stream)
         except OutOfMemory:

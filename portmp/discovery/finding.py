@@ -160,7 +160,11 @@ def get(name: str | Device | Queue | None = None) -> Device:
         return _opened[wanted]
     with _lock:
         if wanted not in _opened:
-            found = _first(_meant(wanted) if wanted else sorted(listed(), key=_rank))
+            try:
+                found = _first(_meant(wanted) if wanted else sorted(listed(), key=_rank))
+            except DeviceError as error:
+                told = "PORTMP_DEVICE: " if wanted and not name else ""
+                raise DeviceError(f"{told}{error}") from None
             if found.by_reference and not wanted:
                 _say(f"portmp: {FALLEN_BACK}: {found.remedy}")
             _opened[wanted] = found

@@ -104,6 +104,11 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
+def no_attribute(text: str) -> AttributeError:
+    """An error with advice in it, to which Python adds no name that looks like the one given."""
+    return AttributeError(text, name="", obj=None)
+
+
 def one_line(error: BaseException) -> str:
     """The message of an error, of others as well, on one line."""
     return " ".join(str(error).split())[:200] or type(error).__name__

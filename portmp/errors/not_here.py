@@ -32,7 +32,7 @@ INSTEAD: dict[str, str] = {
     **dict.fromkeys(("floating", "integer", "signedinteger", "unsignedinteger"), _KINDS),
     **dict.fromkeys(("promote_types", "common_type", "min_scalar_type"), "result_type"),
     **dict.fromkeys(("hanning", "hamming", "blackman", "bartlett", "kaiser"), _WINDOWS),
-    **dict.fromkeys(("longdouble", "float128"), "formats dd, td and qd have more digits"),
+    **dict.fromkeys(("longdouble", "float128"), "formats td and qd have more digits"),
     "frombuffer": "portmp.array(numpy.frombuffer(...), format)",
     "typing": "portmp.ndarray is for annotations",
     "float16": "portmp.formats.get('float16') is a storage format",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import warnings
 import zipfile
 from collections.abc import Callable, Container
@@ -21,6 +22,7 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 
 from portmp import formats
+from portmp.arrays import dtypes
 from portmp.arrays.array import Array, from_limbs
 from portmp.backends.base import Device
 from portmp.errors import FormatError, InputError, ShapeError, suggestion
@@ -78,6 +80,8 @@ def read(path: str | Path, form: Format, device: Device) -> Array:
     file, kind, data = _given(path)
     with reading(file):
         planes = _READERS[kind](file, data, form)
+    if (note := _note(kind, data)) and math.prod(shape := _shape(note)) == planes[0].size:
+        planes = [plane.reshape(shape) for plane in planes]
     return from_limbs(planes, form, device)
 
 
@@ -88,10 +92,11 @@ def headings(path: str | Path) -> list[str]:
 
 
 def stored_format(path: str | Path) -> Format | None:
-    """The format that a .npz file of limb planes names; None for files that name none."""
+    """The format that a .npz file of limb planes, or a text, names; None for others."""
     file, handed = Path(path), str(path) == STANDARD_INPUT
-    if (_kind_of(_standard_input()) if handed else _suffix(file)) != ".npz":
-        return None
+    if (kind := _kind_of(_standard_input()) if handed else _suffix(file)) != ".npz":
+        note = _note(kind, _given(path)[2]) if kind in _COMMENTS else None
+        return formats.get(note[1].decode()) if note else None
     name = Path("standard input") if handed else file
     with reading(name), io.BytesIO(_standard_input()) if handed else regular(file) as opened:
         found = _members(name, opened, {FORMAT_KEY})
@@ -106,6 +111,29 @@ def _suffix(file: Path) -> str:
             f"{file}: unknown file type {file.suffix!r}{near}; allowed are {', '.join(_READERS)}"
         )
     return suffix
+
+
+_COMMENTS = {".csv": b"#", ".txt": b"#", ".mtx": b"%"}
+"""How comments begin in the kinds of files that are text."""
+_NOTE = re.compile(rb"^[#%] portmp ([\w+]+) \(([0-9, ]*)\)$", re.MULTILINE)
+
+
+def _note(kind: str, data: bytes) -> re.Match[bytes] | None:
+    """The comment with a format and a shape at the beginning of a text."""
+    return _NOTE.search(data[:200]) if kind in _COMMENTS else None
+
+
+def _shape(note: re.Match[bytes]) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(rb"[0-9]+", note[2])))
+
+
+def _noted(kind: str, data: bytes, array: Array) -> bytes:
+    """What ``load`` needs to know of a text, but of the usual format's matrices, as a comment."""
+    if kind not in _COMMENTS or (array.format.name == dtypes.USUAL and array.ndim == 2):
+        return data
+    begun = data.index(b"\n") + 1 if kind == ".mtx" else 0  # its first line has to be its own
+    note = _COMMENTS[kind] + f" portmp {array.format.name} {array.shape}\n".encode()
+    return data[:begun] + note + data[begun:]
 
 
 # --- NumPy's files
@@ -272,7 +300,8 @@ def write(path: str | Path, array: Array) -> None:
     """Write an array, losslessly, in the kind of file that the extension names."""
     file, form = Path(path), array.format
     check_target(file, form)
-    replace(file, _WRITERS[_suffix(file)](file, array.to_limbs(), form))
+    data = _WRITERS[_suffix(file)](file, array.to_limbs(), form)
+    replace(file, _noted(_suffix(file), data, array))
 
 
 def _npy_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import creation, dtypes
+from portmp.arrays import creation, dtypes, manipulation
 from portmp.arrays.creation import Where
 from portmp.arrays.viewed import AnyArray
-from portmp.errors import InputError
+from portmp.errors import ArgumentError, InputError
 from portmp.files import arrays, hdf5
 from portmp.files.target import check_place
 from portmp.formats import Format
@@ -24,13 +24,14 @@ def save(file: Any, array: AnyArray) -> None:
     """Write an array to *file*, without any loss; ``portmp.load`` gives it back.
 
     A name that ends with .npz (planes and the format's name), .h5 or .hdf5 (likewise; needs h5py),
-    .npy (one limb, or plain numbers), .mtx, .csv or .txt (decimal text); or an empty group of a
-    file that h5py has opened. A reader sees the old file or the whole new one.
+    .npy (one limb, or plain numbers), .mtx, .csv or .txt (decimal text, with a comment that has
+    format and shape, if it is no matrix of dd); or an empty group of a file that h5py has opened. A
+    reader sees the old file or the whole new one.
     """
     if hdf5.is_group(file):
         hdf5.write(file, array)
         return
-    path = Path(file)
+    path, array = _path(file, "save"), manipulation.checked(array, "save: array")
     if path.suffix.lower() in hdf5.SUFFIXES:
         hdf5.write_file(path, array)
     elif isinstance(array.planes, Planes):
@@ -51,7 +52,7 @@ def load(file: Any, format: str | Format | None = None, device: Where = None) ->
     """
     if hdf5.is_group(file):
         return _in_format(hdf5.read(file, device), format)
-    path = Path(file)
+    path = _path(file, "load")
     if path.suffix.lower() in hdf5.SUFFIXES:
         return _in_format(hdf5.read_file(path, device), format)
     if path.suffix.lower() == ".npz" and format is None:
@@ -60,6 +61,16 @@ def load(file: Any, format: str | Format | None = None, device: Where = None) ->
             return creation.asarray(arrays.members(path)[PLAIN_KEY], device=device)
     form = arrays.stored_format(path) or dtypes.default() if format is None else formats.get(format)
     return arrays.read(path, form, creation.opened(form, device).device)
+
+
+def _path(file: Any, what: str) -> Path:
+    try:
+        return Path(file)
+    except TypeError:
+        raise ArgumentError(
+            f"{what}: file: {type(file).__name__} given, a file's name comes first, or an empty "
+            "group of h5py's"
+        ) from None
 
 
 def _in_format(found: AnyArray, format: str | Format | None) -> Any:

@@ -150,7 +150,7 @@ def to_limbs(data: object, fmt: Format, argument: str = "data") -> list[Array]:
     data = foreign.unwrapped(data, argument)
     if isinstance(data, np.ndarray):
         return _from_array(data, fmt, argument)
-    items, shape = _flatten(data, argument)
+    items, shape = flattened(data, argument)
     return _from_items(items, shape, fmt, argument)
 
 
@@ -194,7 +194,7 @@ def _from_floats(data: Array, fmt: Format) -> tuple[list[Array], Array]:
     return planes, rest
 
 
-def _flatten(data: object, argument: str) -> tuple[list[object], tuple[int, ...]]:
+def flattened(data: object, argument: str) -> tuple[list[object], tuple[int, ...]]:
     """Return the leaves of a nested sequence in C order, and its shape."""
     level: list[Any] = [data]
     shape: tuple[int, ...] = ()
@@ -216,7 +216,7 @@ def _flatten(data: object, argument: str) -> tuple[list[object], tuple[int, ...]
 
 def leaves(data: object) -> list[object]:
     """The numbers in nested sequences, in C order."""
-    return _flatten(foreign.unwrapped(data, "data"), "data")[0]
+    return flattened(foreign.unwrapped(data, "data"), "data")[0]
 
 
 def _is_nested(item: object) -> bool:
@@ -260,10 +260,10 @@ def _item_limbs(item: object, fmt: Format, argument: str) -> tuple[float, ...]:
     if isinstance(value, int) and not exact:
         # Long integers cannot be printed in decimal (int's digit limit) and need not be.
         shown = str(value) if value.bit_length() <= 256 else f"of {value.bit_length()} bits"
-        raise FormatError(
-            f"{argument}: the integer {shown} is not exact in {fmt}; convert it "
-            "to a decimal string or a Fraction to have it rounded"
-        )
+        told = "is not exact in {}; convert it to a decimal string or a Fraction to have it rounded"
+        if math.isinf(limbs[0]):
+            told = f"is beyond the range of {{}}: {fmt.reach}"
+        raise FormatError(f"{argument}: the integer {shown} {told.format(fmt)}")
     return limbs
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from portmp.errors import ArgumentError, FormatError
-from portmp.formats import convert
+from portmp.formats import convert, spelled
 from portmp.networks import constants
 
 SHOWN = 70
@@ -41,6 +41,10 @@ class Exact(Fraction):
         """Seventy digits, fewer where these are all."""
         quotient = Context(prec=SHOWN).divide(Decimal(self.numerator), Decimal(self.denominator))
         return f"{quotient:f}" if quotient and -7 < quotient.adjusted() < SHOWN else str(quotient)
+
+    def __format__(self, spec: str) -> str:
+        ratio = float(self) if not self else (self.numerator, self.denominator)
+        return spelled.formatted(ratio, spec, str(self)) if spec else str(self)
 
     def __mpq__(self) -> Any:
         """For gmpy2, which knows Fractions by their type alone."""

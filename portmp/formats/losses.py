@@ -23,7 +23,10 @@ ANSWERS = ("ignore", "warn", "raise")
 
 
 def check(data: Any, form: Format, argument: str) -> None:
-    """Tell of the first float that lost digits on its way into a format, where that is asked."""
+    """Tell of the first number that lost digits on its way into a format, where that is asked.
+
+    That is a float that was rounded before, or what becomes infinite: all its digits are lost.
+    """
     if answer.get() == "ignore":
         return
     for value in data.flat if isinstance(data, (np.ndarray, np.generic)) else convert.leaves(data):
@@ -33,6 +36,16 @@ def check(data: Any, form: Format, argument: str) -> None:
                 f"more digits: '{value!s}' as a text, or a Fraction, has all of them"
             )
             return
+        if isinstance(value, (int, np.bool_)) or "inf" in str(value).lower():
+            continue
+        if np.isinf(convert.to_limbs(value, form, argument)[0]):
+            beyond(argument, f"{value!s:.60}", form)
+            return
+
+
+def beyond(argument: str, given: str, form: Format) -> None:
+    """Tell of finite numbers that become infinite in a format."""
+    _tell(f"{argument}: {given} given, {form.name} has infinity there: {form.reach}")
 
 
 def _is_rounded(value: Any, most: int) -> bool:

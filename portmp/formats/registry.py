@@ -105,6 +105,11 @@ class Format:
         """Significand bits of a value with contiguous limbs."""
         return sum(one.bits for one in self.encodings)
 
+    @property
+    def reach(self) -> str:
+        """What its range is, as a part of a sentence."""
+        return f"finite numbers are below 2^{self.encodings[0].overflow}"
+
     @cached_property
     def digits(self) -> int:
         """Decimal digits that distinguish values with contiguous limbs."""
@@ -430,15 +435,23 @@ ROUNDINGS = {"nearest": "", "toward_zero": "_rz"}
 """How storage formats round, and how the names of those that do so end."""
 
 
+_HOLDING = {
+    **dict.fromkeys(("float80", "float96", "longdouble"), " (dd has its digits)"),
+    **dict.fromkeys(("float128", "quad"), " (td has its digits)"),
+    "float256": "",
+}
+"""What to take for names of other floats: those that are nearest to them lose digits."""
+
+
 def get(name: str | Format) -> Format:
     """Return the format called *name* (or one of its aliases)."""
     if isinstance(name, Format):
         return name
     if isinstance(name, str) and name in _REGISTRY:
         return _REGISTRY[name]
-    near = suggestion(str(name), list(_REGISTRY))
+    held = _HOLDING.get(str(name), suggestion(str(name), list(_REGISTRY)))
     known = ", ".join((*NAMES, *STORAGE))
-    raise FormatError(f"unknown format {name!r}{near}; formats: {known}")
+    raise FormatError(f"unknown format {name!r}{held}; formats: {known}")
 
 
 @cache

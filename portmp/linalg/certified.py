@@ -108,7 +108,9 @@ def certified(a: Array, b: Array, method: By) -> Certified:
         closest = min(closest, inverse.contraction)
     raise ArgumentError(
         f"solve: certify: a cannot be proved regular in {form.name}: |I - R a|, R being the "
-        f"approximate inverse, is below {closest:.2g}, not below 1; a format with more bits may do"
+        f"approximate inverse, is below {closest:.2g}, not below 1"
+        + "; a format with more bits may do"
+        * (form.bits < formats.get("qd").bits)
     )
 
 

@@ -78,14 +78,16 @@ def cg(
     and where numbers are not finite, the solution's too. In ``d+s``, whose low limbs have float32's
     range, a's numbers are to be within about 2^100 of 1 for all of its digits.
     """
+    goal = "tolerance" if rtol is None else "rtol"
+    limit = "iterations" if maxiter is None else "maxiter"
     tolerance = _one(tolerance, rtol, "tolerance", "rtol")
     iterations = _one(iterations, maxiter, "iterations", "maxiter")
     b = iterative.vector(b, "cg")
     outer = operators.operator(a, b, "cg")
     iterative.check_number("cg", "reduction", reduction, HALVED)
-    iterative.check_count("cg", "iterations", iterations)
+    iterative.check_count("cg", limit, iterations)
     iterative.check_callback("cg", callback)
-    least = iterative.check_tolerances("cg", "tolerance", tolerance, atol)
+    least = iterative.check_tolerances("cg", goal, tolerance, atol)
     first = iterative.started(x0, b, "cg")
     matrix = _inner(a, outer, b, inner)
     form = b.format if matrix.elements is None else matrix.elements.format
@@ -308,7 +310,7 @@ def _refuse(curvature: float, size: float, conditioned: float, called: str, coun
     if not curvature > 0 and not math.isnan(curvature):
         raise ArgumentError(
             f"cg: {called} is not positive definite: p.(a p) = {curvature:.2g} in iteration "
-            f"{count}; a format with more bits rounds it less"
+            f"{count}; minres and solve take others, more bits help where rounding made it so"
         )
     if not math.isfinite(size) or not math.isfinite(curvature):
         raise ArgumentError(

@@ -121,7 +121,9 @@ def check_count(name: str, argument: str, value: int | None) -> None:
     """ArgumentError unless *value* is None or at least 1."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if value is not None and not (whole and value >= 1):
-        raise ArgumentError(f"{name}: {argument} {shown(value)} given, a whole number is needed")
+        raise ArgumentError(
+            f"{name}: {argument} {shown(value)} given, a whole number, 1 or more, is needed"
+        )
 
 
 def check_callback(name: str, value: object) -> None:

@@ -182,7 +182,7 @@ def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
 def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
     """The condition number of x (..., m, n): its largest singular value over the smallest one.
 
-    A float, of stacks an Array (...) of them. *p* None or 2; with -2 the smallest over the largest.
+    In the format of x, of stacks (...). *p* None or 2; with -2 the smallest over the largest.
     In other norms of ``norm``, of square matrices, |x| |x^-1|. With 1 and inf |x^-1| is estimated
     from below by Hager's and Higham's method, from the factors of x: at most five steps of two
     systems, and one more; seldom less than a third of it; in the others it is the inverse's. inf
@@ -192,21 +192,21 @@ def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
     matrix, by_values = _conditioned(x, p)
     if matrix.ndim > 2:
         batch = matrix.shape[:-2]
-        found = np.empty(batch)
+        found = zeros(batch, matrix.format, matrix.queue)
         for each in np.ndindex(*batch):
             found[each] = cond(matrix[each], p, method=method)
-        return array(found, matrix.format, matrix.queue)
+        return found
     if by_values:
         return _by_singular_values(matrix, p != -2, method)
     if isinstance(p, float) and math.isinf(p):
         matrix = matrix.mT
         p = math.copysign(1, p)
-    size = float(norm(matrix, p))
+    size = norm(matrix, p, axis=(0, 1))
     factors = lu_factor(matrix, method=method)
     if math.isnan(size) or operands.is_singular(factors.lu):
-        return math.nan if math.isnan(size) else math.inf
+        return size if math.isnan(size) else array(math.inf, matrix.format, matrix.queue)
     if p != 1:
-        return size * float(norm(_inverse(factors, method), p))
+        return size * norm(_inverse(factors, method), p, axis=(0, 1))
     inverse = norm_estimate(
         lambda b: lu_solve(factors, b, method=method),
         lambda b: lu_solve(factors, b, trans=1, method=method),
@@ -249,14 +249,15 @@ def _conditioned(x: Array, p: Order) -> tuple[Array, bool]:
     return matrix, by_values
 
 
-def _by_singular_values(a: Array, large: bool, method: By) -> float:
+def _by_singular_values(a: Array, large: bool, method: By) -> Any:
     if not math.isfinite(float(abs(a).max())):
-        return math.nan
+        return array(math.nan, a.format, a.queue)
     s = svdvals(a, method=method)
     ends = (s[0], s[-1]) if large else (s[-1], s[0])
     if not float(s[-1]):
-        return math.inf if large or not float(s[0]) else 0.0  # as NumPy has it
-    return float(ends[0] / ends[1])
+        # as NumPy has it
+        return array(math.inf if large or not float(s[0]) else 0.0, a.format, a.queue)
+    return ends[0] / ends[1]
 
 
 def norm_estimate(

@@ -17,7 +17,8 @@ from portmp.arrays import (
     statistics,
 )
 from portmp.arrays.array import Array
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, LinAlgWarning, ShapeError
+from portmp.formats import losses
 from portmp.linalg import operands
 from portmp.linalg.least_squares import LeastSquares, lstsq
 from portmp.linalg.nonsymmetric import Complex, roots
@@ -73,6 +74,9 @@ def polyfit(
     divided: Array = found.x / (scale if values.ndim == 1 else scale[:, None])
     if full:
         return divided, *_details(powers, found, rcond)
+    if found.rank < powers.shape[1]:
+        told = f"polyfit: rank {found.rank} of {powers.shape[1]}: x has too few points that differ"
+        losses.warn(f"{told} for this deg, or rcond is too large", LinAlgWarning)
     if not cov:
         return divided
     left = places.size - powers.shape[1]

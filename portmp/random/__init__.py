@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from portmp import _load_arrays, _names
+from portmp.errors import no_attribute
 
 _load_arrays()
 __all__, _named, __dir__ = _names(__name__)
@@ -15,7 +16,7 @@ def __getattr__(name: str) -> Any:
     if name in __all__:
         return _named(name)
     if callable(getattr(np.random, name, None)):
-        raise AttributeError(
+        raise no_attribute(
             f"portmp.random has no {name}: rng = portmp.random.default_rng(seed) gives rng.random, "
             "rng.normal, rng.integers, rng.choice and rng.shuffle"
         )

@@ -17,7 +17,7 @@ from portmp.arrays.array import Array, operand
 from portmp.arrays.creation import Where
 from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import Viewed
-from portmp.errors import ArgumentError, FormatError
+from portmp.errors import ArgumentError, FormatError, no_attribute
 from portmp.formats import Format
 from portmp.formats.meeting import meeting
 from portmp.random import samples
@@ -241,6 +241,7 @@ class Generator:
             return
         if not isinstance(x, Viewed):
             raise ArgumentError(f"x: {type(x).__name__} given, an array or a list is needed")
+        elementwise_arrays.written(x, "shuffle: x")
         moves.copied(samples.arranged(self.bit_generator, x, axis).planes, x.planes)
 
     def choice(
@@ -267,7 +268,7 @@ class Generator:
     def __getattr__(self, name: str) -> Any:
         """NumPy's other distributions are refused by name."""
         if callable(getattr(np.random.Generator, name, None)):
-            raise AttributeError(
+            raise no_attribute(
                 f"Generator has no {name}: it has random, uniform, normal, lognormal, exponential, "
                 "integers and choice, of which others are made in full format (by inverting "
                 "distribution functions, or with products of linalg.cholesky)"

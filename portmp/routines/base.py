@@ -172,9 +172,14 @@ def check_out(
     _same_queue(queue, "the result", out.queue, "out")
     if out.shape != tuple(shape):
         raise ShapeError(f"out: shape {out.shape} given, {tuple(shape)} needed")
-    if any(n > 1 and s == 0 for n, s in zip(out.shape, out.strides, strict=True)):
-        raise ArgumentError("out: a broadcast view cannot be written")
+    check_places(out, "out")
     refuse_overlap(out, **inputs)
+
+
+def check_places(view: View[Any], argument: str) -> None:
+    """ArgumentError for what is to be written and has elements that share a place."""
+    if any(n > 1 and s == 0 for n, s in zip(view.shape, view.strides, strict=True)):
+        raise ArgumentError(f"{argument}: a broadcast view cannot be written; copy() can")
 
 
 def refuse_overlap(out: View[Any], **inputs: View[Any] | None) -> None:

@@ -127,6 +127,7 @@ class View(Generic[Elements]):
         "__weakref__",
         "_facts",
         "buffers",
+        "copied",
         "elements",
         "queue",
         "shape",
@@ -134,6 +135,8 @@ class View(Generic[Elements]):
         "strides",
     )
     elements: Elements
+    copied: bool
+    """Set, and true, of an element that was taken from an array: nobody else sees its memory."""
 
     def __init__(
         self,

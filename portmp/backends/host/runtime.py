@@ -140,7 +140,7 @@ class HostDevice(Device):
     def allocate(self, nbytes: int) -> HostBuffer:
         try:
             return HostBuffer(self, np.empty(max(nbytes, 1), np.uint8), nbytes)
-        except MemoryError:
+        except (MemoryError, ValueError):
             raise OutOfMemory(
                 f"{self.name}: {nbytes} bytes asked for, the machine has {self.properties.memory}"
             ) from None
