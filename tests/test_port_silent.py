@@ -103,6 +103,33 @@ WRITTEN = {
         "(unsigned)threadIdx.x;"
         " n = max(n, (unsigned)blockDim.x) + threadIdx.y; int j = gridDim.z; }",
     ),
+    "indices that functions go by the type of": (
+        "#define TID (threadIdx.x)\ntemplate <class T> __device__ T f(T v, int l) { return v; }\n"
+        "__device__ void g(cg::tile t, int n) { f(TID, threadIdx.y); f<int>(TID, 0);\n"
+        "  __shfl_sync(~0u, (threadIdx.x), 3); __ballot_sync(~0u, threadIdx.x); t.shfl(TID, 0);\n"
+        "  decltype(blockIdx.x) q = threadIdx.x; cooperative_groups::reduce(t, threadIdx.x, p); }",
+        '#include "cuda_warps.h"\n'
+        "#define TID (threadIdx.x)\ntemplate <class T> __device__ T f(T v, int l) { return v; }\n"
+        "__device__ void g(cg::tile t, int n) { f((unsigned)TID, threadIdx.y); f<int>(TID, 0);\n"
+        "  cuda_shfl_sync(~0u, ((unsigned)threadIdx.x), 3); cuda_ballot_sync(~0u, threadIdx.x); "
+        "t.shfl((unsigned)TID, 0);\n  decltype((unsigned)blockIdx.x) q = threadIdx.x; "
+        "cooperative_groups::reduce(t, (unsigned)threadIdx.x, p); }",
+    ),
+    "warps where no function of warps is": (
+        "__global__ void k(int *x) { x[0] = threadIdx.x / warpSize; }\n"
+        "int f(cudaDeviceProp p) { return cudaGetDeviceProperties(&p, 0) + p.warpSize; }",
+        '#include "cuda_warps.h"\n'
+        "__global__ void k(int *x) { x[0] = threadIdx.x / cuda_warp_size; }\n"
+        "int f(hipDeviceProp_t p) { return cuda_get_device_properties(&p, 0) + p.warpSize; }",
+    ),
+    "a host's program that asks for warps": (
+        "int f(cudaDeviceProp p) { return cudaGetDeviceProperties(&p, 0) + p.warpSize; }",
+        "int f(hipDeviceProp_t p) { return hipGetDeviceProperties(&p, 0) + p.warpSize; }",
+    ),
+    "alignment": (
+        "struct __builtin_align__(8) s { int a, b; };",
+        "struct __align__(8) s { int a, b; };",
+    ),
     "bits of other types": (
         "typedef uint64_t word;\n__device__ int f(int a, long b, word *c, unsigned d) {\n"
         "  return __ffs(a) + __ffsll(b) + __ffsll(c[1]) + __ffs(d) + __ffs(b); }",
@@ -138,7 +165,7 @@ def test_written(name: str) -> None:
     text, wanted = WRITTEN[name]
     made = hipify.translated(Source("a.cu", text.encode(), place=Path("a.cu"))).content.decode()
     assert made.removeprefix(RUNTIME) == wanted
-    assert made.startswith(RUNTIME) or "hip/hip_runtime.h" in wanted
+    assert made.startswith(RUNTIME) or "hip/hip_runtime.h" in wanted or "cuda_warps.h" in wanted
 
 
 TOLD = {
@@ -184,6 +211,44 @@ TOLD = {
         "  while (s[n] == 0);\n  int v, warp = n;\n  do { v = f[warp]; } while (v == 0);\n"
         "  while (f[blockIdx.x] == 0) __threadfence();\n  while (s[n] > 2) n++; }",
         {(3, "warps/independent-scheduling"), (5, "warps/independent-scheduling")},
+    ),
+    "lanes that wait for others of their wave": (
+        "struct lock { int *m; __device__ void take() { while (atomicCAS(m, 0, 1)); } };\n"
+        "__global__ void k(int *h, int *b, lock l, volatile int *f) {\n"
+        "  int lane = threadIdx.x & 31;\n"
+        "  if (lane == 0) { atomicExch(h, 1); } else { while (atomicAdd(h, 0) == 0); }\n"
+        "  if (threadIdx.x == 0) while (!*f);\n"
+        "  if (threadIdx.x == 0) { while (atomicCAS(b, 0, 1)); l.take(); }\n"
+        "  if (threadIdx.x < 32) { b[0] = 1; } else { while (((volatile int *)b)[0] == 0); }\n"
+        "  if (lane == 0) while (atomicExch(b, 1)); }",
+        {(line, "warps/independent-scheduling") for line in (4, 7, 8)},
+    ),
+    "an index in a macro's text": (
+        "#define T(v) auto v = threadIdx.x\n#define U(v) int v = threadIdx.x",
+        {(1, "language/thread-index-type")},
+    ),
+    "kernels of templates that a macro names": (
+        "#define KERNEL(T, name) template <typename T, int N> __global__ void name\n"
+        "#define DEVICE template <typename T> __device__ __forceinline__\n"
+        "KERNEL(T, f)(T *x) {\n  __prof_trigger(1); }\nDEVICE T g(T x) {\n  return __tanhf(x); }",
+        {(4, "debugging/profiling"), (6, "mathematics/fast-intrinsics")},
+    ),
+    "PTX and bounds in macros": (
+        '#define A asm volatile\n#define B() asm("bar.sync 0;")\n#define C() asm volatile("")\n'
+        "#define D __launch_bounds__(256, max(1, 4))\n#define E __launch_bounds__(256)\n"
+        "__global__ void __launch_bounds__(256, 2, 1) k() {}",
+        {
+            *((1, "language/inline-asm"), (2, "synchronisation/named-barrier")),
+            *((4, "launch/launch-bounds-second"), (6, "launch/launch-bounds-second")),
+        },
+    ),
+    "functions of nvcc's library": (
+        "#include <nvfunctional>\n__global__ void k(half *h) {\n"
+        "  nvstd::function<int(int)> f; h[0] = __double2half(1.0); }",
+        {
+            *((1, "language/function-pointers"), (3, "language/function-pointers")),
+            (3, "language/half"),
+        },
     ),
     "kernels, libraries and options in strings": (
         'const char *a = R"(\n__global__ void k(int *x) { x[threadIdx.x & 31] = '
@@ -235,7 +300,7 @@ TOLD = {
     "a kernel that a macro names": (
         '#define KERNEL(name) extern "C" __global__ void __launch_bounds__(64, 2) name\n'
         "KERNEL(f)(double *x) {\n  atomicAdd(x, 1.0); }",
-        {(3, "atomics/double-add")},
+        {(1, "launch/launch-bounds-second"), (3, "atomics/double-add")},
     ),
     "addresses of the driver's": (
         "void f(CUdeviceptr p, size_t n) {\n  CUdeviceptr q;\n  cuMemAlloc(&q, n);\n"
@@ -376,6 +441,17 @@ def group(**texts: str) -> list[Source]:
     return sources.together([Source(names[n], text.encode()) for n, text in texts.items()])
 
 
+def test_kernels_that_are_not_seen() -> None:
+    """A macro that makes kernels in a way that is not looked into is named; votes are told."""
+    text = "#define K(a) MORE(a) __global__ a\n#define L(f) __global__ void f\n"
+    assert report.of(Source("a.cu", text.encode())).remarks[0] == (
+        "kernels that the macro K (line 1) makes are not looked into"
+    )
+    votes = Source("a.cu", b"__global__ void k(int *x) {\n  x[0] = __any(x[1]); }")
+    (trap,) = report.after(report.of(votes), hipify.translated(votes)).traps
+    assert (trap.line, trap.entry, trap.cured) == (2, "warps/vote-without-sync", True)
+
+
 def test_files_that_are_read_together() -> None:
     """Members of a header's class, its own functions, warps of 32 for all, where includes lead."""
     made = [
@@ -401,6 +477,13 @@ def test_files_that_are_read_together() -> None:
         "cuda_device_get_attribute(w, hipDeviceAttributeWarpSize, 0); hipSetDevice(0); }"
     )
     assert made[3].startswith('#include "../cuda_warps.h"\n')
+    sources_read = group(
+        w__cuh="#define WS 32\n__device__ int sum(int v) { return __shfl_down_sync(~0u, v, 1); }",
+        m__cu='#include "w.cuh"\n__global__ void k(int *x) {\n  int lane = threadIdx.x % WS;\n'
+        "  x[lane] = sum(x[0]); }",
+    )
+    found = report.after(report.of(sources_read[1]), hipify.translated(sources_read[1])).traps
+    assert [(t.line, t.entry, t.cured) for t in found] == [(3, "warps/hard-coded-32", True)]
 
 
 def test_what_hipcc_says(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:

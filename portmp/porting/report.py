@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
-from portmp.porting import entries, names
+from portmp.porting import entries, names, prepared
 from portmp.porting.entries import Entry
 from portmp.porting.hipify import Hip
 from portmp.porting.prepared import CODED
-from portmp.porting.sources import Source, line_of, of_type, text_of
+from portmp.porting.sources import Source, line_of, of_type, text_of, walk
 from portmp.porting.tables import named
 from portmp.porting.traps import arithmetic, host, kernels, lacking, language, opencl, warps
 from portmp.porting.traps.base import CERTAINTIES, EFFECTS, HIP, OPENCL, POSSIBLE, Facts, Trap
@@ -220,6 +220,11 @@ def _remarks(facts: Facts) -> Iterator[str]:
     }
     if missing := sorted(name for name in own if facts.source.of_group(name) is None):
         yield f"includes {', '.join(missing)}: read only where the command line names it"
+    known = prepared.macros(facts.source.root, walk, facts.source.macros)
+    for node in of_type(facts.source.nodes, "preproc_def", "preproc_function_def"):
+        name = text_of(node.child_by_field_name("name"))
+        if "__global__" in text_of(node.child_by_field_name("value")) and name not in known:
+            yield f"kernels that the macro {name} (line {line_of(node)}) makes are not looked into"
     kept: dict[str, int] = {}
     for word in facts.words:
         if word.kind != "field_identifier" and names.hip_name(word.text) and facts.owns(word):

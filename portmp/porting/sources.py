@@ -107,17 +107,30 @@ class Source:
 
     @cached_property
     def constants(self) -> dict[str, str]:
-        """Texts of macros without parameters, and of constants at file scope."""
+        """Texts of macros without parameters, and of constants, in files that it includes too."""
         found: dict[str, str] = {}
+        for other, included in self.beside():
+            found |= other.own_constants if included else {}
+        return found | self.own_constants
+
+    @cached_property
+    def own_constants(self) -> dict[str, str]:
+        """Those of the file alone."""
+        found = dict(self.named_texts)
         for node in self.nodes:
-            if node.type == "preproc_def" and (value := node.child_by_field_name("value")):
-                found[text_of(node.child_by_field_name("name"))] = without_comments(value)
-            elif node.type == "init_declarator" and _is_constant(node):
+            if node.type == "init_declarator" and _is_constant(node):
                 name = declared_name(node)
                 value = node.child_by_field_name("value")
                 if name and value is not None:
                     found[name] = text_of(value)
         return found
+
+    @cached_property
+    def named_texts(self) -> list[tuple[str, str]]:
+        """Macros without parameters, and their texts."""
+        some = of_type(self.nodes, "preproc_def")
+        values = ((n.child_by_field_name("name"), n.child_by_field_name("value")) for n in some)
+        return [(text_of(name), without_comments(value)) for name, value in values if value]
 
     def value_of(self, node: Node | None) -> int | None:
         """The number that an expression is, if it is a literal or a name for one."""

@@ -220,6 +220,19 @@ class Facts:
             kind = self._aliases[name] + kind[len(name) :]
         return kind
 
+    @cached_property
+    def templates(self) -> dict[str, frozenset[int]]:
+        """Templates of functions, and which of their parameters have any type."""
+        found: dict[str, frozenset[int]] = {}
+        for source in (self.source, *(other for other, _ in self.source.beside())):
+            for node in of_type(source.nodes, "function_definition"):
+                given = Function(source, node).parameters
+                kinds = [text_of(one.child_by_field_name("type")) for one in given]
+                some = {i for i, kind in enumerate(kinds) if self.is_parameter(kind, node)}
+                if some and (name := declared_name(node)):
+                    found[name] = found.get(name, frozenset()) | some
+        return found
+
     def is_parameter(self, kind: str, node: Node) -> bool:
         """Whether a type is a parameter of the template around a node."""
         heads = [n.child_by_field_name("parameters") for n in of_type(parents(node), _TEMPLATE)]
@@ -299,12 +312,22 @@ class Facts:
         return WARP | macros
 
     @cached_property
+    def warps_of_headers(self) -> frozenset[str]:
+        """Functions for warps that files have that this one includes."""
+        found = set[str]()
+        for other, included in self.source.beside():
+            if included and "warps" not in other.found:
+                functions = (f for f in Facts(other).functions if f.names_called & WARP)
+                other.found["warps"] = {f.name for f in functions}
+            found |= other.found["warps"] if included else set()
+        return frozenset(found)
+
+    @cached_property
     def warp_functions(self) -> frozenset[str]:
         """Names of functions whose lanes tell each other something, by others too."""
+        known = self.of_warps | self.warps_of_headers
         found = {
-            f.name
-            for f in self.functions
-            if f.names_called & self.of_warps or f.uses_tiles or f.by_tags
+            f.name for f in self.functions if f.names_called & known or f.uses_tiles or f.by_tags
         }
         return _grown(found, lambda some: {f.name for f in self.functions if f.names_called & some})
 

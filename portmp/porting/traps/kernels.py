@@ -31,16 +31,39 @@ _VECTOR = re.compile(r"\b(?:float|double|int|uint|long|short|char)[234]\b")
 def assembly(inside: Inside) -> Iterator[Trap]:
     """PTX in asm."""
     for node in of_type(inside.nodes, "gnu_asm_expression"):
-        entry = "language/inline-asm"
         text = text_of(node)
         if re.match(r'(__)?asm(__)?\s*((__)?volatile(__)?)?\s*\(\s*""', text):
             continue  # a barrier for the compiler, in every dialect
-        if re.search(r"%laneid|lanemask", text):
-            entry = "warps/lane-id"
-        elif re.search(r"\bbar(rier)?\.", text):
-            entry = "synchronisation/named-barrier"
-        words = "PTX is NVIDIA's: AMD's compilers refuse it"
-        yield Trap(entry, *at(node), "compile", CERTAIN, words)
+        yield Trap(_of_assembly(text), *at(node), "compile", CERTAIN, _PTX)
+
+
+_PTX = "PTX is NVIDIA's: AMD's compilers refuse it"
+
+
+def _of_assembly(text: str) -> str:
+    """The entry about what PTX does."""
+    if re.search(r"%laneid|lanemask", text):
+        return "warps/lane-id"
+    barrier = re.search(r"\bbar(rier)?\.", text)
+    return "synchronisation/named-barrier" if barrier else "language/inline-asm"
+
+
+_ASSEMBLY = re.compile(r"\b(__)?asm(__)?\b")
+_BOUNDS = re.compile(r"__launch_bounds__\s*\(((?:[^()]|\([^()]*\))*)\)")
+
+
+def in_macros(facts: Facts) -> Iterator[Trap]:
+    """PTX and launch bounds in macros' texts, which have no tree of their own."""
+    for node in of_type(facts.source.nodes, "preproc_def", "preproc_function_def"):
+        text = text_of(node.child_by_field_name("value"))
+        if _ASSEMBLY.search(_NO_PTX.sub("", text)):
+            words = f"{_PTX} (in a macro's text)"
+            yield Trap(_of_assembly(text), *at(node), "compile", CERTAIN, words)
+        for found in _BOUNDS.finditer(text):
+            yield from _bounds(at(node), re.sub(r"\([^()]*\)", "", found[1]).count(",") + 1)
+
+
+_NO_PTX = re.compile(r'\b(__)?asm(__)?\s*((__)?volatile(__)?)?\s*\(\s*""')
 
 
 _DEFINED = re.compile(rf"\b({table('guards')['names']})\b")
@@ -100,9 +123,16 @@ _DOUBLE = re.compile(r"(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
 def bounds(facts: Facts) -> Iterator[Trap]:
     """The second number of __launch_bounds__."""
     for node in of_type(facts.source.nodes, "launch_bounds"):
-        if len(node.named_children) > 1:
-            words = "the second number is of blocks in CUDA, of waves for a SIMD in HIP"
-            yield Trap("launch/launch-bounds-second", *at(node), "speed", CERTAIN, words)
+        yield from _bounds(at(node), len(node.named_children))
+
+
+def _bounds(place: tuple[int, str], given: int) -> Iterator[Trap]:
+    words = "the second number is of blocks in CUDA, of waves for a SIMD in HIP"
+    if given > 1:
+        yield Trap("launch/launch-bounds-second", *place, "speed", CERTAIN, words)
+    if given > 2:
+        words = "HIP's __launch_bounds__ has two numbers at most"
+        yield Trap("launch/launch-bounds-second", *place, "compile", CERTAIN, words)
 
 
 def shared_memory(inside: Inside) -> Iterator[Trap]:
@@ -236,5 +266,5 @@ def _kind(inside: Inside, node: Node | None) -> str:
 TRAPS = (
     *map(of_functions, (assembly, allocations, operators, literals, shared_memory)),
     *map(of_functions, (barriers, atomics)),
-    *(guards, bounds, launched_memory, textures),
+    *(guards, bounds, in_macros, launched_memory, textures),
 )

@@ -343,8 +343,16 @@ def spinning(inside: Inside) -> Iterator[Trap]:
         if read is None:
             continue
         entry, sure = "warps/independent-scheduling", LIKELY
+        others = _other_lanes(inside, node, read)
         if any(called(call) in _TAKEN for call in calls_in(condition)):
+            if others is None or _called_by_one(inside):
+                continue  # one thread of a block, which no other one keeps from its work
             words = "a lane that holds the lock waits for lanes of its own wave: no end on AMD"
+        elif others:
+            words = (
+                f"lanes wait for others of their wave, for which {others} is decided otherwise: no "
+                "end on AMD, where a wave goes one way after the other"
+            )
         elif inside.has(read, frozenset(inside.shared)) or re.search("[wW]arp", text_of(read)):
             words = (
                 "a warp waits for another's word: on a wave of 64 two warps are in step, and "
@@ -356,6 +364,48 @@ def spinning(inside: Inside) -> Iterator[Trap]:
         yield Trap(entry, *at(condition), "hang", sure, words)
 
 
+def _other_lanes(inside: Inside, loop: Node, read: Node) -> str | None:
+    """The condition by which other threads of the block write what a loop waits for; nothing
+    without one; None where one thread of the block alone is in the loop.
+    """
+    names = {text_of(n) for n in walk(read) if n.type == "identifier"} - inside.of_thread
+    for branch in enclosing(loop, ("if_statement",), inside.node):
+        condition = branch.child_by_field_name("condition")
+        if not inside.has(condition, inside.of_thread):
+            continue
+        first, other = (branch.child_by_field_name(key) for key in ("consequence", "alternative"))
+        if other is not None and other.start_byte <= loop.start_byte < other.end_byte:
+            first, other = other, first
+        if inside.has(other, names):
+            return short(condition)
+        if _of_one_thread(inside, condition):
+            return None
+    return ""
+
+
+def _of_one_thread(inside: Inside, condition: Node | None) -> bool:
+    """Whether a condition is true for one thread of a block alone."""
+    parts = "".join(text_of(condition).split()).split("&&")
+    more = any(f"threadIdx.{y}" in inside.text and y not in "".join(parts) for y in "yz")
+    return not more and all(map(_ONE_THREAD.fullmatch, parts))
+
+
+def _called_by_one(inside: Inside) -> bool:
+    """Whether a function of the device is called by one thread of a block alone."""
+    calls = [(f, call) for f in inside.facts.functions for call in f.calls]
+    some = [(f, call) for f, call in calls if called(call) == inside.name]
+    return bool(some) and all(
+        any(
+            _of_one_thread(f, branch.child_by_field_name("condition"))
+            for branch in enclosing(call, ("if_statement",), f.node)
+        )
+        for f, call in some
+    )
+
+
+_ONE_THREAD = re.compile(
+    r"\(*((threadIdx\.[xyz]|tid|\w+\.thread_rank\(\))==\d+|!(threadIdx\.[xyz]|tid))\)*"
+)
 _LOOPS = ("while_statement", "do_statement", "for_statement")
 _TAKEN = ("atomicCAS", "atomicExch")
 _READS = re.compile(r"atomic(Add|Or|CAS|Exch|Max|Min|And)\w*|__ldc[gv]|load\w*|ld_\w+")
