@@ -438,7 +438,7 @@ SMALL = {
     "the last lane of a wave": (
         "__device__ int f(int x) {\n  int lane = threadIdx.x % warpSize;\n"
         "  if (lane == 31) x = 0;\n  return __any(x); }",
-        {(3, "warps/hard-coded-32", CERTAIN)},
+        {(3, "warps/hard-coded-32", CERTAIN), (4, "warps/vote-without-sync", "likely")},
     ),
     "lanes without warps": (
         "#define WARP_SIZE 32\n__global__ void k(int *p, int lane) {\n"

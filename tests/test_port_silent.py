@@ -130,6 +130,16 @@ WRITTEN = {
         "struct __builtin_align__(8) s { int a, b; };",
         "struct __align__(8) s { int a, b; };",
     ),
+    "kernels and symbols": (
+        "void f(const void *a, F b) { cudaLaunchKernel(k, 1, 2, c); cudaLaunchKernel(a, 1, 2, c);\n"
+        "  cudaFuncSetCacheConfig(t<float>, d); cudaMemcpyToSymbol(n::c, b, 4); "
+        "cudaMemcpyToSymbol(a, b, 4);\n  cudaMemcpyToSymbol(t<int>[1], b, 4); "
+        'cudaMemcpyToSymbol("c", b, 4); }',
+        "void f(const void *a, F b) { hipLaunchKernel((const void *)k, 1, 2, c); "
+        "hipLaunchKernel(a, 1, 2, c);\n  hipFuncSetCacheConfig((const void *)t<float>, d); "
+        "hipMemcpyToSymbol(HIP_SYMBOL(n::c), b, 4); hipMemcpyToSymbol(a, b, 4);\n"
+        '  hipMemcpyToSymbol(HIP_SYMBOL(t<int>[1]), b, 4); hipMemcpyToSymbol("c", b, 4); }',
+    ),
     "bits of other types": (
         "typedef uint64_t word;\n__device__ int f(int a, long b, word *c, unsigned d) {\n"
         "  return __ffs(a) + __ffsll(b) + __ffsll(c[1]) + __ffs(d) + __ffs(b); }",
@@ -249,6 +259,66 @@ TOLD = {
             *((1, "language/function-pointers"), (3, "language/function-pointers")),
             (3, "language/half"),
         },
+    ),
+    "functions of groups without their namespace": (
+        "#include <cooperative_groups.h>\nusing namespace cooperative_groups;\n"
+        "__global__ void k(int *x) {\n  auto p = labeled_partition(coalesced_threads(), x[0]);\n"
+        "  x[1] = thread_block::size();\n  wait(this_thread_block()); }\n"
+        "void wait_for(int); void f() { wait_for(1); }",
+        {
+            *((4, "warps/cooperative-groups"), (5, "warps/cooperative-groups")),
+            (6, "memory/async-copy"),
+        },
+    ),
+    "the driver's ways": (
+        "CUdeviceptr p;\nvoid f() {\n  cuCtxCreate(&c, nullptr, 0, d);\n"
+        '  cuModuleLoad(&m, "k.ptx");\n  size_t n = p;\n  float *q = (float *)p; if (p) p = 0; }',
+        {(3, "host/driver-api"), (4, "compilation/no-ptx"), (5, "host/driver-api")},
+    ),
+    "capabilities after arithmetic": (
+        "void f(cudaDeviceProp p, Version v) {\n  int sm = p.major * 10 + p.minor;\n"
+        "  if (sm > 70) f();\n"
+        "  if (p.major * 10 + 1 >= 71) f();\n  switch (p.major) { case 7: f(); }\n"
+        '  printf("%d", p.major * 10 + p.minor); int b = p.minor + 1; }',
+        {(line, "host/device-properties") for line in (2, 4, 5)},
+    ),
+    "names of libraries": (
+        "void f() {\n  cublasFooBar();\n  cufftXtMalloc(0);\n  nvtxDomainCreateA(0);\n"
+        "  CubDebugExit(0);\n  CUBLAS_CHECK(cublasCreate(0));\n  cusparseSpVecDescr_t v; }\n"
+        "#ifdef CUBLAS_MINE\n#endif\nint cusolverMine; int g() { return cusolverMine; }",
+        {
+            *((2, "libraries/blas"), (3, "libraries/fft-sparse-solver")),
+            *((4, "debugging/profiling"), (5, "libraries/cub")),
+        },
+    ),
+    "guards that new GPUs decide as AMD's do": (
+        "#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 600\n#endif\n"
+        "#if defined __CUDA_ARCH__ && (__CUDA_ARCH__ < 350)\n#endif\n"
+        "#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 600\n#endif\n"
+        "#if CUDART_VERSION >= 9000 && MINE != 1\n#endif",
+        {(5, "language/cuda-arch"), (7, "language/cuda-arch")},
+    ),
+    "barriers that all threads reach": (
+        "__global__ void k(int *s) {\n  int any = __syncthreads_or(s[threadIdx.x]);\n"
+        "  if (any) __syncthreads();\n"
+        "  if (__syncthreads_count(s[threadIdx.x]) > 3) __syncthreads();\n"
+        "  if (s[threadIdx.x] > any) __syncthreads(); }",
+        {(5, "synchronisation/divergent-barrier")},
+    ),
+    "operators": (
+        "namespace n { struct float4 { float x; };\n"
+        "__device__ void operator+=(float4 &a, const float4 &b) {} }\n"
+        "__device__ float4 operator+(float4 a, float4 b) { return a; }\n"
+        "__device__ void operator*=(float3 &a, const float3 &b) {}\n"
+        "__device__ void operator*=(float3 &a, float3 b) {}",
+        {(4, "language/vector-operators")},
+    ),
+    "functions of warps of one's own": (
+        "struct w { __device__ int __shfl_sync(int m, int v, int l) { return v; } };\n"
+        "namespace n { __device__ int __any_sync(int m, int p) { return p; } }\n"
+        "__global__ void k(w a, int *x) {\n"
+        "  x[0] = a.__shfl_sync(1, 2, 3) + n::__any_sync(1, 2); }",
+        set(),
     ),
     "kernels, libraries and options in strings": (
         'const char *a = R"(\n__global__ void k(int *x) { x[threadIdx.x & 31] = '
@@ -410,6 +480,19 @@ def test_opencl_is_a_sketch(tmp_path: Path, capsys: Any) -> None:
     assert re.search(
         r"OpenCL, .*:\n    a sketch: .*\n    not looked for are .*\n    nothing that", out
     )
+
+
+def test_the_hip_text_alone(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --hip the sketch is printed where it is asked for; what stays the same is not."""
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    plain = tmp_path / "plain.cu"
+    plain.write_text("__global__ void k(float *x) { x[threadIdx.x] = sqrtf(x[0]); }\n")
+    command = ["port", "--hip", "-o", str(tmp_path / "out"), str(plain)]
+    cli.main(command)
+    out = capsys.readouterr().out
+    assert "OpenCL" not in out and "the same" not in out
+    cli.main([*command, "--opencl"])
+    assert "a sketch" in capsys.readouterr().out
 
 
 def test_one_line_a_cause(tmp_path: Path, capsys: Any) -> None:

@@ -63,7 +63,7 @@ def run(
         for lines in (*parts, *map(_told, made)):
             if told := "\n".join(printable(line) for line in lines):
                 print(told, end="\n\n")
-        print("\n".join([*report.summary(reports, hip), *_refused(made)]))
+        print("\n".join([*report.summary(reports, hip, with_opencl or not hip), *_refused(made)]))
     return int(_fails(reports, made, fail_on))
 
 

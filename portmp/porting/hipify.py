@@ -23,9 +23,9 @@ from portmp.porting import names
 from portmp.porting.prepared import CODED
 from portmp.porting.sources import Node, Source, arguments, called, line_of, text_of
 from portmp.porting.tables import named, table
+from portmp.porting.traps import host
 from portmp.porting.traps import language as traps_of_language
 from portmp.porting.traps.base import HIP, UNDEFINED, WARP, Facts, Trap, at
-from portmp.porting.traps.host import is_typed
 from portmp.porting.words import INCLUDE, Word
 
 HELPER = PACKAGE / "porting/cuda_warps.h"
@@ -249,7 +249,6 @@ def _given(word: Word) -> int:
 
 
 _SYMBOLS: dict[str, int] = table("symbols")
-_FUNCTIONS = {"cudaFuncSetAttribute": 0, "cudaFuncSetCacheConfig": 0, "cudaFuncGetAttributes": 1}
 
 
 _Edit = tuple[int, int, Change]
@@ -296,13 +295,12 @@ def _of_language(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
         yield node, "language/reserved-words", _instead(node, "/* register */")
 
 
-def _of_name(form: str, _: Facts, node: Node) -> str:
-    text = text_of(node)
-    return form.format(text) if re.fullmatch(r"\w+(<.*>)?", text) else ""
+def _of_name(form: str, facts: Facts, node: Node) -> str:
+    return form.format(text_of(node)) if host.is_named(facts, node) else ""
 
 
 def _pointer(facts: Facts, node: Node) -> str:
-    if not is_typed(facts, node):
+    if not host.is_typed(facts, node):
         return ""
     text = text_of(node)
     return f"(void **){text}" if re.fullmatch(r"&?\s*[\w.\[\]]+", text) else f"(void **)({text})"
@@ -310,7 +308,8 @@ def _pointer(facts: Facts, node: Node) -> str:
 
 _WRITTEN: tuple[tuple[dict[str, int], str, Callable[[Facts, Node], str]], ...] = (
     (_SYMBOLS, "host/symbols", partial(_of_name, "HIP_SYMBOL({})")),
-    (_FUNCTIONS, "launch/shared-opt-in", partial(_of_name, "(const void *){}")),
+    (host.LAUNCHING, "host/launch", partial(_of_name, "(const void *){}")),
+    (table("functions"), "launch/shared-opt-in", partial(_of_name, "(const void *){}")),
     (names.POINTERS, "host/pointer-to-pointer", _pointer),
 )
 

@@ -260,6 +260,8 @@ def text(report: Report, with_opencl: bool, with_constructs: bool = True) -> Ite
     if with_constructs and report.constructs:
         yield f"{report.file}: constructs"
         for one in report.constructs:
+            if one.hip.startswith("the same") and not with_opencl:
+                continue
             about = ", ".join(one.entries) or "a name alone"
             yield f"    {one.name} (line {some_of(one.lines)}) [{about}]"
             yield f"        HIP: {one.hip}"
@@ -273,14 +275,15 @@ def some_of(lines: Sequence[int], most: int = 6) -> str:
     return ", ".join(map(str, lines[:most])) + more
 
 
-def summary(reports: Sequence[Report], of_hip: bool = False) -> list[str]:
+def summary(reports: Sequence[Report], of_hip: bool = False, with_opencl: bool = True) -> list[str]:
     """What stands between the sources, or the HIP texts that were written (*of_hip*), and AMD."""
     left = [t for r in reports for t in r.traps if not t.cured]
     found = [t for t in left if t.certainty != POSSIBLE] + [t for r in reports for t in r.sketch]
     cured = sum(t.cured for r in reports for t in r.traps)
     possible = sum(t.certainty == POSSIBLE and t.platform == HIP for t in left)
     lines = []
-    for platform, title in ((HIP, "AMD, through HIP"), (OPENCL, "OpenCL, beside the host's part")):
+    titles = {HIP: "AMD, through HIP", OPENCL: "OpenCL, beside the host's part"}
+    for platform, title in list(titles.items())[: 1 + with_opencl]:
         counts: dict[str, Counter[str]] = {}
         for trap in found:
             if trap.platform == platform:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import operator
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path, PurePath
@@ -388,10 +389,17 @@ def _value(node: ast.expr, constants: dict[str, str], depth: int) -> int | None:
     if isinstance(node, ast.Name) and node.id in constants and depth:
         inner = ast.parse(_plain(constants[node.id]), mode="eval").body
         return _value(inner, constants, depth - 1)
+    if isinstance(node, ast.BoolOp | ast.Compare):
+        parts = node.values if isinstance(node, ast.BoolOp) else [node.left, *node.comparators]
+        some = [_value(one, constants, depth) for one in parts]
+        known = [one for one in some if one is not None]
+        return _holds(node, known) if len(known) == len(some) else None
     if isinstance(node, ast.UnaryOp):
         one = _value(node.operand, constants, depth)
         if one is None:
             return None
+        if isinstance(node.op, ast.Not):
+            return int(not one)
         return {ast.USub: -one, ast.UAdd: one, ast.Invert: ~one}.get(type(node.op))
     if isinstance(node, ast.BinOp):
         a, b = _value(node.left, constants, depth), _value(node.right, constants, depth)
@@ -399,6 +407,23 @@ def _value(node: ast.expr, constants: dict[str, str], depth: int) -> int | None:
             return None
         return _applied(node.op, a, b)
     return None
+
+
+def _holds(node: ast.BoolOp | ast.Compare, some: list[int]) -> int | None:
+    if isinstance(node, ast.BoolOp):
+        return int(all(some) if isinstance(node.op, ast.And) else any(some))
+    compare = _COMPARED.get(type(node.ops[0]))
+    return int(compare(*some)) if compare is not None and len(some) == 2 else None
+
+
+_COMPARED: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 
 
 def _applied(sign: ast.operator, a: int, b: int) -> int | None:

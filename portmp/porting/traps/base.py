@@ -495,14 +495,14 @@ class Inside(Function):
     @cached_property
     def of_thread(self) -> frozenset[str]:
         """Words that differ from thread to thread: threadIdx, and what is made of it."""
-        return self._given(frozenset(("threadIdx",)), self.has)
+        return self._given(frozenset(("threadIdx",)), self.varies)
 
     @cached_property
     def plainly_of_thread(self) -> frozenset[str]:
         """Those of them that no function had a part in: sizes of a thread's own are often equal."""
 
         def made(value: Node, some: frozenset[str]) -> bool:
-            return self.has(value, some) and not any(calls_in(value))
+            return self.varies(value, some) and not any(calls_in(value))
 
         return self._given(frozenset(("threadIdx",)), made)
 
@@ -515,6 +515,16 @@ class Inside(Function):
     def has(node: Node | None, names: set[str] | frozenset[str]) -> bool:
         """Whether a part of the tree has one of these names."""
         return any(n.type == "identifier" and text_of(n) in names for n in walk(node))
+
+    @staticmethod
+    def varies(node: Node | None, names: set[str] | frozenset[str]) -> bool:
+        """The same, outside of what all threads of a block get alike: __syncthreads_or(...)."""
+        votes = [call for call in calls_in(node) if called(call) in BARRIERS]
+        some = (n for n in walk(node) if n.type == "identifier" and text_of(n) in names)
+        return any(
+            all(n.end_byte <= v.start_byte or n.start_byte >= v.end_byte for v in votes)
+            for n in some
+        )
 
     @cached_property
     def shared(self) -> dict[str, Node]:
@@ -530,7 +540,7 @@ class Inside(Function):
     def of_calls(self, names: frozenset[str]) -> Iterator[tuple[Node, str, list[Node]]]:
         """Calls of these names, with their arguments."""
         for call in self.calls:
-            if (name := called(call)) in names:
+            if (name := called(call)) in names and not self.facts.owns(call):
                 yield call, name, arguments(call)
 
     def number(self, node: Node | None) -> int | None:

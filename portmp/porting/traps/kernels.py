@@ -6,7 +6,17 @@ import re
 from collections.abc import Iterator
 
 from portmp.porting import names
-from portmp.porting.sources import SIZES, Node, arguments, called, line_of, of_type, text_of, walk
+from portmp.porting.sources import (
+    SIZES,
+    Node,
+    arguments,
+    called,
+    line_of,
+    number,
+    of_type,
+    text_of,
+    walk,
+)
 from portmp.porting.tables import named, table
 from portmp.porting.traps.base import (
     BARRIERS,
@@ -77,11 +87,35 @@ def guards(facts: Facts) -> Iterator[Trap]:
         found = _DEFINED.search(text)
         if not found or "__HIP" in text or facts.own.has(found[0], node.start_byte, None):
             continue
+        sides = [_condition(text, defined) for defined in (False, True)]
+        if node.type != "preproc_ifdef" and sides[0] is not None and sides[0] == sides[1]:
+            continue  # so on AMD, and on new GPUs of NVIDIA's
         words = f"{found[0]} is not defined on AMD: the other branch is compiled, without a message"
         if other := names.hip_name(found[0]):
             words += f"; portmp port --hip writes {other}"
         sure = CERTAIN if found[0] == "__CUDA_ARCH__" else LIKELY
         yield Trap("language/cuda-arch", line_of(node), text[:60], "results", sure, words)
+
+
+def _condition(text: str, defined: bool) -> int | None:
+    """Whether a condition holds where nothing of CUDA's is *defined*, or all is, as on an H200."""
+    text = re.sub(
+        r"\bdefined\s*\(?\s*(\w+)\s*\)?",
+        lambda found: str(int(defined)) if _DEFINED.fullmatch(found[1]) else found[1],
+        text,
+    )
+    for sign, word in (("&&", " and "), ("||", " or "), ("!=", "<>"), ("!", " not "), ("<>", "!=")):
+        text = text.replace(sign, word)
+    values = {
+        name: _NEWEST.get(name, "1") if defined else "0"
+        for name in re.findall(r"[A-Za-z_]\w*", text)
+        if _DEFINED.fullmatch(name) and (name in _NEWEST or "VER" not in name)
+    }
+    return number(text.strip(), values)
+
+
+_NEWEST = {"__CUDA_ARCH__": "900", "__CUDACC_VER_MAJOR__": "13", "__CUDACC_VER_MINOR__": "0"}
+_NEWEST |= {"CUDART_VERSION": "13000", "CUDA_VERSION": "13000"}
 
 
 def allocations(inside: Inside) -> Iterator[Trap]:
@@ -97,7 +131,10 @@ def operators(inside: Inside) -> Iterator[Trap]:
     node = inside.node.child_by_field_name("declarator")
     name = next(of_type(walk(node), "operator_name"), None)
     kinds = [text_of(p.child_by_field_name("type")) for p in inside.parameters]
-    if name is not None and kinds and all(_VECTOR.fullmatch(kind) for kind in kinds):
+    member = len(kinds) == 2 and re.search(r"\bconst\b.*&", text_of(inside.parameters[1]))
+    member = member and re.search(r"operator\s*[-+*/%&|^<>]+=", text_of(name))
+    own = any(inside.facts.own.has(kind, inside.node.start_byte, None) for kind in kinds)
+    if member and not own and all(map(_VECTOR.fullmatch, kinds)):  # others are templates in HIP
         what = f"{text_of(name)}({', '.join(kinds)})"
         words = f"HIP defines {text_of(name)} of {kinds[0]} itself: calls may be ambiguous"
         yield Trap("language/vector-operators", line_of(name), what, "compile", LIKELY, words)
@@ -207,12 +244,12 @@ def barriers(inside: Inside) -> Iterator[Trap]:
     for call in calls:
         for branch in enclosing(call, _BRANCHES, inside.node):
             condition = branch.child_by_field_name("condition")
-            if not inside.has(condition, inside.of_thread):
+            if not inside.varies(condition, inside.of_thread):
                 continue
             if condition.start_byte <= call.start_byte < condition.end_byte:
                 continue  # a part of the condition itself
             words = f"threads for which {short(condition)} is false miss the barrier"
-            sure = LIKELY if inside.has(condition, inside.plainly_of_thread) else POSSIBLE
+            sure = LIKELY if inside.varies(condition, inside.plainly_of_thread) else POSSIBLE
             yield Trap(_DIVERGENT, *at(call), "hang", sure, words)
             break
     if inside.is_kernel and calls:
@@ -229,7 +266,7 @@ def _returns(inside: Inside, last: int) -> Iterator[Trap]:
             continue
         for branch in enclosing(node, ("if_statement",), inside.node):
             condition = branch.child_by_field_name("condition")
-            if inside.has(condition, inside.of_thread):
+            if inside.varies(condition, inside.of_thread):
                 words = f"threads for which {short(condition)} is true return before a barrier"
                 place = line_of(node), short(branch)
                 for platform, sure in ((HIP, POSSIBLE), (OPENCL, LIKELY)):

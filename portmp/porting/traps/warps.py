@@ -473,6 +473,8 @@ _GROUPS = named("groups")
 """What ROCm 5.2 has in the namespace; groups of 64 lanes at most beside it."""
 _KNOWN = _GROUPS | {"plus", "less", "greater", "bit_and", "bit_or", "bit_xor", "this_cluster"}
 """And what is told of elsewhere."""
+_LACKING = named("groups_lacking")
+_OF_CLASSES = [("thread_block", name) for name in ("size", "num_threads", "thread_rank", "sync")]
 _COPIES = ("wait", "wait_prior", "memcpy_async")
 
 
@@ -482,15 +484,20 @@ def groups(facts: Facts) -> Iterator[Trap]:
     if name_of_all not in facts.source.text:
         return
     aliases = facts.own.aliases | {name_of_all}
+    used = re.search(rf"using\s+namespace\s+({'|'.join(aliases)})\b", facts.source.text)
+    lacking = _LACKING if used else frozenset()
     for word in facts.words:
         name = word.text
-        if word.node is None or facts.owns(word):
+        of_class = (word.scope, name) in _OF_CLASSES
+        if word.node is None or (facts.owns(word) and not of_class):
             continue
         if name == "coalesced_threads":
             words = "a coalesced group has up to 64 threads on a wave of 64, not a warp's 32"
             what = short(_whole_call(word.node))
             yield Trap("warps/cooperative-groups", word.line, what, "results", LIKELY, words)
-        elif word.scope in aliases and name not in _KNOWN:
+        elif (word.scope in aliases and name not in _KNOWN) or (
+            (word.scope is None and name in lacking) or of_class
+        ):
             entry = "memory/async-copy" if name in _COPIES else "warps/cooperative-groups"
             words = f"HIP's cooperative groups have no {name}"
             yield Trap(entry, *at(_whole_call(word.node)), "compile", CERTAIN, words)
