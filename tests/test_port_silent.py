@@ -320,6 +320,21 @@ TOLD = {
         "  x[0] = a.__shfl_sync(1, 2, 3) + n::__any_sync(1, 2); }",
         set(),
     ),
+    "past the end of block memory": (
+        "__global__ void k(float *g, int n) {\n"
+        "  __shared__ float a[64]; float *p = a, *e = &a[64];\n"
+        "  g[0] = a[63] + p[63] + e[-1] + *(p + 1);\n  g[1] = a[60 + 4];\n  g[2] = *(p + 80);\n"
+        "  e[2] = 1;\n  for (int i = 0; i < 65; ++i) if (n) g[i] = p[i];\n"
+        "  for (int i = 0; i < 99; ++i) { if (i < n) g[i] = a[i]; g[i] = a[n]; }\n"
+        "  for (int i = 0; i < 99; i += 50) a[i] = 1; for (int i = 0; i < 64; i++) a[i] = 1; }",
+        {(line, "memory/shared-static") for line in (4, 5, 6, 7)},
+    ),
+    "warps counted by 32 in macros and enumerations": (
+        "#define LANE() (threadIdx.x & 31)\nenum { W = 32 }; static const unsigned V{32u};\n"
+        "__global__ void k(int *x) {\n  int wid = threadIdx.x / W;\n  int lane = threadIdx.x % V;\n"
+        "  auto t = cooperative_groups::tiled_partition<32>(b); }",
+        {(line, "warps/hard-coded-32") for line in (1, 4, 5)},
+    ),
     "kernels, libraries and options in strings": (
         'const char *a = R"(\n__global__ void k(int *x) { x[threadIdx.x & 31] = '
         '__any_sync(~0u, 1); })";\n'
@@ -581,6 +596,29 @@ def test_what_hipcc_says(tmp_path: Path, capsys: Any, monkeypatch: pytest.Monkey
     assert "hipcc refuses 1 of 1 HIP texts: out/main.hip.cpp" in out
     assert "it is compiled with main.cu, which includes it" in out
     assert cli.main([*command, "--fail", "never"]) == 0
+
+
+def test_coordinates_are_numbers(tmp_path: Path) -> None:
+    """Lanes of their own, not bytes of a structure: of macros, templates, groups, deduced types."""
+    tiers.check("hipcc")
+    tiers.check("hiprtc")
+    source = (
+        b"#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
+        b"#define MINE(v) auto v = threadIdx.x\n#define TID threadIdx.x\n"
+        b"namespace cg = cooperative_groups;\n"
+        b"template <typename T> __device__ T from(T v, int l) { return __shfl_sync(~0u, v, l); }\n"
+        b"__global__ void k(const int *x, int *y) {\n  MINE(t);\n"
+        b"  auto tile = cg::tiled_partition<32>(cg::this_thread_block());\n"
+        b"  unsigned sum = from(TID, 2) + __shfl_sync(~0u, t, 1) + __reduce_max_sync(~0u, TID);\n"
+        b"  sum += __popc(__match_any_sync(~0u, t)) + tile.shfl(threadIdx.x, 3);\n"
+        b"  y[t] = sum + cg::reduce(tile, (threadIdx.x), cg::greater<unsigned>()); }\n"
+    )
+    made = hipify.translated(Source("k.cu", source, place=Path("k.cu")))
+    test_port.written(made, tmp_path)
+    x, y = np.zeros(64, np.int32), np.zeros(64, np.int32)
+    test_port.ran_by_hipcc(tmp_path, made.file, "k", [x, y], [0, 1], (1, 64))
+    first = np.arange(64) // 32 * 32
+    assert y.tolist() == (5 * first + 2 + 1 + 31 + 1 + 3 + 31).tolist()
 
 
 def test_coalesced_groups_of_32(tmp_path: Path) -> None:

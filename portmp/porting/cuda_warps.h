@@ -31,12 +31,13 @@ static __device__ inline int cuda_all_sync(unsigned mask, int predicate)
 }
 
 /* What a value is as a number: before ROCm 6 threadIdx.x is an empty structure in HIP. */
-template <typename T, bool = __is_empty(T)> struct cuda_number_of {
+template <typename T, bool is_coordinate> struct cuda_number_if {
     using type = T;
 };
-template <typename T> struct cuda_number_of<T, true> {
+template <typename T> struct cuda_number_if<T, true> {
     using type = unsigned;
 };
+template <typename T> struct cuda_number_of : cuda_number_if<T, __is_empty(T)> {};
 template <typename T> using cuda_number = typename cuda_number_of<T>::type;
 
 /* Also of types that HIP's shuffles do not take, such as half and half2. */

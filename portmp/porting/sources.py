@@ -123,7 +123,9 @@ class Source:
                 name = declared_name(node)
                 value = node.child_by_field_name("value")
                 if name and value is not None:
-                    found[name] = text_of(value)
+                    found[name] = text_of(value).strip("{}")
+            elif node.type == "enumerator" and (value := node.child_by_field_name("value")):
+                found[text_of(node.child_by_field_name("name"))] = text_of(value)
         return found
 
     @cached_property

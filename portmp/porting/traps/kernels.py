@@ -14,6 +14,7 @@ from portmp.porting.sources import (
     line_of,
     number,
     of_type,
+    sides,
     text_of,
     walk,
 )
@@ -87,8 +88,8 @@ def guards(facts: Facts) -> Iterator[Trap]:
         found = _DEFINED.search(text)
         if not found or "__HIP" in text or facts.own.has(found[0], node.start_byte, None):
             continue
-        sides = [_condition(text, defined) for defined in (False, True)]
-        if node.type != "preproc_ifdef" and sides[0] is not None and sides[0] == sides[1]:
+        decided = [_condition(text, defined) for defined in (False, True)]
+        if node.type != "preproc_ifdef" and decided[0] is not None and decided[0] == decided[1]:
             continue  # so on AMD, and on new GPUs of NVIDIA's
         words = f"{found[0]} is not defined on AMD: the other branch is compiled, without a message"
         if other := names.hip_name(found[0]):
@@ -182,6 +183,80 @@ def shared_memory(inside: Inside) -> Iterator[Trap]:
         node = next(iter(inside.shared.values()))
         words = "block memory is declared in kernels alone in OpenCL C"
         yield Trap("memory/shared-static", *at(node), "compile", CERTAIN, words, OPENCL)
+
+
+def overruns(inside: Inside) -> Iterator[Trap]:
+    """Elements past the end of an array in block memory, by pointers to it too."""
+    sizes: dict[str, int] = {}
+    for declaration in {n.id: n for n in inside.shared.values()}.values():
+        for one in of_type(declaration.children_by_field_name("declarator"), "array_declarator"):
+            name = text_of(one.child_by_field_name("declarator"))
+            size = inside.source.value_of(one.child_by_field_name("size"))
+            if size and name in inside.shared:
+                sizes[name] = size
+    for node in of_type(inside.nodes, "subscript_expression", "pointer_expression"):
+        found = _place(inside, node, sizes) if sizes else None
+        if found is None or (node.type == "pointer_expression" and text_of(node)[:1] != "*"):
+            continue
+        array, place = found
+        address = node.parent is not None and text_of(node.parent)[:1] == "&"
+        if not 0 <= place < sizes[array] + address:
+            words = (
+                f"element {place} of {array}, which has {sizes[array]}: what lies there need "
+                "not be the next array, as it may be on NVIDIA"
+            )
+            yield Trap("memory/shared-static", *at(node), "results", LIKELY, words)
+
+
+def _place(inside: Inside, node: Node | None, sizes: dict[str, int]) -> tuple[str, int] | None:
+    """The array that an expression points into, and how far; None where that is not known."""
+    if node is None:
+        return None
+    text, inner, by = text_of(node), node.child_by_field_name("argument"), 0
+    if node.type == "identifier":
+        if text in sizes:
+            return text, 0
+        inner = _pointed(inside, text)
+    elif node.type == "parenthesized_expression":
+        inner = node.named_children[0]
+    elif node.type == "subscript_expression":
+        given = next(of_type(node.children, "subscript_argument_list"), None)
+        by = _largest(inside, given.named_children[0] if given is not None else None)
+    elif node.type == "binary_expression" and sides(node)[1] == "+":
+        inner, _, right = sides(node)
+        by = _largest(inside, right)
+    elif node.type != "pointer_expression":
+        return None
+    found = _place(inside, inner, sizes)
+    return (found[0], found[1] + by) if found is not None and by is not None else None
+
+
+def _pointed(inside: Inside, name: str) -> Node | None:
+    """What a pointer is given that stays the same."""
+    values = inside.values.get(name, [])
+    moved = rf"\b{name}\s*(\+\+|--|[-+]=)|(\+\+|--)\s*{name}\b"
+    if len(values) != 1 or not inside.types.get(name, "").endswith("*"):
+        return None
+    kept = re.search(moved, inside.text) is None and not inside.has(values[0], {name})
+    return values[0] if kept else None
+
+
+def _largest(inside: Inside, node: Node | None) -> int | None:
+    """The largest number that an index is: a number, or that of a loop which counts by one."""
+    known = inside.source.value_of(node)
+    if known is not None or node is None or node.type != "identifier":
+        return known
+    name = text_of(node)
+    for around in enclosing(node, ("for_statement", "if_statement"), inside.node):
+        condition = around.child_by_field_name("condition")
+        left, sign, right = sides(condition) if condition is not None else (None, "", None)
+        end = inside.number(right) if text_of(left) == name and sign in ("<", "<=") else None
+        if around.type == "for_statement" and end is not None:
+            step = text_of(around.child_by_field_name("update"))
+            return end - (sign == "<") if step in (f"{name}++", f"++{name}") else None
+        if inside.has(condition, {name}):
+            return None
+    return None
 
 
 def launched_memory(facts: Facts) -> Iterator[Trap]:
@@ -301,7 +376,7 @@ def _kind(inside: Inside, node: Node | None) -> str:
 
 
 TRAPS = (
-    *map(of_functions, (assembly, allocations, operators, literals, shared_memory)),
+    *map(of_functions, (assembly, allocations, operators, literals, shared_memory, overruns)),
     *map(of_functions, (barriers, atomics)),
     *(guards, bounds, in_macros, launched_memory, textures),
 )

@@ -12,6 +12,7 @@ from portmp.porting.sources import (
     called,
     number,
     of_type,
+    parsed,
     sides,
     text_of,
     walk,
@@ -171,6 +172,9 @@ def constants(facts: Facts) -> Iterator[Trap]:
     """Numbers of lanes, or of warps by 32, that a name at file scope holds."""
     if not any(inside.for_warps for inside in facts.functions):
         return
+    for node in of_type(facts.source.nodes, "preproc_def", "preproc_function_def"):
+        if _counted_in(facts, node.child_by_field_name("value")):
+            yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, _BY_32)
     for node in of_type(facts.source.nodes, "preproc_def", "init_declarator"):
         name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
         value = node.child_by_field_name("value")
@@ -181,8 +185,21 @@ def constants(facts: Facts) -> Iterator[Trap]:
         text = without_comments(value)
         of_warps = re.search(r"/\s*\(?\s*(32|\w*warp_?size\w*)\b", text, re.IGNORECASE)
         if of_warps or number(text, facts.source.constants) == _WARP:
-            words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
-            yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, words)
+            yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, _BY_32)
+
+
+_BY_32 = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
+
+
+def _counted_in(facts: Facts, value: Node | None) -> bool:
+    """Whether a macro's text counts lanes or warps by 32: (threadIdx.x & 31)."""
+    if value is None or not _OF_THREADS.search(text_of(value)):
+        return False
+    some = map(sides, of_type(walk(parsed(value.text)), "binary_expression"))
+    return any(
+        facts.source.value_of(right) == _BY_SIGN.get(sign, -1) and _OF_THREADS.search(text_of(left))
+        for left, sign, right in some
+    )
 
 
 def last_lanes(inside: Inside) -> Iterator[Trap]:
@@ -228,7 +245,7 @@ def hard_coded(inside: Inside) -> Iterator[Trap]:
     mixed = bool(re.search(r"\bwarpSize\b", inside.text))
     for node in _thirty_two(inside):
         certainty = CERTAIN if mixed else LIKELY if _is_of_warps(inside, node) else POSSIBLE
-        words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
+        words = _BY_32
         if mixed:
             words += ", and warpSize stands beside it"
         yield Trap("warps/hard-coded-32", *at(node), "results", certainty, words)
