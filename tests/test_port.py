@@ -429,7 +429,8 @@ SMALL = {
         "  int w = (blockIdx.x * blockDim.x + threadIdx.x) / WARP_SIZE, t = threadIdx.x * 4 / 32;\n"
         "  return __shfl(x, (lane + 1) & 31, 32) + w + t; }",
         {
-            *((1, "warps/hard-coded-32", "likely"), (3, "warps/hard-coded-32", "likely")),
+            *((1, "warps/hard-coded-32", "likely"), (2, "warps/hard-coded-32", "likely")),
+            (3, "warps/hard-coded-32", "likely"),
             *((6, "warps/hard-coded-32", "likely"), (7, "warps/hard-coded-32", POSSIBLE)),
             *((8, "warps/hard-coded-32", "likely"), (10, "warps/hard-coded-32", "likely")),
             (11, "warps/hard-coded-32", "likely"),

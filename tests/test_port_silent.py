@@ -246,9 +246,9 @@ TOLD = {
     "PTX and bounds in macros": (
         '#define A asm volatile\n#define B() asm("bar.sync 0;")\n#define C() asm volatile("")\n'
         "#define D __launch_bounds__(256, max(1, 4))\n#define E __launch_bounds__(256)\n"
-        "__global__ void __launch_bounds__(256, 2, 1) k() {}",
+        '__global__ void __launch_bounds__(256, 2, 1) k() {\n  A("bar.sync 0;");\n  A(""); }',
         {
-            *((1, "language/inline-asm"), (2, "synchronisation/named-barrier")),
+            *((7, "synchronisation/named-barrier"), (2, "synchronisation/named-barrier")),
             *((4, "launch/launch-bounds-second"), (6, "launch/launch-bounds-second")),
         },
     ),
@@ -332,8 +332,9 @@ TOLD = {
     "warps counted by 32 in macros and enumerations": (
         "#define LANE() (threadIdx.x & 31)\nenum { W = 32 }; static const unsigned V{32u};\n"
         "__global__ void k(int *x) {\n  int wid = threadIdx.x / W;\n  int lane = threadIdx.x % V;\n"
-        "  auto t = cooperative_groups::tiled_partition<32>(b); }",
-        {(line, "warps/hard-coded-32") for line in (1, 4, 5)},
+        "  auto t = cooperative_groups::tiled_partition<32>(b); }\n"
+        "constexpr int LOG_WARP = 5;\nconstexpr int WARPS = 5;",
+        {(line, "warps/hard-coded-32") for line in (1, 4, 5, 7)},
     ),
     "kernels, libraries and options in strings": (
         'const char *a = R"(\n__global__ void k(int *x) { x[threadIdx.x & 31] = '

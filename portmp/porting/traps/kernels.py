@@ -69,7 +69,14 @@ def in_macros(facts: Facts) -> Iterator[Trap]:
         text = text_of(node.child_by_field_name("value"))
         if _ASSEMBLY.search(_NO_PTX.sub("", text)):
             words = f"{_PTX} (in a macro's text)"
-            yield Trap(_of_assembly(text), *at(node), "compile", CERTAIN, words)
+            name = text_of(node.child_by_field_name("name"))
+            uses = list(re.finditer(rf'\b{name}\s*\(\s*"[^"].*', facts.source.text))
+            if '"' in text or not uses:
+                yield Trap(_of_assembly(text), *at(node), "compile", CERTAIN, words)
+            for use in uses:  # #define ASM asm volatile
+                line = facts.source.text.count("\n", 0, use.start()) + 1
+                words = f"{_PTX} (by the macro {name})"
+                yield Trap(_of_assembly(use[0]), line, use[0][:60], "compile", CERTAIN, words)
         for found in _BOUNDS.finditer(text):
             yield from _bounds(at(node), re.sub(r"\([^()]*\)", "", found[1]).count(",") + 1)
 

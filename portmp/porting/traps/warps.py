@@ -183,8 +183,9 @@ def constants(facts: Facts) -> Iterator[Trap]:
         if node.type == "init_declarator" and facts.on_device(node.start_byte):
             continue
         text = without_comments(value)
-        of_warps = re.search(r"/\s*\(?\s*(32|\w*warp_?size\w*)\b", text, re.IGNORECASE)
-        if of_warps or number(text, facts.source.constants) == _WARP:
+        of_warps = re.search(r"/\s*\(?\s*(32|\w*warp_?(size|threads)\w*)\b", text, re.IGNORECASE)
+        logarithm = re.search(r"log", text_of(name), re.IGNORECASE) and 5
+        if of_warps or number(text, facts.source.constants) == (logarithm or _WARP):
             yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, _BY_32)
 
 
@@ -232,10 +233,14 @@ def _steps_by_32(inside: Inside, node: Node) -> tuple[str, str] | None:
     if node.type != "assignment_expression" or loop is None or loop.type != "for_statement":
         return None
     _, sign, right = sides(node)
-    begins = text_of(loop.child_by_field_name("initializer"))
-    if sign != "+=" or inside.number(right) != _WARP or not _LANE.search(begins):
+    begins = loop.child_by_field_name("initializer")
+    by_lane = _LANE.search(text_of(begins))
+    if sign != "+=" or inside.number(right) != _WARP:
         return None
-    return "the lanes of a warp step by 32; a wave of MI100, MI200, MI300 has 64", LIKELY
+    if not by_lane and not inside.has(begins, inside.plainly_of_thread):
+        return None
+    words = "the lanes of a warp step by 32; a wave of MI100, MI200, MI300 has 64"
+    return words, LIKELY if by_lane else POSSIBLE
 
 
 def hard_coded(inside: Inside) -> Iterator[Trap]:
