@@ -134,11 +134,12 @@ WRITTEN = {
         "void f(const void *a, F b) { cudaLaunchKernel(k, 1, 2, c); cudaLaunchKernel(a, 1, 2, c);\n"
         "  cudaFuncSetCacheConfig(t<float>, d); cudaMemcpyToSymbol(n::c, b, 4); "
         "cudaMemcpyToSymbol(a, b, 4);\n  cudaMemcpyToSymbol(t<int>[1], b, 4); "
-        'cudaMemcpyToSymbol("c", b, 4); }',
+        'cudaMemcpyToSymbol("c", b, 4); cudaMemcpyToSymbol(t<int, 2>, b, 4); }',
         "void f(const void *a, F b) { hipLaunchKernel((const void *)k, 1, 2, c); "
         "hipLaunchKernel(a, 1, 2, c);\n  hipFuncSetCacheConfig((const void *)t<float>, d); "
         "hipMemcpyToSymbol(HIP_SYMBOL(n::c), b, 4); hipMemcpyToSymbol(a, b, 4);\n"
-        '  hipMemcpyToSymbol(HIP_SYMBOL(t<int>[1]), b, 4); hipMemcpyToSymbol("c", b, 4); }',
+        '  hipMemcpyToSymbol(HIP_SYMBOL(t<int>[1]), b, 4); hipMemcpyToSymbol("c", b, 4); '
+        "hipMemcpyToSymbol(t<int, 2>, b, 4); }",
     ),
     "bits of other types": (
         "typedef uint64_t word;\n__device__ int f(int a, long b, word *c, unsigned d) {\n"

@@ -126,6 +126,7 @@ static __device__ inline void cuda_syncwarp(unsigned = 0xffffffffu)
 template <typename T> static __device__ inline unsigned cuda_match_any_sync(unsigned mask, T value)
 {
     const cuda_number<T> number = value;
+    static_assert(sizeof(number) <= 8, "CUDA matches numbers of 4 and 8 bytes");
     long long mine = 0;
     __builtin_memcpy(&mine, &number, sizeof(number));
     unsigned same = 0;
@@ -143,12 +144,12 @@ static __device__ inline unsigned cuda_match_all_sync(unsigned mask, T value, in
 
 #define CUDA_REDUCTION(name, expression)                                                           \
     template <typename T>                                                                          \
-    static __device__ inline cuda_number<T> cuda_reduce_##name##_sync(unsigned mask, T x)        \
+    static __device__ inline cuda_number<T> cuda_reduce_##name##_sync(unsigned mask, T x)          \
     {                                                                                              \
         const int first = __ffs((int)mask) - 1;                                                    \
-        cuda_number<T> a = cuda_shfl(x, first);                                                  \
+        cuda_number<T> a = cuda_shfl(x, first);                                                    \
         for (int lane = first + 1; lane < 32; ++lane) {                                            \
-            const cuda_number<T> b = cuda_shfl(x, lane);                                         \
+            const cuda_number<T> b = cuda_shfl(x, lane);                                           \
             if (mask >> lane & 1)                                                                  \
                 a = expression;                                                                    \
         }                                                                                          \

@@ -296,7 +296,9 @@ def _of_language(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
 
 
 def _of_name(form: str, facts: Facts, node: Node) -> str:
-    return form.format(text_of(node)) if host.is_named(facts, node) else ""
+    text = text_of(node)
+    parts = "SYMBOL" in form and "," in text  # which a macro takes for two arguments
+    return form.format(text) if host.is_named(facts, node) and not parts else ""
 
 
 def _pointer(facts: Facts, node: Node) -> str:

@@ -75,7 +75,7 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
         if name in table("symbols") and given:
             place = table("symbols")[name]
             symbol = given[place] if len(given) > place else given[0]
-            if is_named(facts, symbol):
+            if is_named(facts, symbol) and "," not in text_of(symbol):
                 words = (
                     f"HIP_SYMBOL({short(symbol)}) is needed where HIP runs on NVIDIA's GPUs; "
                     "portmp port --hip writes it"
