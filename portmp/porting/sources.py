@@ -78,6 +78,11 @@ class Source:
         return ((one, id(one) in seen) for one in self.group if one is not self)
 
     @cached_property
+    def all_included(self) -> list[Source]:
+        """Files of the group that it includes, by others too."""
+        return [other for other, included in self.beside() if included]
+
+    @cached_property
     def _prepared(self) -> tuple[bytes, tuple[Hidden, ...]]:
         return prepared.text(self.content, parsed, walk, self.macros)
 
@@ -110,8 +115,8 @@ class Source:
     def constants(self) -> dict[str, str]:
         """Texts of macros without parameters, and of constants, in files that it includes too."""
         found: dict[str, str] = {}
-        for other, included in self.beside():
-            found |= other.own_constants if included else {}
+        for other in self.all_included:
+            found |= other.own_constants
         return found | self.own_constants
 
     @cached_property

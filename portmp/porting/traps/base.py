@@ -222,16 +222,23 @@ class Facts:
 
     @cached_property
     def templates(self) -> dict[str, frozenset[int]]:
-        """Templates of functions, and which of their parameters have any type."""
+        """Templates of functions, and which of their parameters have any type; of headers too."""
         found: dict[str, frozenset[int]] = {}
-        for source in (self.source, *(other for other, _ in self.source.beside())):
-            for node in of_type(source.nodes, "function_definition"):
-                given = Function(source, node).parameters
-                kinds = [text_of(one.child_by_field_name("type")) for one in given]
-                some = {i for i, kind in enumerate(kinds) if self.is_parameter(kind, node)}
-                if some and (name := declared_name(node)):
-                    found[name] = found.get(name, frozenset()) | some
+        for source in (self.source, *self.source.all_included):
+            if "templates" not in source.found:
+                source.found["templates"] = dict(self._templates(source))
+            found |= source.found["templates"]
         return found
+
+    def _templates(self, source: Source) -> Iterator[tuple[str, frozenset[int]]]:
+        for node in of_type(source.nodes, "function_definition"):
+            if not any(of_type(parents(node), _TEMPLATE)):
+                continue
+            given = Function(source, node).parameters
+            kinds = [text_of(one.child_by_field_name("type")) for one in given]
+            some = frozenset(i for i, kind in enumerate(kinds) if self.is_parameter(kind, node))
+            if some and (name := declared_name(node)):
+                yield name, some
 
     def is_parameter(self, kind: str, node: Node) -> bool:
         """Whether a type is a parameter of the template around a node."""
@@ -315,11 +322,11 @@ class Facts:
     def warps_of_headers(self) -> frozenset[str]:
         """Functions for warps that files have that this one includes."""
         found = set[str]()
-        for other, included in self.source.beside():
-            if included and "warps" not in other.found:
+        for other in self.source.all_included:
+            if "warps" not in other.found:
                 functions = (f for f in Facts(other).functions if f.names_called & WARP)
                 other.found["warps"] = {f.name for f in functions}
-            found |= other.found["warps"] if included else set()
+            found |= other.found["warps"]
         return frozenset(found)
 
     @cached_property

@@ -33,7 +33,7 @@ def indices_given(facts: Facts) -> Iterator[Node]:
     """threadIdx.x as it is where its own type counts: given to printf, to overloads, to functions
     of warps and groups, to templates; to auto, and in decltype. Also by a macro's name.
     """
-    group = (facts.source, *(other for other, _ in facts.source.beside()))
+    group = (facts.source, *facts.source.all_included)
     macros = {name for one in group for name, text in one.named_texts if _INDEX.fullmatch(text)}
     for node in of_type(facts.source.nodes, "field_expression", "identifier"):
         if not _INDEX.fullmatch(text_of(node)) and text_of(node) not in macros:
