@@ -219,7 +219,8 @@ def _place(inside: Inside, node: Node | None, sizes: dict[str, int]) -> tuple[st
     """The array that an expression points into, and how far; None where that is not known."""
     if node is None:
         return None
-    text, inner, by = text_of(node), node.child_by_field_name("argument"), 0
+    text, inner = text_of(node), node.child_by_field_name("argument")
+    by: int | None = 0
     if node.type == "identifier":
         if text in sizes:
             return text, 0
