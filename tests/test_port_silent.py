@@ -327,6 +327,7 @@ TOLD = {
         "  g[0] = a[63] + p[63] + e[-1] + *(p + 1);\n  g[1] = a[60 + 4];\n  g[2] = *(p + 80);\n"
         "  e[2] = 1;\n  for (int i = 0; i < 65; ++i) if (n) g[i] = p[i];\n"
         "  for (int i = 0; i < 99; ++i) { if (i < n) g[i] = a[i]; g[i] = a[n]; }\n"
+        "  float *q = r, *r = q; q[9] = a[];\n"
         "  for (int i = 0; i < 99; i += 50) a[i] = 1; for (int i = 0; i < 64; i++) a[i] = 1; }",
         {(line, "memory/shared-static") for line in (4, 5, 6, 7)},
     ),

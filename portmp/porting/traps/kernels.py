@@ -215,9 +215,11 @@ def overruns(inside: Inside) -> Iterator[Trap]:
             yield Trap("memory/shared-static", *at(node), "results", LIKELY, words)
 
 
-def _place(inside: Inside, node: Node | None, sizes: dict[str, int]) -> tuple[str, int] | None:
+def _place(
+    inside: Inside, node: Node | None, sizes: dict[str, int], depth: int = 8
+) -> tuple[str, int] | None:
     """The array that an expression points into, and how far; None where that is not known."""
-    if node is None:
+    if node is None or not depth:
         return None
     text, inner = text_of(node), node.child_by_field_name("argument")
     by: int | None = 0
@@ -226,16 +228,16 @@ def _place(inside: Inside, node: Node | None, sizes: dict[str, int]) -> tuple[st
             return text, 0
         inner = _pointed(inside, text)
     elif node.type == "parenthesized_expression":
-        inner = node.named_children[0]
+        inner = next(iter(node.named_children), None)
     elif node.type == "subscript_expression":
         given = next(of_type(node.children, "subscript_argument_list"), None)
-        by = _largest(inside, given.named_children[0] if given is not None else None)
+        by = _largest(inside, next(iter(given.named_children), None) if given else None)
     elif node.type == "binary_expression" and sides(node)[1] == "+":
         inner, _, right = sides(node)
         by = _largest(inside, right)
     elif node.type != "pointer_expression":
         return None
-    found = _place(inside, inner, sizes)
+    found = _place(inside, inner, sizes, depth - 1)
     return (found[0], found[1] + by) if found is not None and by is not None else None
 
 
