@@ -1886,6 +1886,22 @@ FAULTS = (
         "test_groups",
     ),
     Fault(
+        "port: lanes shuffle the structure that threadIdx.x is",
+        "portmp/porting/cuda_warps.h",
+        "cuda_number_if<T, __is_empty(T)>",
+        "cuda_number_if<T, false>",
+        "test_port.py",
+        "test_warps_of_32",
+    ),
+    Fault(
+        "port: floats match by their values",
+        "portmp/porting/cuda_warps.h",
+        "(cuda_shfl(mine, lane) == mine)",
+        "(cuda_shfl(number, lane) == number)",
+        "test_port.py",
+        "test_warps_of_32",
+    ),
+    Fault(
         "port: strings are told as what the HIP text has right",
         "portmp/porting/hipify.py",
         "if trap.platform != HIP or trap.kept:",

@@ -429,7 +429,8 @@ SMALL = {
         "  int w = (blockIdx.x * blockDim.x + threadIdx.x) / WARP_SIZE, t = threadIdx.x * 4 / 32;\n"
         "  return __shfl(x, (lane + 1) & 31, 32) + w + t; }",
         {
-            *((1, "warps/hard-coded-32", "likely"), (3, "warps/hard-coded-32", "likely")),
+            *((1, "warps/hard-coded-32", "likely"), (2, "warps/hard-coded-32", "likely")),
+            (3, "warps/hard-coded-32", "likely"),
             *((6, "warps/hard-coded-32", "likely"), (7, "warps/hard-coded-32", POSSIBLE)),
             *((8, "warps/hard-coded-32", "likely"), (10, "warps/hard-coded-32", "likely")),
             (11, "warps/hard-coded-32", "likely"),
@@ -438,7 +439,7 @@ SMALL = {
     "the last lane of a wave": (
         "__device__ int f(int x) {\n  int lane = threadIdx.x % warpSize;\n"
         "  if (lane == 31) x = 0;\n  return __any(x); }",
-        {(3, "warps/hard-coded-32", CERTAIN)},
+        {(3, "warps/hard-coded-32", CERTAIN), (4, "warps/vote-without-sync", "likely")},
     ),
     "lanes without warps": (
         "#define WARP_SIZE 32\n__global__ void k(int *p, int lane) {\n"
@@ -904,6 +905,15 @@ WARPS = {
             for n in i
         ],
     ),
+    "bits of floats": (
+        "(int)(cuda_match_any_sync(~0u, x & 1 ? 0.f : -0.f) ^ cuda_match_any_sync(~0u, x & 1)) + "
+        "(cuda_match_any_sync(~0u, x ? __int_as_float(0x7fc00000) : 1.f) == 0xffffffff)",
+        lambda x, i: [int(0 not in x[n // 32 * 32 :][:32]) for n in i],
+    ),
+    "coordinates": (
+        "(int)(cuda_shfl_sync(~0u, place{}, 3) + cuda_reduce_max_sync(~0u, place{}))",
+        lambda x, i: [2 * (n // 32 * 32) + 3 + 31 for n in i],
+    ),
     "sum": (
         "cuda_reduce_add_sync(0x0ffffff0u, x)",
         lambda x, i: [int(x[n // 32 * 32 + 4 : n // 32 * 32 + 28].sum()) for n in i],
@@ -933,6 +943,7 @@ def test_warps_of_32(device: str) -> None:
     helper = hipify.HELPER.read_text().replace("#include <hip/hip_runtime.h>\n", "")
     text = (
         f"{helper}\nstruct three {{ short a, b, c; }};\n"
+        "struct place { __device__ operator unsigned() const { return threadIdx.x; } };\n"
         'extern "C" __global__ void k(int *out, const int *in)\n'
         f"{{\n    const int x = in[threadIdx.x];\n    cuda_syncwarp();\n{lines}}}\n"
     )

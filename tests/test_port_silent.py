@@ -103,6 +103,44 @@ WRITTEN = {
         "(unsigned)threadIdx.x;"
         " n = max(n, (unsigned)blockDim.x) + threadIdx.y; int j = gridDim.z; }",
     ),
+    "indices that functions go by the type of": (
+        "#define TID (threadIdx.x)\ntemplate <class T> __device__ T f(T v, int l) { return v; }\n"
+        "__device__ void g(cg::tile t, int n) { f(TID, threadIdx.y); f<int>(TID, 0);\n"
+        "  __shfl_sync(~0u, (threadIdx.x), 3); __ballot_sync(~0u, threadIdx.x); t.shfl(TID, 0);\n"
+        "  decltype(blockIdx.x) q = threadIdx.x; cooperative_groups::reduce(t, threadIdx.x, p); }",
+        '#include "cuda_warps.h"\n'
+        "#define TID (threadIdx.x)\ntemplate <class T> __device__ T f(T v, int l) { return v; }\n"
+        "__device__ void g(cg::tile t, int n) { f((unsigned)TID, threadIdx.y); f<int>(TID, 0);\n"
+        "  cuda_shfl_sync(~0u, ((unsigned)threadIdx.x), 3); cuda_ballot_sync(~0u, threadIdx.x); "
+        "t.shfl((unsigned)TID, 0);\n  decltype((unsigned)blockIdx.x) q = threadIdx.x; "
+        "cooperative_groups::reduce(t, (unsigned)threadIdx.x, p); }",
+    ),
+    "warps where no function of warps is": (
+        "__global__ void k(int *x) { x[0] = threadIdx.x / warpSize; }\n"
+        "int f(cudaDeviceProp p) { return cudaGetDeviceProperties(&p, 0) + p.warpSize; }",
+        '#include "cuda_warps.h"\n'
+        "__global__ void k(int *x) { x[0] = threadIdx.x / cuda_warp_size; }\n"
+        "int f(hipDeviceProp_t p) { return cuda_get_device_properties(&p, 0) + p.warpSize; }",
+    ),
+    "a host's program that asks for warps": (
+        "int f(cudaDeviceProp p) { return cudaGetDeviceProperties(&p, 0) + p.warpSize; }",
+        "int f(hipDeviceProp_t p) { return hipGetDeviceProperties(&p, 0) + p.warpSize; }",
+    ),
+    "alignment": (
+        "struct __builtin_align__(8) s { int a, b; };",
+        "struct __align__(8) s { int a, b; };",
+    ),
+    "kernels and symbols": (
+        "void f(const void *a, F b) { cudaLaunchKernel(k, 1, 2, c); cudaLaunchKernel(a, 1, 2, c);\n"
+        "  cudaFuncSetCacheConfig(t<float>, d); cudaMemcpyToSymbol(n::c, b, 4); "
+        "cudaMemcpyToSymbol(a, b, 4);\n  cudaMemcpyToSymbol(t<int>[1], b, 4); "
+        'cudaMemcpyToSymbol("c", b, 4); cudaMemcpyToSymbol(t<int, 2>, b, 4); }',
+        "void f(const void *a, F b) { hipLaunchKernel((const void *)k, 1, 2, c); "
+        "hipLaunchKernel(a, 1, 2, c);\n  hipFuncSetCacheConfig((const void *)t<float>, d); "
+        "hipMemcpyToSymbol(HIP_SYMBOL(n::c), b, 4); hipMemcpyToSymbol(a, b, 4);\n"
+        '  hipMemcpyToSymbol(HIP_SYMBOL(t<int>[1]), b, 4); hipMemcpyToSymbol("c", b, 4); '
+        "hipMemcpyToSymbol(t<int, 2>, b, 4); }",
+    ),
     "bits of other types": (
         "typedef uint64_t word;\n__device__ int f(int a, long b, word *c, unsigned d) {\n"
         "  return __ffs(a) + __ffsll(b) + __ffsll(c[1]) + __ffs(d) + __ffs(b); }",
@@ -138,7 +176,7 @@ def test_written(name: str) -> None:
     text, wanted = WRITTEN[name]
     made = hipify.translated(Source("a.cu", text.encode(), place=Path("a.cu"))).content.decode()
     assert made.removeprefix(RUNTIME) == wanted
-    assert made.startswith(RUNTIME) or "hip/hip_runtime.h" in wanted
+    assert made.startswith(RUNTIME) or "hip/hip_runtime.h" in wanted or "cuda_warps.h" in wanted
 
 
 TOLD = {
@@ -184,6 +222,121 @@ TOLD = {
         "  while (s[n] == 0);\n  int v, warp = n;\n  do { v = f[warp]; } while (v == 0);\n"
         "  while (f[blockIdx.x] == 0) __threadfence();\n  while (s[n] > 2) n++; }",
         {(3, "warps/independent-scheduling"), (5, "warps/independent-scheduling")},
+    ),
+    "lanes that wait for others of their wave": (
+        "struct lock { int *m; __device__ void take() { while (atomicCAS(m, 0, 1)); } };\n"
+        "__global__ void k(int *h, int *b, lock l, volatile int *f) {\n"
+        "  int lane = threadIdx.x & 31;\n"
+        "  if (lane == 0) { atomicExch(h, 1); } else { while (atomicAdd(h, 0) == 0); }\n"
+        "  if (threadIdx.x == 0) while (!*f);\n"
+        "  if (threadIdx.x == 0) { while (atomicCAS(b, 0, 1)); l.take(); }\n"
+        "  if (threadIdx.x < 32) { b[0] = 1; } else { while (((volatile int *)b)[0] == 0); }\n"
+        "  if (lane == 0) while (atomicExch(b, 1)); }",
+        {(line, "warps/independent-scheduling") for line in (4, 7, 8)},
+    ),
+    "an index in a macro's text": (
+        "#define T(v) auto v = threadIdx.x\n#define U(v) int v = threadIdx.x",
+        {(1, "language/thread-index-type")},
+    ),
+    "kernels of templates that a macro names": (
+        "#define KERNEL(T, name) template <typename T, int N> __global__ void name\n"
+        "#define DEVICE template <typename T> __device__ __forceinline__\n"
+        "KERNEL(T, f)(T *x) {\n  __prof_trigger(1); }\nDEVICE T g(T x) {\n  return __tanhf(x); }",
+        {(4, "debugging/profiling"), (6, "mathematics/fast-intrinsics")},
+    ),
+    "PTX and bounds in macros": (
+        '#define A asm volatile\n#define B() asm("bar.sync 0;")\n#define C() asm volatile("")\n'
+        "#define D __launch_bounds__(256, max(1, 4))\n#define E __launch_bounds__(256)\n"
+        '__global__ void __launch_bounds__(256, 2, 1) k() {\n  A("bar.sync 0;");\n  A(""); }',
+        {
+            *((7, "synchronisation/named-barrier"), (2, "synchronisation/named-barrier")),
+            *((4, "launch/launch-bounds-second"), (6, "launch/launch-bounds-second")),
+        },
+    ),
+    "functions of nvcc's library": (
+        "#include <nvfunctional>\n__global__ void k(half *h) {\n"
+        "  nvstd::function<int(int)> f; h[0] = __double2half(1.0); }",
+        {
+            *((1, "language/function-pointers"), (3, "language/function-pointers")),
+            (3, "language/half"),
+        },
+    ),
+    "functions of groups without their namespace": (
+        "#include <cooperative_groups.h>\nusing namespace cooperative_groups;\n"
+        "__global__ void k(int *x) {\n  auto p = labeled_partition(coalesced_threads(), x[0]);\n"
+        "  x[1] = thread_block::size();\n  wait(this_thread_block()); }\n"
+        "void wait_for(int); void f() { wait_for(1); }",
+        {
+            *((4, "warps/cooperative-groups"), (5, "warps/cooperative-groups")),
+            (6, "memory/async-copy"),
+        },
+    ),
+    "the driver's ways": (
+        "CUdeviceptr p;\nvoid f() {\n  cuCtxCreate(&c, nullptr, 0, d);\n"
+        '  cuModuleLoad(&m, "k.ptx");\n  size_t n = p;\n  float *q = (float *)p; if (p) p = 0; }',
+        {(3, "host/driver-api"), (4, "compilation/no-ptx"), (5, "host/driver-api")},
+    ),
+    "capabilities after arithmetic": (
+        "void f(cudaDeviceProp p, Version v) {\n  int sm = p.major * 10 + p.minor;\n"
+        "  if (sm > 70) f();\n"
+        "  if (p.major * 10 + 1 >= 71) f();\n  switch (p.major) { case 7: f(); }\n"
+        '  printf("%d", p.major * 10 + p.minor); int b = p.minor + 1; }',
+        {(line, "host/device-properties") for line in (2, 4, 5)},
+    ),
+    "names of libraries": (
+        "void f() {\n  cublasFooBar();\n  cufftXtMalloc(0);\n  nvtxDomainCreateA(0);\n"
+        "  CubDebugExit(0);\n  CUBLAS_CHECK(cublasCreate(0));\n  cusparseSpVecDescr_t v; }\n"
+        "#ifdef CUBLAS_MINE\n#endif\nint cusolverMine; int g() { return cusolverMine; }",
+        {
+            *((2, "libraries/blas"), (3, "libraries/fft-sparse-solver")),
+            *((4, "debugging/profiling"), (5, "libraries/cub")),
+        },
+    ),
+    "guards that new GPUs decide as AMD's do": (
+        "#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 600\n#endif\n"
+        "#if defined __CUDA_ARCH__ && (__CUDA_ARCH__ < 350)\n#endif\n"
+        "#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 600\n#endif\n"
+        "#if CUDART_VERSION >= 9000 && MINE != 1\n#endif",
+        {(5, "language/cuda-arch"), (7, "language/cuda-arch")},
+    ),
+    "barriers that all threads reach": (
+        "__global__ void k(int *s) {\n  int any = __syncthreads_or(s[threadIdx.x]);\n"
+        "  if (any) __syncthreads();\n"
+        "  if (__syncthreads_count(s[threadIdx.x]) > 3) __syncthreads();\n"
+        "  if (s[threadIdx.x] > any) __syncthreads(); }",
+        {(5, "synchronisation/divergent-barrier")},
+    ),
+    "operators": (
+        "namespace n { struct float4 { float x; };\n"
+        "__device__ void operator+=(float4 &a, const float4 &b) {} }\n"
+        "__device__ float4 operator+(float4 a, float4 b) { return a; }\n"
+        "__device__ void operator*=(float3 &a, const float3 &b) {}\n"
+        "__device__ void operator*=(float3 &a, float3 b) {}",
+        {(4, "language/vector-operators")},
+    ),
+    "functions of warps of one's own": (
+        "struct w { __device__ int __shfl_sync(int m, int v, int l) { return v; } };\n"
+        "namespace n { __device__ int __any_sync(int m, int p) { return p; } }\n"
+        "__global__ void k(w a, int *x) {\n"
+        "  x[0] = a.__shfl_sync(1, 2, 3) + n::__any_sync(1, 2); }",
+        set(),
+    ),
+    "past the end of block memory": (
+        "__global__ void k(float *g, int n) {\n"
+        "  __shared__ float a[64]; float *p = a, *e = &a[64];\n"
+        "  g[0] = a[63] + p[63] + e[-1] + *(p + 1);\n  g[1] = a[60 + 4];\n  g[2] = *(p + 80);\n"
+        "  e[2] = 1;\n  for (int i = 0; i < 65; ++i) if (n) g[i] = p[i];\n"
+        "  for (int i = 0; i < 99; ++i) { if (i < n) g[i] = a[i]; g[i] = a[n]; }\n"
+        "  float *q = r, *r = q; q[9] = a[];\n"
+        "  for (int i = 0; i < 99; i += 50) a[i] = 1; for (int i = 0; i < 64; i++) a[i] = 1; }",
+        {(line, "memory/shared-static") for line in (4, 5, 6, 7)},
+    ),
+    "warps counted by 32 in macros and enumerations": (
+        "#define LANE() (threadIdx.x & 31)\nenum { W = 32 }; static const unsigned V{32u};\n"
+        "__global__ void k(int *x) {\n  int wid = threadIdx.x / W;\n  int lane = threadIdx.x % V;\n"
+        "  auto t = cooperative_groups::tiled_partition<32>(b); }\n"
+        "constexpr int LOG_WARP = 5;\nconstexpr int WARPS = 5;",
+        {(line, "warps/hard-coded-32") for line in (1, 4, 5, 7)},
     ),
     "kernels, libraries and options in strings": (
         'const char *a = R"(\n__global__ void k(int *x) { x[threadIdx.x & 31] = '
@@ -235,7 +388,7 @@ TOLD = {
     "a kernel that a macro names": (
         '#define KERNEL(name) extern "C" __global__ void __launch_bounds__(64, 2) name\n'
         "KERNEL(f)(double *x) {\n  atomicAdd(x, 1.0); }",
-        {(3, "atomics/double-add")},
+        {(1, "launch/launch-bounds-second"), (3, "atomics/double-add")},
     ),
     "addresses of the driver's": (
         "void f(CUdeviceptr p, size_t n) {\n  CUdeviceptr q;\n  cuMemAlloc(&q, n);\n"
@@ -347,6 +500,19 @@ def test_opencl_is_a_sketch(tmp_path: Path, capsys: Any) -> None:
     )
 
 
+def test_the_hip_text_alone(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --hip the sketch is printed where it is asked for; what stays the same is not."""
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    plain = tmp_path / "plain.cu"
+    plain.write_text("__global__ void k(float *x) { x[threadIdx.x] = sqrtf(x[0]); }\n")
+    command = ["port", "--hip", "-o", str(tmp_path / "out"), str(plain)]
+    cli.main(command)
+    out = capsys.readouterr().out
+    assert "OpenCL" not in out and "the same" not in out
+    cli.main([*command, "--opencl"])
+    assert "a sketch" in capsys.readouterr().out
+
+
 def test_one_line_a_cause(tmp_path: Path, capsys: Any) -> None:
     """Places of one cause are one line; half-empty waves and slow places are no errors."""
     many = tmp_path / "many.cu"
@@ -376,6 +542,17 @@ def group(**texts: str) -> list[Source]:
     return sources.together([Source(names[n], text.encode()) for n, text in texts.items()])
 
 
+def test_kernels_that_are_not_seen() -> None:
+    """A macro that makes kernels in a way that is not looked into is named; votes are told."""
+    text = "#define K(a) MORE(a) __global__ a\n#define L(f) __global__ void f\n"
+    assert report.of(Source("a.cu", text.encode())).remarks[0] == (
+        "kernels that the macro K (line 1) makes are not looked into"
+    )
+    votes = Source("a.cu", b"__global__ void k(int *x) {\n  x[0] = __any(x[1]); }")
+    (trap,) = report.after(report.of(votes), hipify.translated(votes)).traps
+    assert (trap.line, trap.entry, trap.cured) == (2, "warps/vote-without-sync", True)
+
+
 def test_files_that_are_read_together() -> None:
     """Members of a header's class, its own functions, warps of 32 for all, where includes lead."""
     made = [
@@ -401,6 +578,13 @@ def test_files_that_are_read_together() -> None:
         "cuda_device_get_attribute(w, hipDeviceAttributeWarpSize, 0); hipSetDevice(0); }"
     )
     assert made[3].startswith('#include "../cuda_warps.h"\n')
+    sources_read = group(
+        w__cuh="#define WS 32\n__device__ int sum(int v) { return __shfl_down_sync(~0u, v, 1); }",
+        m__cu='#include "w.cuh"\n__global__ void k(int *x) {\n  int lane = threadIdx.x % WS;\n'
+        "  x[lane] = sum(x[0]); }",
+    )
+    found = report.after(report.of(sources_read[1]), hipify.translated(sources_read[1])).traps
+    assert [(t.line, t.entry, t.cured) for t in found] == [(3, "warps/hard-coded-32", True)]
 
 
 def test_what_hipcc_says(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -415,6 +599,29 @@ def test_what_hipcc_says(tmp_path: Path, capsys: Any, monkeypatch: pytest.Monkey
     assert "hipcc refuses 1 of 1 HIP texts: out/main.hip.cpp" in out
     assert "it is compiled with main.cu, which includes it" in out
     assert cli.main([*command, "--fail", "never"]) == 0
+
+
+def test_coordinates_are_numbers(tmp_path: Path) -> None:
+    """Lanes of their own, not bytes of a structure: of macros, templates, groups, deduced types."""
+    tiers.check("hipcc")
+    tiers.check("hiprtc")
+    source = (
+        b"#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n"
+        b"#define MINE(v) auto v = threadIdx.x\n#define TID threadIdx.x\n"
+        b"namespace cg = cooperative_groups;\n"
+        b"template <typename T> __device__ T from(T v, int l) { return __shfl_sync(~0u, v, l); }\n"
+        b"__global__ void k(const int *x, int *y) {\n  MINE(t);\n"
+        b"  auto tile = cg::tiled_partition<32>(cg::this_thread_block());\n"
+        b"  unsigned sum = from(TID, 2) + __shfl_sync(~0u, t, 1) + __reduce_max_sync(~0u, TID);\n"
+        b"  sum += __popc(__match_any_sync(~0u, t)) + tile.shfl(threadIdx.x, 3);\n"
+        b"  y[t] = sum + cg::reduce(tile, (threadIdx.x), cg::greater<unsigned>()); }\n"
+    )
+    made = hipify.translated(Source("k.cu", source, place=Path("k.cu")))
+    test_port.written(made, tmp_path)
+    x, y = np.zeros(64, np.int32), np.zeros(64, np.int32)
+    test_port.ran_by_hipcc(tmp_path, made.file, "k", [x, y], [0, 1], (1, 64))
+    first = np.arange(64) // 32 * 32
+    assert y.tolist() == (5 * first + 2 + 1 + 31 + 1 + 3 + 31).tolist()
 
 
 def test_coalesced_groups_of_32(tmp_path: Path) -> None:

@@ -54,7 +54,8 @@ def command(args: Any) -> int:
         for lines in (*parts, *map(_told, made)):
             if told := "\n".join(printable(line) for line in lines):
                 print(told, end="\n\n")
-        print("\n".join([*report.summary(reports, hip), *_refused(made)]))
+        summary = report.summary(reports, hip, args.opencl or not hip)
+        print("\n".join([*summary, *_refused(made)]))
     return int(_fails(reports, made, args.fail))
 
 

@@ -30,6 +30,16 @@ static __device__ inline int cuda_all_sync(unsigned mask, int predicate)
     return cuda_ballot_sync(mask, !predicate) == 0;
 }
 
+/* What a value is as a number: before ROCm 6 threadIdx.x is an empty structure in HIP. */
+template <typename T, bool is_coordinate> struct cuda_number_if {
+    using type = T;
+};
+template <typename T> struct cuda_number_if<T, true> {
+    using type = unsigned;
+};
+template <typename T> struct cuda_number_of : cuda_number_if<T, __is_empty(T)> {};
+template <typename T> using cuda_number = typename cuda_number_of<T>::type;
+
 /* Also of types that HIP's shuffles do not take, such as half and half2. */
 template <typename T, typename F> static __device__ inline T cuda_by_words(T value, F shuffled)
 {
@@ -42,27 +52,34 @@ template <typename T, typename F> static __device__ inline T cuda_by_words(T val
 }
 
 template <typename T>
-static __device__ inline T cuda_shfl_sync(unsigned, T value, int lane, int width = 32)
+static __device__ inline cuda_number<T> cuda_shfl_sync(unsigned, T value, int lane, int width = 32)
 {
-    return cuda_by_words(value, [=](int word) { return __shfl(word, lane & (width - 1), width); });
+    const auto by_lanes = [=](int word) { return __shfl(word, lane & (width - 1), width); };
+    return cuda_by_words<cuda_number<T>>(value, by_lanes);
 }
 
 template <typename T>
-static __device__ inline T cuda_shfl_up_sync(unsigned, T value, unsigned by, int width = 32)
+static __device__ inline cuda_number<T> cuda_shfl_up_sync(unsigned, T value, unsigned by,
+                                                          int width = 32)
 {
-    return cuda_by_words(value, [=](int word) { return __shfl_up(word, by, width); });
+    const auto by_lanes = [=](int word) { return __shfl_up(word, by, width); };
+    return cuda_by_words<cuda_number<T>>(value, by_lanes);
 }
 
 template <typename T>
-static __device__ inline T cuda_shfl_down_sync(unsigned, T value, unsigned by, int width = 32)
+static __device__ inline cuda_number<T> cuda_shfl_down_sync(unsigned, T value, unsigned by,
+                                                            int width = 32)
 {
-    return cuda_by_words(value, [=](int word) { return __shfl_down(word, by, width); });
+    const auto by_lanes = [=](int word) { return __shfl_down(word, by, width); };
+    return cuda_by_words<cuda_number<T>>(value, by_lanes);
 }
 
 template <typename T>
-static __device__ inline T cuda_shfl_xor_sync(unsigned, T value, int bits, int width = 32)
+static __device__ inline cuda_number<T> cuda_shfl_xor_sync(unsigned, T value, int bits,
+                                                           int width = 32)
 {
-    return cuda_by_words(value, [=](int word) { return __shfl_xor(word, bits, width); });
+    const auto by_lanes = [=](int word) { return __shfl_xor(word, bits, width); };
+    return cuda_by_words<cuda_number<T>>(value, by_lanes);
 }
 
 static __device__ inline unsigned cuda_ballot(int predicate)
@@ -74,23 +91,26 @@ static __device__ inline int cuda_any(int predicate) { return cuda_ballot(predic
 
 static __device__ inline int cuda_all(int predicate) { return cuda_ballot(!predicate) == 0; }
 
-template <typename T> static __device__ inline T cuda_shfl(T value, int lane, int width = 32)
+template <typename T>
+static __device__ inline cuda_number<T> cuda_shfl(T value, int lane, int width = 32)
 {
     return cuda_shfl_sync(0xffffffffu, value, lane, width);
 }
 
-template <typename T> static __device__ inline T cuda_shfl_up(T value, unsigned by, int width = 32)
+template <typename T>
+static __device__ inline cuda_number<T> cuda_shfl_up(T value, unsigned by, int width = 32)
 {
     return cuda_shfl_up_sync(0xffffffffu, value, by, width);
 }
 
 template <typename T>
-static __device__ inline T cuda_shfl_down(T value, unsigned by, int width = 32)
+static __device__ inline cuda_number<T> cuda_shfl_down(T value, unsigned by, int width = 32)
 {
     return cuda_shfl_down_sync(0xffffffffu, value, by, width);
 }
 
-template <typename T> static __device__ inline T cuda_shfl_xor(T value, int bits, int width = 32)
+template <typename T>
+static __device__ inline cuda_number<T> cuda_shfl_xor(T value, int bits, int width = 32)
 {
     return cuda_shfl_xor_sync(0xffffffffu, value, bits, width);
 }
@@ -102,11 +122,16 @@ static __device__ inline void cuda_syncwarp(unsigned = 0xffffffffu)
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 
+/* By their bits, as CUDA compares floats too. */
 template <typename T> static __device__ inline unsigned cuda_match_any_sync(unsigned mask, T value)
 {
+    const cuda_number<T> number = value;
+    static_assert(sizeof(number) <= 8, "CUDA matches numbers of 4 and 8 bytes");
+    long long mine = 0;
+    __builtin_memcpy(&mine, &number, sizeof(number));
     unsigned same = 0;
     for (int lane = 0; lane < 32; ++lane)
-        same |= (unsigned)(cuda_shfl(value, lane) == value) << lane;
+        same |= (unsigned)(cuda_shfl(mine, lane) == mine) << lane;
     return same & mask;
 }
 
@@ -118,12 +143,13 @@ static __device__ inline unsigned cuda_match_all_sync(unsigned mask, T value, in
 }
 
 #define CUDA_REDUCTION(name, expression)                                                           \
-    template <typename T> static __device__ inline T cuda_reduce_##name##_sync(unsigned mask, T x) \
+    template <typename T>                                                                          \
+    static __device__ inline cuda_number<T> cuda_reduce_##name##_sync(unsigned mask, T x)          \
     {                                                                                              \
         const int first = __ffs((int)mask) - 1;                                                    \
-        T a = cuda_shfl(x, first);                                                                 \
+        cuda_number<T> a = cuda_shfl(x, first);                                                    \
         for (int lane = first + 1; lane < 32; ++lane) {                                            \
-            const T b = cuda_shfl(x, lane);                                                        \
+            const cuda_number<T> b = cuda_shfl(x, lane);                                           \
             if (mask >> lane & 1)                                                                  \
                 a = expression;                                                                    \
         }                                                                                          \

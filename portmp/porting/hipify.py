@@ -23,9 +23,9 @@ from portmp.porting import names
 from portmp.porting.prepared import CODED
 from portmp.porting.sources import Node, Source, arguments, called, line_of, text_of
 from portmp.porting.tables import named, table
+from portmp.porting.traps import host
 from portmp.porting.traps import language as traps_of_language
 from portmp.porting.traps.base import HIP, UNDEFINED, WARP, Facts, Trap, at
-from portmp.porting.traps.host import is_typed
 from portmp.porting.words import INCLUDE, Word
 
 HELPER = PACKAGE / "porting/cuda_warps.h"
@@ -49,8 +49,7 @@ _ON_THE_HOST = {
 """What asks for the lanes of a warp, which are 32 in a text with functions of warps; and what shows
 that a program looks at them.
 """
-_ANY_WARPS = re.compile(rf"\b({'|'.join(_OF_WARPS)})\b")
-
+_KERNELS = re.compile(r"\b__(global|device)__\b")
 
 _BY_THE_HELPER = named("entries_by_the_helper")
 """Entries about 64 lanes, of which functions of warps know nothing in a text with the helper."""
@@ -62,6 +61,7 @@ _BY_NAMES = {
     "warps/match-any": WARP,
     "warps/reduce-sync": WARP,
     "warps/shuffle-width": WARP,
+    "warps/vote-without-sync": WARP,
     "warps/independent-scheduling": frozenset(("__nanosleep",)),
     "language/cuda-arch": frozenset(names.DEFINED),
     "libraries/thrust": frozenset(("cuda",)),
@@ -121,22 +121,21 @@ class Hip:
 def _helpers(facts: Facts) -> tuple[Path, ...]:
     """Headers of portmp's that the HIP text of a source needs.
 
-    Where one file of a program counts warps of 32 lanes, all do: kernels and the host, which asks
-    the device for its warp.
+    Warps of a program have 32 lanes in all its files: kernels and the host, which asks the device
+    for its warp.
     """
     group = [facts.source, *(other for other, _ in facts.source.beside())]
-    asked = [name for name, (_, mark) in _ON_THE_HOST.items() if _any_has(group, mark)]
-    warps = _has(facts, (*_OF_WARPS, *asked)) and any(
-        _has(facts if one is facts.source else Facts(one), _OF_WARPS)
-        for one in group
-        if _ANY_WARPS.search(one.text)
-    )
+    asked = {name for name, (_, mark) in _ON_THE_HOST.items() if _any_has(group, mark)}
+    asked = asked if _any_has(group, _KERNELS) else set()
+    warps = _has(facts, asked.union(_OF_WARPS))
+    warps |= any(w.text in facts.warps_of_headers for w in facts.words)
     groups = any(w.kind == INCLUDE and w.text in _COLLECTIVE for w in facts.words)
     return (HELPER,) * warps + (GROUPS,) * (groups or _has(facts, _OF_GROUPS))
 
 
 def _has(facts: Facts, some: Collection[str]) -> bool:
-    return any(w.text in some and not facts.owns(w) for w in facts.words)
+    named = (w for w in facts.words if w.text in some and w.kind != "field_identifier")
+    return any(not facts.owns(w) for w in named)
 
 
 def _any_has(sources: Iterable[Source], mark: re.Pattern[str]) -> bool:
@@ -250,7 +249,6 @@ def _given(word: Word) -> int:
 
 
 _SYMBOLS: dict[str, int] = table("symbols")
-_FUNCTIONS = {"cudaFuncSetAttribute": 0, "cudaFuncSetCacheConfig": 0, "cudaFuncGetAttributes": 1}
 
 
 _Edit = tuple[int, int, Change]
@@ -297,13 +295,14 @@ def _of_language(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
         yield node, "language/reserved-words", _instead(node, "/* register */")
 
 
-def _of_name(form: str, _: Facts, node: Node) -> str:
+def _of_name(form: str, facts: Facts, node: Node) -> str:
     text = text_of(node)
-    return form.format(text) if re.fullmatch(r"\w+(<.*>)?", text) else ""
+    parts = "SYMBOL" in form and "," in text  # which a macro takes for two arguments
+    return form.format(text) if host.is_named(facts, node) and not parts else ""
 
 
 def _pointer(facts: Facts, node: Node) -> str:
-    if not is_typed(facts, node):
+    if not host.is_typed(facts, node):
         return ""
     text = text_of(node)
     return f"(void **){text}" if re.fullmatch(r"&?\s*[\w.\[\]]+", text) else f"(void **)({text})"
@@ -311,7 +310,8 @@ def _pointer(facts: Facts, node: Node) -> str:
 
 _WRITTEN: tuple[tuple[dict[str, int], str, Callable[[Facts, Node], str]], ...] = (
     (_SYMBOLS, "host/symbols", partial(_of_name, "HIP_SYMBOL({})")),
-    (_FUNCTIONS, "launch/shared-opt-in", partial(_of_name, "(const void *){}")),
+    (host.LAUNCHING, "host/launch", partial(_of_name, "(const void *){}")),
+    (table("functions"), "launch/shared-opt-in", partial(_of_name, "(const void *){}")),
     (names.POINTERS, "host/pointer-to-pointer", _pointer),
 )
 

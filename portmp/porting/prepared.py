@@ -123,11 +123,13 @@ def _declaring(tokens: list[str], known: Mapping[str, Macro]) -> tuple[int, froz
             qualifiers |= {token} & _SPACES
         elif token in known and _of_words_alone(known[token]):
             qualifiers |= known[token].qualifiers
+        elif token == "template" and tokens[i + 1 : i + 2] == ["<"]:
+            i = _after(tokens, i + 1, {"<": 1, ">": -1}) - 1
         elif not (token == '"C"' and i and tokens[i - 1] == "extern"):
             break
         i += 1
         if i < len(tokens) and tokens[i] == "(":
-            i = _after_parentheses(tokens, i)
+            i = _after(tokens, i, {"(": 1, ")": -1})
     return i, frozenset(qualifiers)
 
 
@@ -135,10 +137,11 @@ def _of_words_alone(macro: Macro) -> bool:
     return macro.kept is None and not macro.has_body and not macro.whole
 
 
-def _after_parentheses(tokens: list[str], i: int) -> int:
+def _after(tokens: list[str], i: int, signs: dict[str, int]) -> int:
+    """Where the brackets end that begin at a place."""
     depth = 0
     for end, token in enumerate(tokens[i:], i + 1):
-        depth += {"(": 1, ")": -1}.get(token, 0)
+        depth += signs.get(token, 0)
         if depth == 0:
             return end
     return len(tokens)

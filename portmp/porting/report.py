@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
-from portmp.porting import entries, names
+from portmp.porting import entries, names, prepared
 from portmp.porting.entries import Entry
 from portmp.porting.hipify import Hip
 from portmp.porting.prepared import CODED
-from portmp.porting.sources import Source, line_of, of_type, text_of
+from portmp.porting.sources import Source, line_of, of_type, text_of, walk
 from portmp.porting.tables import named
 from portmp.porting.traps import arithmetic, host, kernels, lacking, language, opencl, warps
 from portmp.porting.traps.base import CERTAINTIES, EFFECTS, HIP, OPENCL, POSSIBLE, Facts, Trap
@@ -220,6 +220,11 @@ def _remarks(facts: Facts) -> Iterator[str]:
     }
     if missing := sorted(name for name in own if facts.source.of_group(name) is None):
         yield f"includes {', '.join(missing)}: read only where the command line names it"
+    known = prepared.macros(facts.source.root, walk, facts.source.macros)
+    for node in of_type(facts.source.nodes, "preproc_def", "preproc_function_def"):
+        name = text_of(node.child_by_field_name("name"))
+        if "__global__" in text_of(node.child_by_field_name("value")) and name not in known:
+            yield f"kernels that the macro {name} (line {line_of(node)}) makes are not looked into"
     kept: dict[str, int] = {}
     for word in facts.words:
         if word.kind != "field_identifier" and names.hip_name(word.text) and facts.owns(word):
@@ -255,6 +260,8 @@ def text(report: Report, with_opencl: bool, with_constructs: bool = True) -> Ite
     if with_constructs and report.constructs:
         yield f"{report.file}: constructs"
         for one in report.constructs:
+            if one.hip.startswith("the same") and not with_opencl:
+                continue
             about = ", ".join(one.entries) or "a name alone"
             yield f"    {one.name} (line {some_of(one.lines)}) [{about}]"
             yield f"        HIP: {one.hip}"
@@ -268,14 +275,15 @@ def some_of(lines: Sequence[int], most: int = 6) -> str:
     return ", ".join(map(str, lines[:most])) + more
 
 
-def summary(reports: Sequence[Report], of_hip: bool = False) -> list[str]:
+def summary(reports: Sequence[Report], of_hip: bool = False, with_opencl: bool = True) -> list[str]:
     """What stands between the sources, or the HIP texts that were written (*of_hip*), and AMD."""
     left = [t for r in reports for t in r.traps if not t.cured]
     found = [t for t in left if t.certainty != POSSIBLE] + [t for r in reports for t in r.sketch]
     cured = sum(t.cured for r in reports for t in r.traps)
     possible = sum(t.certainty == POSSIBLE and t.platform == HIP for t in left)
     lines = []
-    for platform, title in ((HIP, "AMD, through HIP"), (OPENCL, "OpenCL, beside the host's part")):
+    titles = {HIP: "AMD, through HIP", OPENCL: "OpenCL, beside the host's part"}
+    for platform, title in list(titles.items())[: 1 + with_opencl]:
         counts: dict[str, Counter[str]] = {}
         for trap in found:
             if trap.platform == platform:

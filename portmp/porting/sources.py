@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import operator
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path, PurePath
@@ -77,6 +78,11 @@ class Source:
         return ((one, id(one) in seen) for one in self.group if one is not self)
 
     @cached_property
+    def all_included(self) -> list[Source]:
+        """Files of the group that it includes, by others too."""
+        return [other for other, included in self.beside() if included]
+
+    @cached_property
     def _prepared(self) -> tuple[bytes, tuple[Hidden, ...]]:
         return prepared.text(self.content, parsed, walk, self.macros)
 
@@ -107,17 +113,32 @@ class Source:
 
     @cached_property
     def constants(self) -> dict[str, str]:
-        """Texts of macros without parameters, and of constants at file scope."""
+        """Texts of macros without parameters, and of constants, in files that it includes too."""
         found: dict[str, str] = {}
+        for other in self.all_included:
+            found |= other.own_constants
+        return found | self.own_constants
+
+    @cached_property
+    def own_constants(self) -> dict[str, str]:
+        """Those of the file alone."""
+        found = dict(self.named_texts)
         for node in self.nodes:
-            if node.type == "preproc_def" and (value := node.child_by_field_name("value")):
-                found[text_of(node.child_by_field_name("name"))] = without_comments(value)
-            elif node.type == "init_declarator" and _is_constant(node):
+            if node.type == "init_declarator" and _is_constant(node):
                 name = declared_name(node)
                 value = node.child_by_field_name("value")
                 if name and value is not None:
-                    found[name] = text_of(value)
+                    found[name] = text_of(value).strip("{}")
+            elif node.type == "enumerator" and (value := node.child_by_field_name("value")):
+                found[text_of(node.child_by_field_name("name"))] = text_of(value)
         return found
+
+    @cached_property
+    def named_texts(self) -> list[tuple[str, str]]:
+        """Macros without parameters, and their texts."""
+        some = of_type(self.nodes, "preproc_def")
+        values = ((n.child_by_field_name("name"), n.child_by_field_name("value")) for n in some)
+        return [(text_of(name), without_comments(value)) for name, value in values if value]
 
     def value_of(self, node: Node | None) -> int | None:
         """The number that an expression is, if it is a literal or a name for one."""
@@ -375,10 +396,17 @@ def _value(node: ast.expr, constants: dict[str, str], depth: int) -> int | None:
     if isinstance(node, ast.Name) and node.id in constants and depth:
         inner = ast.parse(_plain(constants[node.id]), mode="eval").body
         return _value(inner, constants, depth - 1)
+    if isinstance(node, ast.BoolOp | ast.Compare):
+        parts = node.values if isinstance(node, ast.BoolOp) else [node.left, *node.comparators]
+        some = [_value(one, constants, depth) for one in parts]
+        known = [one for one in some if one is not None]
+        return _holds(node, known) if len(known) == len(some) else None
     if isinstance(node, ast.UnaryOp):
         one = _value(node.operand, constants, depth)
         if one is None:
             return None
+        if isinstance(node.op, ast.Not):
+            return int(not one)
         return {ast.USub: -one, ast.UAdd: one, ast.Invert: ~one}.get(type(node.op))
     if isinstance(node, ast.BinOp):
         a, b = _value(node.left, constants, depth), _value(node.right, constants, depth)
@@ -386,6 +414,23 @@ def _value(node: ast.expr, constants: dict[str, str], depth: int) -> int | None:
             return None
         return _applied(node.op, a, b)
     return None
+
+
+def _holds(node: ast.BoolOp | ast.Compare, some: list[int]) -> int | None:
+    if isinstance(node, ast.BoolOp):
+        return int(all(some) if isinstance(node.op, ast.And) else any(some))
+    compare = _COMPARED.get(type(node.ops[0]))
+    return int(compare(*some)) if compare is not None and len(some) == 2 else None
+
+
+_COMPARED: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 
 
 def _applied(sign: ast.operator, a: int, b: int) -> int | None:

@@ -220,6 +220,26 @@ class Facts:
             kind = self._aliases[name] + kind[len(name) :]
         return kind
 
+    @cached_property
+    def templates(self) -> dict[str, frozenset[int]]:
+        """Templates of functions, and which of their parameters have any type; of headers too."""
+        found: dict[str, frozenset[int]] = {}
+        for source in (self.source, *self.source.all_included):
+            if "templates" not in source.found:
+                source.found["templates"] = dict(self._templates(source))
+            found |= source.found["templates"]
+        return found
+
+    def _templates(self, source: Source) -> Iterator[tuple[str, frozenset[int]]]:
+        for node in of_type(source.nodes, "function_definition"):
+            if not any(of_type(parents(node), _TEMPLATE)):
+                continue
+            given = Function(source, node).parameters
+            kinds = [text_of(one.child_by_field_name("type")) for one in given]
+            some = frozenset(i for i, kind in enumerate(kinds) if self.is_parameter(kind, node))
+            if some and (name := declared_name(node)):
+                yield name, some
+
     def is_parameter(self, kind: str, node: Node) -> bool:
         """Whether a type is a parameter of the template around a node."""
         heads = [n.child_by_field_name("parameters") for n in of_type(parents(node), _TEMPLATE)]
@@ -299,12 +319,22 @@ class Facts:
         return WARP | macros
 
     @cached_property
+    def warps_of_headers(self) -> frozenset[str]:
+        """Functions for warps that files have that this one includes."""
+        found = set[str]()
+        for other in self.source.all_included:
+            if "warps" not in other.found:
+                functions = (f for f in Facts(other).functions if f.names_called & WARP)
+                other.found["warps"] = {f.name for f in functions}
+            found |= other.found["warps"]
+        return frozenset(found)
+
+    @cached_property
     def warp_functions(self) -> frozenset[str]:
         """Names of functions whose lanes tell each other something, by others too."""
+        known = self.of_warps | self.warps_of_headers
         found = {
-            f.name
-            for f in self.functions
-            if f.names_called & self.of_warps or f.uses_tiles or f.by_tags
+            f.name for f in self.functions if f.names_called & known or f.uses_tiles or f.by_tags
         }
         return _grown(found, lambda some: {f.name for f in self.functions if f.names_called & some})
 
@@ -472,14 +502,14 @@ class Inside(Function):
     @cached_property
     def of_thread(self) -> frozenset[str]:
         """Words that differ from thread to thread: threadIdx, and what is made of it."""
-        return self._given(frozenset(("threadIdx",)), self.has)
+        return self._given(frozenset(("threadIdx",)), self.varies)
 
     @cached_property
     def plainly_of_thread(self) -> frozenset[str]:
         """Those of them that no function had a part in: sizes of a thread's own are often equal."""
 
         def made(value: Node, some: frozenset[str]) -> bool:
-            return self.has(value, some) and not any(calls_in(value))
+            return self.varies(value, some) and not any(calls_in(value))
 
         return self._given(frozenset(("threadIdx",)), made)
 
@@ -492,6 +522,16 @@ class Inside(Function):
     def has(node: Node | None, names: set[str] | frozenset[str]) -> bool:
         """Whether a part of the tree has one of these names."""
         return any(n.type == "identifier" and text_of(n) in names for n in walk(node))
+
+    @staticmethod
+    def varies(node: Node | None, names: set[str] | frozenset[str]) -> bool:
+        """The same, outside of what all threads of a block get alike: __syncthreads_or(...)."""
+        votes = [call for call in calls_in(node) if called(call) in BARRIERS]
+        some = (n for n in walk(node) if n.type == "identifier" and text_of(n) in names)
+        return any(
+            all(n.end_byte <= v.start_byte or n.start_byte >= v.end_byte for v in votes)
+            for n in some
+        )
 
     @cached_property
     def shared(self) -> dict[str, Node]:
@@ -507,7 +547,7 @@ class Inside(Function):
     def of_calls(self, names: frozenset[str]) -> Iterator[tuple[Node, str, list[Node]]]:
         """Calls of these names, with their arguments."""
         for call in self.calls:
-            if (name := called(call)) in names:
+            if (name := called(call)) in names and not self.facts.owns(call):
                 yield call, name, arguments(call)
 
     def number(self, node: Node | None) -> int | None:

@@ -6,7 +6,18 @@ import re
 from collections.abc import Iterator
 
 from portmp.porting import names
-from portmp.porting.sources import Node, arguments, called, of_type, sides, text_of, walk
+from portmp.porting.sources import (
+    SIZES,
+    Node,
+    arguments,
+    called,
+    line_of,
+    of_type,
+    parents,
+    sides,
+    text_of,
+    walk,
+)
 from portmp.porting.tables import table
 from portmp.porting.traps.base import CERTAIN, LIKELY, POSSIBLE, Facts, Trap, at, short
 from portmp.porting.words import INCLUDE
@@ -24,7 +35,7 @@ def missing_names(facts: Facts) -> Iterator[Trap]:
         other = names.later(word.text)
         if (word.text, word.line) in seen or (names.hip_name(word.text) != "" and not other):
             continue
-        if re.match(r"\s*#\s*(el)?if", facts.source.lines[word.line - 1]):
+        if _DIRECTIVE.match(facts.source.lines[word.line - 1]):
             continue  # a name that the preprocessor takes for 0: kernels.guards tells of those
         seen.add((word.text, word.line))
         entry = next(e for p, e in table("entries").items() if re.fullmatch(p, word.text))
@@ -34,8 +45,28 @@ def missing_names(facts: Facts) -> Iterator[Trap]:
         yield Trap(entry, word.line, word.text, "compile", sure, words)
 
 
+def of_libraries(facts: Facts) -> Iterator[Trap]:
+    """Names of CUDA's libraries that are not known to be in AMD's."""
+    rows = table("libraries")
+    every = re.compile("|".join(rows))
+    for word in facts.words:
+        if not every.fullmatch(word.text) or word.kind in (INCLUDE, "field_identifier"):
+            continue
+        call = word.node.parent if word.node is not None else None
+        is_macro = word.text.isupper() and call is not None and call.type == "call_expression"
+        guard = _DIRECTIVE.match(facts.source.lines[word.line - 1])
+        if names.hip_name(word.text) is None and not (is_macro or guard or facts.owns(word)):
+            entry, other = next(row for p, row in rows.items() if re.fullmatch(p, word.text))
+            words = f"{other} is not known to have {word.text}"
+            yield Trap(entry, word.line, word.text, "compile", LIKELY, words)
+
+
+_DIRECTIVE = re.compile(r"\s*#\s*((el)?if|undef)")
+
+
 def changed_arguments(facts: Facts) -> Iterator[Trap]:
     """Calls whose arguments HIP wants otherwise, beyond a name."""
+    kernels = table("functions") | LAUNCHING
     locations = set(re.findall(r"\bcudaMemLocation\s+(\w+)", facts.source.text))
     for call in facts.calls:
         name, given = called(call), arguments(call)
@@ -44,14 +75,18 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
         if name in table("symbols") and given:
             place = table("symbols")[name]
             symbol = given[place] if len(given) > place else given[0]
-            words = (
-                f"HIP_SYMBOL({short(symbol)}) is needed where HIP runs on NVIDIA's GPUs; "
-                "portmp port --hip writes it"
-            )
-            yield Trap("host/symbols", *at(call), "compile", POSSIBLE, words)
-        elif name == "cudaFuncSetAttribute" and given and "void" not in text_of(given[0]):
-            words = f"HIP wants (const void *){short(given[0])}; portmp port --hip writes it"
-            yield Trap("launch/shared-opt-in", *at(call), "compile", CERTAIN, words)
+            if is_named(facts, symbol) and "," not in text_of(symbol):
+                words = (
+                    f"HIP_SYMBOL({short(symbol)}) is needed where HIP runs on NVIDIA's GPUs; "
+                    "portmp port --hip writes it"
+                )
+                yield Trap("host/symbols", *at(call), "compile", POSSIBLE, words)
+        elif (at_kernel := kernels.get(name, len(given))) < len(given) and is_named(
+            facts, kernel := given[at_kernel]
+        ):
+            words = f"HIP wants (const void *){short(kernel)}; portmp port --hip writes it"
+            entry = "host/launch" if name in LAUNCHING else "launch/shared-opt-in"
+            yield Trap(entry, *at(call), "compile", CERTAIN, words)
         elif (row := table("counted").get(name)) and len(given) in row[0]:
             _, entry, words = row
             yield Trap(entry, *at(call), "compile", CERTAIN, words)
@@ -66,6 +101,18 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
         elif name == "cudaMallocManaged":
             words = "only with XNACK (MI200 and later, HSA_XNACK=1) do pages move to the GPU"
             yield Trap("host/managed", *at(call), "speed", LIKELY, words)
+
+
+LAUNCHING = {"cudaLaunchKernel": 0}
+"""Functions of the table that launch."""
+
+
+def is_named(facts: Facts, node: Node) -> bool:
+    """Whether an argument names a kernel or a symbol, of which HIP wants more than the name."""
+    if not (named := re.fullmatch(r"&?(::)?\w+(::\w+)*(<.*>)?(\[[^\]]*\])?", text_of(node))):
+        return False
+    address = rf"\bvoid\s*\*+\s*(const\s+)?{re.escape(named[0])}(?!\w)"
+    return re.search(address, facts.source.text) is None
 
 
 def is_typed(facts: Facts, node: Node) -> bool:
@@ -120,14 +167,21 @@ def members(facts: Facts) -> Iterator[Trap]:
 
 
 def integers(facts: Facts) -> Iterator[Trap]:
-    """Calculations with addresses of the driver's, which are integers in CUDA alone."""
-    declared = re.findall(r"\bCUdeviceptr\s*&?\s*(\w+)", facts.source.text)
-    kinds = ("binary_expression", "assignment_expression", "update_expression")
+    """Addresses of the driver's taken for integers, which they are in CUDA alone."""
+    declared = frozenset(re.findall(r"\bCUdeviceptr\s*&?\s*(\w+)", facts.source.text))
+    kinds = ("binary_expression", "assignment_expression", "update_expression", "init_declarator")
     for node in of_type(facts.source.nodes, *kinds) if declared else ():
         left, sign, right = sides(node)
+        value = node.child_by_field_name("value")
         parts = (left, right, node.child_by_field_name("argument"))
-        if sign.strip("=") in _INTEGER and any(text_of(part) in declared for part in parts):
-            words = "hipDeviceptr_t is void *, with which C++ does not calculate: cast it to char *"
+        words = "hipDeviceptr_t is void *, with which C++ does not calculate: cast it to char *"
+        if node.type == "init_declarator" and text_of(value) in declared and node.parent:
+            kind = facts.plain(text_of(node.parent.child_by_field_name("type")))
+            plain = kind in SIZES and text_of(node.child_by_field_name("declarator"))[:1] != "*"
+            words = "hipDeviceptr_t is void *, which C++ makes no integer without a cast"
+        else:
+            plain = sign.strip("=") in _INTEGER and any(text_of(p) in declared for p in parts)
+        if plain:
             yield Trap("host/driver-api", *at(node), "compile", CERTAIN, words)
 
 
@@ -135,16 +189,40 @@ _INTEGER = ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "++", "--")
 
 
 def versions(facts: Facts) -> Iterator[Trap]:
-    """Decisions by a compute capability."""
-    for node in of_type(facts.source.nodes, "binary_expression"):
-        left, sign, _ = sides(node)
-        if left is None or left.type != "field_expression":
-            continue
-        field = text_of(left.child_by_field_name("field"))
-        compared = sign in (">=", ">", "<", "<=", "==", "!=")
-        if field in ("major", "minor") and compared and "cudaDeviceProp" in facts.source.text:
-            words = f"{field} means something else on AMD: gcnArchName tells the architecture"
-            yield Trap("host/device-properties", *at(node), "results", LIKELY, words)
+    """Decisions by a compute capability, after arithmetic too."""
+    if "cudaDeviceProp" not in facts.source.text:
+        return
+    properties = set(re.findall(r"\bcudaDeviceProp\b[\s*&]*(\w+)", facts.source.text))
+    seen = set[tuple[str, int]]()
+    for node in of_type(facts.source.nodes, "field_expression"):
+        field, of = (text_of(node.child_by_field_name(key)) for key in ("field", "argument"))
+        if field in ("major", "minor"):
+            known = bool(properties & set(re.findall(r"\w+", of)))
+            place = _decides(facts, node, known)
+            if place is not None and (field, line_of(place)) not in seen:
+                seen.add((field, line_of(place)))
+                words = f"{field} means something else on AMD: gcnArchName tells the architecture"
+                yield Trap("host/device-properties", *at(place), "results", LIKELY, words)
+
+
+_SIGNS = (">=", ">", "<", "<=", "==", "!=")
+
+
+def _decides(facts: Facts, node: Node, known: bool) -> Node | None:
+    """The comparison or the switch that a number has a part in; *known*: by arithmetic too."""
+    for one in parents(node):
+        sign = sides(one)[1] if one.type == "binary_expression" else ""
+        if sign in _SIGNS:
+            return one
+        if not known or one.type in ("argument_list", "compound_statement"):
+            return None
+        if one.type == "switch_statement":
+            return node
+        if one.type == "init_declarator":
+            name = re.escape(text_of(one.child_by_field_name("declarator")))
+            compared = rf"\b{name}\s*([<>]=?|[!=]=)[^<>=]|\bswitch\s*\(\s*{name}\b"
+            return one if re.search(compared, facts.source.text) else None
+    return None
 
 
 def capabilities(facts: Facts) -> Iterator[Trap]:
@@ -177,6 +255,6 @@ def strings(facts: Facts) -> Iterator[Trap]:
 
 
 TRAPS = (
-    *(missing_names, changed_arguments, pointers, members, attributes, versions),
+    *(missing_names, of_libraries, changed_arguments, pointers, members, attributes, versions),
     *(strings, integers, capabilities),
 )

@@ -6,7 +6,18 @@ import re
 from collections.abc import Iterator
 
 from portmp.porting import names
-from portmp.porting.sources import SIZES, Node, arguments, called, line_of, of_type, text_of, walk
+from portmp.porting.sources import (
+    SIZES,
+    Node,
+    arguments,
+    called,
+    line_of,
+    number,
+    of_type,
+    sides,
+    text_of,
+    walk,
+)
 from portmp.porting.tables import named, table
 from portmp.porting.traps.base import (
     BARRIERS,
@@ -31,16 +42,46 @@ _VECTOR = re.compile(r"\b(?:float|double|int|uint|long|short|char)[234]\b")
 def assembly(inside: Inside) -> Iterator[Trap]:
     """PTX in asm."""
     for node in of_type(inside.nodes, "gnu_asm_expression"):
-        entry = "language/inline-asm"
         text = text_of(node)
         if re.match(r'(__)?asm(__)?\s*((__)?volatile(__)?)?\s*\(\s*""', text):
             continue  # a barrier for the compiler, in every dialect
-        if re.search(r"%laneid|lanemask", text):
-            entry = "warps/lane-id"
-        elif re.search(r"\bbar(rier)?\.", text):
-            entry = "synchronisation/named-barrier"
-        words = "PTX is NVIDIA's: AMD's compilers refuse it"
-        yield Trap(entry, *at(node), "compile", CERTAIN, words)
+        yield Trap(_of_assembly(text), *at(node), "compile", CERTAIN, _PTX)
+
+
+_PTX = "PTX is NVIDIA's: AMD's compilers refuse it"
+
+
+def _of_assembly(text: str) -> str:
+    """The entry about what PTX does."""
+    if re.search(r"%laneid|lanemask", text):
+        return "warps/lane-id"
+    barrier = re.search(r"\bbar(rier)?\.", text)
+    return "synchronisation/named-barrier" if barrier else "language/inline-asm"
+
+
+_ASSEMBLY = re.compile(r"\b(__)?asm(__)?\b")
+_BOUNDS = re.compile(r"__launch_bounds__\s*\(((?:[^()]|\([^()]*\))*)\)")
+
+
+def in_macros(facts: Facts) -> Iterator[Trap]:
+    """PTX and launch bounds in macros' texts, which have no tree of their own."""
+    for node in of_type(facts.source.nodes, "preproc_def", "preproc_function_def"):
+        text = text_of(node.child_by_field_name("value"))
+        if _ASSEMBLY.search(_NO_PTX.sub("", text)):
+            words = f"{_PTX} (in a macro's text)"
+            name = text_of(node.child_by_field_name("name"))
+            uses = list(re.finditer(rf'\b{name}\s*\(\s*"[^"].*', facts.source.text))
+            if '"' in text or not uses:
+                yield Trap(_of_assembly(text), *at(node), "compile", CERTAIN, words)
+            for use in uses:  # #define ASM asm volatile
+                line = facts.source.text.count("\n", 0, use.start()) + 1
+                words = f"{_PTX} (by the macro {name})"
+                yield Trap(_of_assembly(use[0]), line, use[0][:60], "compile", CERTAIN, words)
+        for found in _BOUNDS.finditer(text):
+            yield from _bounds(at(node), re.sub(r"\([^()]*\)", "", found[1]).count(",") + 1)
+
+
+_NO_PTX = re.compile(r'\b(__)?asm(__)?\s*((__)?volatile(__)?)?\s*\(\s*""')
 
 
 _DEFINED = re.compile(rf"\b({table('guards')['names']})\b")
@@ -54,11 +95,35 @@ def guards(facts: Facts) -> Iterator[Trap]:
         found = _DEFINED.search(text)
         if not found or "__HIP" in text or facts.own.has(found[0], node.start_byte, None):
             continue
+        decided = [_condition(text, defined) for defined in (False, True)]
+        if node.type != "preproc_ifdef" and decided[0] is not None and decided[0] == decided[1]:
+            continue  # so on AMD, and on new GPUs of NVIDIA's
         words = f"{found[0]} is not defined on AMD: the other branch is compiled, without a message"
         if other := names.hip_name(found[0]):
             words += f"; portmp port --hip writes {other}"
         sure = CERTAIN if found[0] == "__CUDA_ARCH__" else LIKELY
         yield Trap("language/cuda-arch", line_of(node), text[:60], "results", sure, words)
+
+
+def _condition(text: str, defined: bool) -> int | None:
+    """Whether a condition holds where nothing of CUDA's is *defined*, or all is, as on an H200."""
+    text = re.sub(
+        r"\bdefined\s*\(?\s*(\w+)\s*\)?",
+        lambda found: str(int(defined)) if _DEFINED.fullmatch(found[1]) else found[1],
+        text,
+    )
+    for sign, word in (("&&", " and "), ("||", " or "), ("!=", "<>"), ("!", " not "), ("<>", "!=")):
+        text = text.replace(sign, word)
+    values = {
+        name: _NEWEST.get(name, "1") if defined else "0"
+        for name in re.findall(r"[A-Za-z_]\w*", text)
+        if _DEFINED.fullmatch(name) and (name in _NEWEST or "VER" not in name)
+    }
+    return number(text.strip(), values)
+
+
+_NEWEST = {"__CUDA_ARCH__": "900", "__CUDACC_VER_MAJOR__": "13", "__CUDACC_VER_MINOR__": "0"}
+_NEWEST |= {"CUDART_VERSION": "13000", "CUDA_VERSION": "13000"}
 
 
 def allocations(inside: Inside) -> Iterator[Trap]:
@@ -74,7 +139,10 @@ def operators(inside: Inside) -> Iterator[Trap]:
     node = inside.node.child_by_field_name("declarator")
     name = next(of_type(walk(node), "operator_name"), None)
     kinds = [text_of(p.child_by_field_name("type")) for p in inside.parameters]
-    if name is not None and kinds and all(_VECTOR.fullmatch(kind) for kind in kinds):
+    member = len(kinds) == 2 and re.search(r"\bconst\b.*&", text_of(inside.parameters[1]))
+    member = member and re.search(r"operator\s*[-+*/%&|^<>]+=", text_of(name))
+    own = any(inside.facts.own.has(kind, inside.node.start_byte, None) for kind in kinds)
+    if member and not own and all(map(_VECTOR.fullmatch, kinds)):  # others are templates in HIP
         what = f"{text_of(name)}({', '.join(kinds)})"
         words = f"HIP defines {text_of(name)} of {kinds[0]} itself: calls may be ambiguous"
         yield Trap("language/vector-operators", line_of(name), what, "compile", LIKELY, words)
@@ -100,9 +168,16 @@ _DOUBLE = re.compile(r"(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?")
 def bounds(facts: Facts) -> Iterator[Trap]:
     """The second number of __launch_bounds__."""
     for node in of_type(facts.source.nodes, "launch_bounds"):
-        if len(node.named_children) > 1:
-            words = "the second number is of blocks in CUDA, of waves for a SIMD in HIP"
-            yield Trap("launch/launch-bounds-second", *at(node), "speed", CERTAIN, words)
+        yield from _bounds(at(node), len(node.named_children))
+
+
+def _bounds(place: tuple[int, str], given: int) -> Iterator[Trap]:
+    words = "the second number is of blocks in CUDA, of waves for a SIMD in HIP"
+    if given > 1:
+        yield Trap("launch/launch-bounds-second", *place, "speed", CERTAIN, words)
+    if given > 2:
+        words = "HIP's __launch_bounds__ has two numbers at most"
+        yield Trap("launch/launch-bounds-second", *place, "compile", CERTAIN, words)
 
 
 def shared_memory(inside: Inside) -> Iterator[Trap]:
@@ -115,6 +190,83 @@ def shared_memory(inside: Inside) -> Iterator[Trap]:
         node = next(iter(inside.shared.values()))
         words = "block memory is declared in kernels alone in OpenCL C"
         yield Trap("memory/shared-static", *at(node), "compile", CERTAIN, words, OPENCL)
+
+
+def overruns(inside: Inside) -> Iterator[Trap]:
+    """Elements past the end of an array in block memory, by pointers to it too."""
+    sizes: dict[str, int] = {}
+    for declaration in {n.id: n for n in inside.shared.values()}.values():
+        for one in of_type(declaration.children_by_field_name("declarator"), "array_declarator"):
+            name = text_of(one.child_by_field_name("declarator"))
+            size = inside.source.value_of(one.child_by_field_name("size"))
+            if size and name in inside.shared:
+                sizes[name] = size
+    for node in of_type(inside.nodes, "subscript_expression", "pointer_expression"):
+        found = _place(inside, node, sizes) if sizes else None
+        if found is None or (node.type == "pointer_expression" and text_of(node)[:1] != "*"):
+            continue
+        array, place = found
+        address = node.parent is not None and text_of(node.parent)[:1] == "&"
+        if not 0 <= place < sizes[array] + address:
+            words = (
+                f"element {place} of {array}, which has {sizes[array]}: what lies there need "
+                "not be the next array, as it may be on NVIDIA"
+            )
+            yield Trap("memory/shared-static", *at(node), "results", LIKELY, words)
+
+
+def _place(
+    inside: Inside, node: Node | None, sizes: dict[str, int], depth: int = 8
+) -> tuple[str, int] | None:
+    """The array that an expression points into, and how far; None where that is not known."""
+    if node is None or not depth:
+        return None
+    text, inner = text_of(node), node.child_by_field_name("argument")
+    by: int | None = 0
+    if node.type == "identifier":
+        if text in sizes:
+            return text, 0
+        inner = _pointed(inside, text)
+    elif node.type == "parenthesized_expression":
+        inner = next(iter(node.named_children), None)
+    elif node.type == "subscript_expression":
+        given = next(of_type(node.children, "subscript_argument_list"), None)
+        by = _largest(inside, next(iter(given.named_children), None) if given else None)
+    elif node.type == "binary_expression" and sides(node)[1] == "+":
+        inner, _, right = sides(node)
+        by = _largest(inside, right)
+    elif node.type != "pointer_expression":
+        return None
+    found = _place(inside, inner, sizes, depth - 1)
+    return (found[0], found[1] + by) if found is not None and by is not None else None
+
+
+def _pointed(inside: Inside, name: str) -> Node | None:
+    """What a pointer is given that stays the same."""
+    values = inside.values.get(name, [])
+    moved = rf"\b{name}\s*(\+\+|--|[-+]=)|(\+\+|--)\s*{name}\b"
+    if len(values) != 1 or not inside.types.get(name, "").endswith("*"):
+        return None
+    kept = re.search(moved, inside.text) is None and not inside.has(values[0], {name})
+    return values[0] if kept else None
+
+
+def _largest(inside: Inside, node: Node | None) -> int | None:
+    """The largest number that an index is: a number, or that of a loop which counts by one."""
+    known = inside.source.value_of(node)
+    if known is not None or node is None or node.type != "identifier":
+        return known
+    name = text_of(node)
+    for around in enclosing(node, ("for_statement", "if_statement"), inside.node):
+        condition = around.child_by_field_name("condition")
+        left, sign, right = sides(condition) if condition is not None else (None, "", None)
+        end = inside.number(right) if text_of(left) == name and sign in ("<", "<=") else None
+        if around.type == "for_statement" and end is not None:
+            step = text_of(around.child_by_field_name("update"))
+            return end - (sign == "<") if step in (f"{name}++", f"++{name}") else None
+        if inside.has(condition, {name}):
+            return None
+    return None
 
 
 def launched_memory(facts: Facts) -> Iterator[Trap]:
@@ -177,12 +329,12 @@ def barriers(inside: Inside) -> Iterator[Trap]:
     for call in calls:
         for branch in enclosing(call, _BRANCHES, inside.node):
             condition = branch.child_by_field_name("condition")
-            if not inside.has(condition, inside.of_thread):
+            if not inside.varies(condition, inside.of_thread):
                 continue
             if condition.start_byte <= call.start_byte < condition.end_byte:
                 continue  # a part of the condition itself
             words = f"threads for which {short(condition)} is false miss the barrier"
-            sure = LIKELY if inside.has(condition, inside.plainly_of_thread) else POSSIBLE
+            sure = LIKELY if inside.varies(condition, inside.plainly_of_thread) else POSSIBLE
             yield Trap(_DIVERGENT, *at(call), "hang", sure, words)
             break
     if inside.is_kernel and calls:
@@ -199,7 +351,7 @@ def _returns(inside: Inside, last: int) -> Iterator[Trap]:
             continue
         for branch in enclosing(node, ("if_statement",), inside.node):
             condition = branch.child_by_field_name("condition")
-            if inside.has(condition, inside.of_thread):
+            if inside.varies(condition, inside.of_thread):
                 words = f"threads for which {short(condition)} is true return before a barrier"
                 place = line_of(node), short(branch)
                 for platform, sure in ((HIP, POSSIBLE), (OPENCL, LIKELY)):
@@ -234,7 +386,7 @@ def _kind(inside: Inside, node: Node | None) -> str:
 
 
 TRAPS = (
-    *map(of_functions, (assembly, allocations, operators, literals, shared_memory)),
+    *map(of_functions, (assembly, allocations, operators, literals, shared_memory, overruns)),
     *map(of_functions, (barriers, atomics)),
-    *(guards, bounds, launched_memory, textures),
+    *(guards, bounds, in_macros, launched_memory, textures),
 )

@@ -6,7 +6,18 @@ import re
 from collections.abc import Iterator
 
 from portmp.porting.sources import Node, arguments, called, line_of, of_type, text_of
-from portmp.porting.traps.base import CERTAIN, LIKELY, Facts, Trap, at, short
+from portmp.porting.traps.base import (
+    CERTAIN,
+    LIKELY,
+    MATCHES,
+    REDUCTIONS,
+    SHUFFLES,
+    SHUFFLES_SYNC,
+    Facts,
+    Trap,
+    at,
+    short,
+)
 
 _INDICES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 _OVERLOADED = frozenset(
@@ -19,16 +30,43 @@ _INDEX_WORDS = "{} is a structure in HIP before ROCm 6; portmp port --hip writes
 
 
 def indices_given(facts: Facts) -> Iterator[Node]:
-    """threadIdx.x as it is where its own type counts: given to printf, to overloads, to auto."""
-    for node in of_type(facts.source.nodes, "field_expression"):
-        around = node.parent
-        if around is None or text_of(node.child_by_field_name("argument")) not in _INDICES:
+    """threadIdx.x as it is where its own type counts: given to printf, to overloads, to functions
+    of warps and groups, to templates; to auto, and in decltype. Also by a macro's name.
+    """
+    group = (facts.source, *facts.source.all_included)
+    macros = {name for one in group for name, text in one.named_texts if _INDEX.fullmatch(text)}
+    for node in of_type(facts.source.nodes, "field_expression", "identifier"):
+        if not _INDEX.fullmatch(text_of(node)) and text_of(node) not in macros:
             continue
-        given = around.type == "argument_list" and called(around.parent) in _OVERLOADED
-        kind = around.parent.child_by_field_name("type") if around.parent is not None else None
+        one = node
+        while one.parent is not None and one.parent.type == "parenthesized_expression":
+            one = one.parent
+        around = one.parent
+        if around is None or around.parent is None:
+            continue
+        kind = around.parent.child_by_field_name("type")
         named = around.type == "init_declarator" and text_of(kind).split()[-1:] == ["auto"]
-        if (given and not facts.owns(around.parent)) or named:
+        given = around.type == "argument_list" and _by_type(facts, around, one)
+        if given or named or around.type == "decltype":
             yield node
+
+
+_INDEX = re.compile(rf"\(*({'|'.join(_INDICES)})\s*\.\s*[xyz]\)*")
+_IN_MACROS = re.compile(rf"\bauto\b[^;=]*=\s*({_INDEX.pattern})\s*(?=;|$)")
+_VALUE_AT = dict.fromkeys((*SHUFFLES, "shfl", "shfl_up", "shfl_down", "shfl_xor"), 0)
+_VALUE_AT |= dict.fromkeys(SHUFFLES_SYNC | MATCHES | REDUCTIONS, 1)
+_VALUE_AT |= dict.fromkeys(("reduce", "inclusive_scan", "exclusive_scan"), 1)
+"""Where functions of warps and groups take a value of any type."""
+
+
+def _by_type(facts: Facts, around: Node, node: Node) -> bool:
+    """Whether a function goes by the type of this argument."""
+    call, name = around.parent, called(around.parent)
+    place = [one.start_byte for one in around.named_children].index(node.start_byte)
+    if name in facts.templates:
+        plain = "<" not in text_of(call.child_by_field_name("function"))
+        return plain and place in facts.templates[name]
+    return (name in _OVERLOADED or _VALUE_AT.get(name) == place) and not facts.owns(call)
 
 
 def indices(facts: Facts) -> Iterator[Trap]:
@@ -36,6 +74,10 @@ def indices(facts: Facts) -> Iterator[Trap]:
     for node in indices_given(facts):
         words = _INDEX_WORDS.format(text_of(node), text_of(node))
         yield Trap("language/thread-index-type", *at(node), "compile", CERTAIN, words)
+    for node in of_type(facts.source.nodes, "preproc_function_def", "preproc_def"):
+        if found := _IN_MACROS.search(text_of(node.child_by_field_name("value"))):
+            words = f"{found[1]} is a structure in HIP before ROCm 6, and so is this auto: unsigned"
+            yield Trap("language/thread-index-type", *at(node), "compile", LIKELY, words)
     for node, wanted, kind in _initialised(facts):
         if {wanted, kind} == {"dim3", "uint3"} or (wanted, kind) == ("uint3", "index"):
             of = "CUDA's dim3 is made of a uint3, and a uint3 of a dim3; HIP's is not"

@@ -12,6 +12,7 @@ from portmp.porting.sources import (
     called,
     number,
     of_type,
+    parsed,
     sides,
     text_of,
     walk,
@@ -171,6 +172,9 @@ def constants(facts: Facts) -> Iterator[Trap]:
     """Numbers of lanes, or of warps by 32, that a name at file scope holds."""
     if not any(inside.for_warps for inside in facts.functions):
         return
+    for node in of_type(facts.source.nodes, "preproc_def", "preproc_function_def"):
+        if _counted_in(facts, node.child_by_field_name("value")):
+            yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, _BY_32)
     for node in of_type(facts.source.nodes, "preproc_def", "init_declarator"):
         name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
         value = node.child_by_field_name("value")
@@ -179,10 +183,24 @@ def constants(facts: Facts) -> Iterator[Trap]:
         if node.type == "init_declarator" and facts.on_device(node.start_byte):
             continue
         text = without_comments(value)
-        of_warps = re.search(r"/\s*\(?\s*(32|\w*warp_?size\w*)\b", text, re.IGNORECASE)
-        if of_warps or number(text, facts.source.constants) == _WARP:
-            words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
-            yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, words)
+        of_warps = re.search(r"/\s*\(?\s*(32|\w*warp_?(size|threads)\w*)\b", text, re.IGNORECASE)
+        logarithm = re.search(r"log", text_of(name), re.IGNORECASE) and 5
+        if of_warps or number(text, facts.source.constants) == (logarithm or _WARP):
+            yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, _BY_32)
+
+
+_BY_32 = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
+
+
+def _counted_in(facts: Facts, value: Node | None) -> bool:
+    """Whether a macro's text counts lanes or warps by 32: (threadIdx.x & 31)."""
+    if value is None or not _OF_THREADS.search(text_of(value)):
+        return False
+    some = map(sides, of_type(walk(parsed(value.text)), "binary_expression"))
+    return any(
+        facts.source.value_of(right) == _BY_SIGN.get(sign, -1) and _OF_THREADS.search(text_of(left))
+        for left, sign, right in some
+    )
 
 
 def last_lanes(inside: Inside) -> Iterator[Trap]:
@@ -215,10 +233,14 @@ def _steps_by_32(inside: Inside, node: Node) -> tuple[str, str] | None:
     if node.type != "assignment_expression" or loop is None or loop.type != "for_statement":
         return None
     _, sign, right = sides(node)
-    begins = text_of(loop.child_by_field_name("initializer"))
-    if sign != "+=" or inside.number(right) != _WARP or not _LANE.search(begins):
+    begins = loop.child_by_field_name("initializer")
+    by_lane = _LANE.search(text_of(begins))
+    if sign != "+=" or inside.number(right) != _WARP:
         return None
-    return "the lanes of a warp step by 32; a wave of MI100, MI200, MI300 has 64", LIKELY
+    if not by_lane and not inside.has(begins, inside.plainly_of_thread):
+        return None
+    words = "the lanes of a warp step by 32; a wave of MI100, MI200, MI300 has 64"
+    return words, LIKELY if by_lane else POSSIBLE
 
 
 def hard_coded(inside: Inside) -> Iterator[Trap]:
@@ -228,7 +250,7 @@ def hard_coded(inside: Inside) -> Iterator[Trap]:
     mixed = bool(re.search(r"\bwarpSize\b", inside.text))
     for node in _thirty_two(inside):
         certainty = CERTAIN if mixed else LIKELY if _is_of_warps(inside, node) else POSSIBLE
-        words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
+        words = _BY_32
         if mixed:
             words += ", and warpSize stands beside it"
         yield Trap("warps/hard-coded-32", *at(node), "results", certainty, words)
@@ -343,8 +365,16 @@ def spinning(inside: Inside) -> Iterator[Trap]:
         if read is None:
             continue
         entry, sure = "warps/independent-scheduling", LIKELY
+        others = _other_lanes(inside, node, read)
         if any(called(call) in _TAKEN for call in calls_in(condition)):
+            if others is None or _called_by_one(inside):
+                continue  # one thread of a block, which no other one keeps from its work
             words = "a lane that holds the lock waits for lanes of its own wave: no end on AMD"
+        elif others:
+            words = (
+                f"lanes wait for others of their wave, for which {others} is decided otherwise: no "
+                "end on AMD, where a wave goes one way after the other"
+            )
         elif inside.has(read, frozenset(inside.shared)) or re.search("[wW]arp", text_of(read)):
             words = (
                 "a warp waits for another's word: on a wave of 64 two warps are in step, and "
@@ -356,6 +386,48 @@ def spinning(inside: Inside) -> Iterator[Trap]:
         yield Trap(entry, *at(condition), "hang", sure, words)
 
 
+def _other_lanes(inside: Inside, loop: Node, read: Node) -> str | None:
+    """The condition by which other threads of the block write what a loop waits for; nothing
+    without one; None where one thread of the block alone is in the loop.
+    """
+    names = {text_of(n) for n in walk(read) if n.type == "identifier"} - inside.of_thread
+    for branch in enclosing(loop, ("if_statement",), inside.node):
+        condition = branch.child_by_field_name("condition")
+        if not inside.has(condition, inside.of_thread):
+            continue
+        first, other = (branch.child_by_field_name(key) for key in ("consequence", "alternative"))
+        if other is not None and other.start_byte <= loop.start_byte < other.end_byte:
+            first, other = other, first
+        if inside.has(other, names):
+            return short(condition)
+        if _of_one_thread(inside, condition):
+            return None
+    return ""
+
+
+def _of_one_thread(inside: Inside, condition: Node | None) -> bool:
+    """Whether a condition is true for one thread of a block alone."""
+    parts = "".join(text_of(condition).split()).split("&&")
+    more = any(f"threadIdx.{y}" in inside.text and y not in "".join(parts) for y in "yz")
+    return not more and all(map(_ONE_THREAD.fullmatch, parts))
+
+
+def _called_by_one(inside: Inside) -> bool:
+    """Whether a function of the device is called by one thread of a block alone."""
+    calls = [(f, call) for f in inside.facts.functions for call in f.calls]
+    some = [(f, call) for f, call in calls if called(call) == inside.name]
+    return bool(some) and all(
+        any(
+            _of_one_thread(f, branch.child_by_field_name("condition"))
+            for branch in enclosing(call, ("if_statement",), f.node)
+        )
+        for f, call in some
+    )
+
+
+_ONE_THREAD = re.compile(
+    r"\(*((threadIdx\.[xyz]|tid|\w+\.thread_rank\(\))==\d+|!(threadIdx\.[xyz]|tid))\)*"
+)
 _LOOPS = ("while_statement", "do_statement", "for_statement")
 _TAKEN = ("atomicCAS", "atomicExch")
 _READS = re.compile(r"atomic(Add|Or|CAS|Exch|Max|Min|And)\w*|__ldc[gv]|load\w*|ld_\w+")
@@ -423,6 +495,8 @@ _GROUPS = named("groups")
 """What ROCm 5.2 has in the namespace; groups of 64 lanes at most beside it."""
 _KNOWN = _GROUPS | {"plus", "less", "greater", "bit_and", "bit_or", "bit_xor", "this_cluster"}
 """And what is told of elsewhere."""
+_LACKING = named("groups_lacking")
+_OF_CLASSES = [("thread_block", name) for name in ("size", "num_threads", "thread_rank", "sync")]
 _COPIES = ("wait", "wait_prior", "memcpy_async")
 
 
@@ -432,15 +506,20 @@ def groups(facts: Facts) -> Iterator[Trap]:
     if name_of_all not in facts.source.text:
         return
     aliases = facts.own.aliases | {name_of_all}
+    used = re.search(rf"using\s+namespace\s+({'|'.join(aliases)})\b", facts.source.text)
+    lacking = _LACKING if used else frozenset()
     for word in facts.words:
         name = word.text
-        if word.node is None or facts.owns(word):
+        of_class = (word.scope, name) in _OF_CLASSES
+        if word.node is None or (facts.owns(word) and not of_class):
             continue
         if name == "coalesced_threads":
             words = "a coalesced group has up to 64 threads on a wave of 64, not a warp's 32"
             what = short(_whole_call(word.node))
             yield Trap("warps/cooperative-groups", word.line, what, "results", LIKELY, words)
-        elif word.scope in aliases and name not in _KNOWN:
+        elif (word.scope in aliases and name not in _KNOWN) or (
+            (word.scope is None and name in lacking) or of_class
+        ):
             entry = "memory/async-copy" if name in _COPIES else "warps/cooperative-groups"
             words = f"HIP's cooperative groups have no {name}"
             yield Trap(entry, *at(_whole_call(word.node)), "compile", CERTAIN, words)

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <cuda_runtime.h>
 #include <limits>
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 600 // expect: language/cuda-arch
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 600
 __device__ double atomicAdd(double *address, double val)
 {
     unsigned long long int *p = (unsigned long long int *)address, old = *p, assumed;

@@ -47,6 +47,6 @@ int main(int argc, char **)
     int *where;
     cudaGetSymbolAddress((void **)&where, counters);
     cudaFuncAttributes about;
-    cudaFuncGetAttributes(&about, apply);
+    cudaFuncGetAttributes(&about, apply); // expect: launch/shared-opt-in
     std::printf("%d %d %d %llu\n", back[0], back[1], about.numRegs, total);
 }
