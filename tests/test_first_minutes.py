@@ -174,19 +174,26 @@ def test_formats_are_given_by_place() -> None:
         mp.eye(3, "qd", dtype="dd")
 
 
+def test_float_is_float64_for_astype() -> None:
+    """As ``np.float64``, not the default format."""
+    for x in (mp.array(["0.1"], "qd"), mp.array([1], "int64")):
+        for given in (float, "float"):
+            assert x.astype(given).format.name == "float64"
+            assert mp.astype(x, given).tolist() == x.astype(np.float64).tolist()
+        assert x.astype(None).dtype == x.dtype
+
+
 def test_float_keeps_all_digits() -> None:
-    """The word is an array's own format, else the default one; ``np.float64`` is float64."""
+    """Of functions the word is an array's own format, else the default one."""
     q, i = mp.array(["0.1", "0.2"], "qd"), mp.asarray([1, 2])
     for word in (float, "float"):
         for x, form in ((q, "qd"), (q.astype("ds"), "ds"), (i, "dd"), (i > 0, "dd")):
-            made = (x.astype(word), mp.astype(x, word), mp.asarray(x, dtype=word))
-            made += (mp.array(x, word), mp.array([x], dtype=word), mp.zeros_like(x, dtype=word))
+            made = (mp.asarray(x, dtype=word), mp.array(x, word), mp.array([x], dtype=word))
             made += (mp.sum(x, dtype=word), mp.cumsum(x, dtype=word), mp.mean(x, dtype=word))
-            made += (np.sum(x, dtype=word), x.astype(None))
+            made += (np.sum(x, dtype=word), mp.zeros_like(x, dtype=word))
             assert {found.format.name for found in made} == {form}
         assert mp.sum(q, dtype=word).to_strings(60) == "0.3"
         assert mp.array([1.0], dtype=word).format.name == mp.zeros(2, word).format.name == "dd"
-    assert q.astype(np.float64).format.name == i.astype("double").format.name == "float64"
 
 
 # --- pandas, matplotlib ---------------------------------------------------------------------------

@@ -147,11 +147,11 @@ class Array(Methods[Planes], holds=Planes):
     def astype(self, dtype: Any, rounding: str | None = None, *, copy: bool = True) -> Any:
         """A copy in another format, or as integers; each value rounded once from its exact value.
 
-        ``float`` keeps the format, ``numpy.float64`` is float64. Integers are rounded toward zero.
-        *rounding* (``nearest`` or ``toward_zero``) is a storage format's. The device converts.
-        Without *copy* an array that is in this format already is returned as it is.
+        ``float`` is float64. Integers are rounded toward zero. *rounding* (``nearest`` or
+        ``toward_zero``) is a storage format's. The device converts. Without *copy* an array that is
+        in this format already is returned as it is.
         """
-        kind = creation.rounded(dtypes.resolved(dtype, own=self.format), rounding)
+        kind = creation.rounded(dtypes.cast(dtype, self.format), rounding)
         if kind is self.format:
             return self.copy() if copy else self
         return elementwise.converted(self, kind)

@@ -63,6 +63,12 @@ def default_format(format: str | Format) -> Iterator[Format]:
 # --- what is given --------------------------------------------------------------------------------
 
 
+def cast(dtype: Any, own: Dtype) -> Dtype:
+    """The dtype that astype means: as NumPy's, with float64 for Python's float; None: its own."""
+    asked = "float64" if dtype in (float, "float") else dtype
+    return own if asked is None else resolved(asked, "format")
+
+
 def resolved(dtype: Any, argument: str = "dtype", own: Dtype | None = None) -> Dtype:
     """The dtype that a format, its name, a NumPy dtype, or Python's bool, int or float means.
 

@@ -40,7 +40,7 @@ class PlainArray(Methods[Numbers], holds=Numbers):
 
         Without *copy* an array that is of this dtype already is returned as it is.
         """
-        kind = dtypes.resolved(dtype)
+        kind = dtypes.cast(dtype, self.dtype)
         if kind == self.dtype:
             return self.copy() if copy else self
         return elementwise.converted(self, kind)
