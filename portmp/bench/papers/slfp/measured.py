@@ -28,6 +28,7 @@ from portmp.bench.values import Values, values_of
 from portmp.errors import PortmpError
 from portmp.formats import Format
 from portmp.routines.elementwise.work import alpha
+from portmp.routines.gemm.schedule import UnitSchedule, of_class
 from portmp.routines.work import ALPHA, Entry, Walk
 from portmp.runtime.planes import allocate
 
@@ -218,7 +219,11 @@ class Gemm(Kind):
         a, b = pool.inputs(case)
         c = Array(pool.planes.view(a.shape, (len(a), 1), case.starts[-1]))
         out = Array(allocate(case.form, a.shape, pool.planes.queue))
-        return partial(blas.gemm, a, b, alpha=ALPHA, beta=BETA, c=c, out=out)
+        large = partial(of_class, device=out.device, accuracy="accurate", shape="large")
+        # Matrix units read no short format: float64 is compared by the kernel that reads all.
+        units = isinstance(large(case.form), UnitSchedule)
+        schedule = large(formats.get("slfp64in56b")) if units else None
+        return partial(blas.gemm, a, b, alpha=ALPHA, beta=BETA, c=c, out=out, schedule=schedule)
 
     def expected(self, values: Values, case: Case, place: int) -> Entry:
         """alpha times the product's entry, plus beta times C's."""
