@@ -77,7 +77,7 @@ def _ported(path: Path) -> object:
     source = sources.read(path)
     found = report.of(source)
     facts = Facts(source)
-    first = [templates.of(facts, f) for f in facts.functions if f.function.is_kernel]
+    first = [templates.of(facts, f) for f in facts.functions if f.is_kernel]
     return found, hipify.translated(source), first
 
 
