@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from portmp.codegen.packed import COUNT, WIDEST
 from portmp.codegen.writer import Writer
-from portmp.routines.gemm.schedule import GemmSchedule
+from portmp.routines.gemm.schedule import GemmSchedule, UnitSchedule
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,20 @@ class Tile:
         return f"{group} * {2 * vector * self.axis.threads} + {second} + {index} % {vector}"
 
 
+def of_operand(operand: str, s: GemmSchedule | UnitSchedule) -> dict[str, Any]:
+    """What a schedule fixes of an operand's tile."""
+    rows = operand == "a"
+    return {
+        "extent": "m" if rows else "n",
+        "strides": ("a_col", "a_row") if rows else ("b_row", "b_col"),
+        "threads": s.threads,
+        "depth": s.tile_k,
+        "length": s.tile_m if rows else s.tile_n,
+        "stages": s.stages,
+        "across": s.call.a_order == "m" if rows else s.call.b_order == "n",
+    }
+
+
 @dataclass(frozen=True)
 class Layout:
     """The tiles of a schedule, once it is known how the operands lie in memory."""
@@ -199,14 +214,8 @@ class Layout:
         return Tile(
             operand,
             axis,
-            extent="m" if rows else "n",
-            strides=("a_col", "a_row") if rows else ("b_row", "b_col"),
-            threads=s.threads,
-            depth=s.tile_k,
-            length=s.tile_m if rows else s.tile_n,
+            **of_operand(operand, s),
             pitch=s.pitch_a if rows else s.pitch_b,
-            stages=s.stages,
-            across=s.call.a_order == "m" if rows else s.call.b_order == "n",
             neighbours=neighbours,
             widest=widest,
             coded=coded,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from portmp.codegen.writer import Writer
 from portmp.routines.gemm.schedule import PADDING, UnitSchedule
-from portmp.routines.gemm.tiles import Axis, Tile
+from portmp.routines.gemm.tiles import Axis, Tile, of_operand
 
 
 @dataclass(frozen=True)
@@ -88,25 +88,17 @@ class UnitLayout:
     def tiles(self, w: Writer) -> tuple[Staged, Staged]:
         """A's and B's."""
         s = self.schedule
-        return (
-            self._tile(w, "a", Axis("row", 8, s.thread_m, 1), s.call.a_order == "m"),
-            self._tile(w, "b", Axis("col", 4, s.thread_n, 2), s.call.b_order == "n"),
+        axes = {"a": Axis("row", 8, s.thread_m, 1), "b": Axis("col", 4, s.thread_n, 2)}
+        a, b = (
+            Staged(
+                operand,
+                axis,
+                **of_operand(operand, s),
+                pitch=0,
+                neighbours=2 if s.call.wide else 1,
+                widest=1,
+                coded=False,
+            )
+            for operand, axis in axes.items()
         )
-
-    def _tile(self, w: Writer, operand: str, axis: Axis, across: bool) -> Staged:
-        s, rows = self.schedule, operand == "a"
-        return Staged(
-            operand,
-            axis,
-            extent="m" if rows else "n",
-            strides=("a_col", "a_row") if rows else ("b_row", "b_col"),
-            threads=s.threads,
-            depth=s.tile_k,
-            length=s.tile_m if rows else s.tile_n,
-            pitch=0,
-            stages=s.stages,
-            across=across,
-            neighbours=2 if s.call.wide else 1,
-            widest=1,
-            coded=False,
-        )
+        return a, b
