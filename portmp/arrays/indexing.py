@@ -143,7 +143,10 @@ def _viewed(view: V, items: list[Any]) -> V:
             continue
         size, stride = view.shape[axis], view.strides[axis]
         if isinstance(item, slice):
-            first, last, step = _ends(item, size)
+            try:  # as in _ends, without a call
+                first, last, step = item.indices(size)
+            except (TypeError, ValueError) as error:
+                raise _no_slice(item, error) from None
             count = len(range(first, last, step))
             start += first * stride if count else 0
             shape.append(count)
@@ -158,7 +161,11 @@ def _ends(item: slice, size: int) -> tuple[int, int, int]:
     try:
         return item.indices(size)
     except (TypeError, ValueError) as error:
-        raise PlaceError(f"index: {item} given: {error}") from None
+        raise _no_slice(item, error) from None
+
+
+def _no_slice(item: slice, error: Exception) -> PlaceError:
+    return PlaceError(f"index: {item} given: {error}")
 
 
 def _inside(index: int, axis: int, size: int) -> int:
