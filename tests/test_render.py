@@ -43,7 +43,7 @@ from portmp.routines.cholesky import launch as cholesky
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.gemm import launch as gemm
-from portmp.routines.gemm.schedule import PanelSchedule
+from portmp.routines.gemm.schedule import PanelSchedule, UnitSchedule
 from portmp.routines.lu import launch as lu
 from portmp.routines.ozaki import residues, systems
 from portmp.routines.panel import Shape
@@ -141,6 +141,14 @@ def of_some_devices(on: str, form: str) -> Iterator[KernelSpec]:
         yield qr.panel_spec(form, Shape(definition.ROWS, 64), False)
 
 
+def by_units(on: str) -> Iterator[tuple[str, str, RenderedSource]]:
+    """What multiplies by the platform's matrix units."""
+    for unit in platform.get(on).matrix_units:
+        traits = replace(platform.get(on).defaults, matrix_unit=unit)
+        for one in (gemm.kernel_spec("float64", UnitSchedule()), probe.unit_spec()):
+            yield on, f"{one.name} by {unit}", one.render(on, traits)
+
+
 def everything() -> Iterator[tuple[str, str, RenderedSource]]:
     """All kernels of a few formats on all platforms, and one of a user's own."""
     own = mp.Kernel(OWN, "own(x: in [n], y: out [n], k: inout int64 [n])", grid=1)
@@ -149,6 +157,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
         if not host_programs.get(on).embedded:  # a text in strings has no kernels to find
             yield on, "own program", own.program(on)
             yield on, "program of a routine", programs.program("add", "float32", on)
+        yield from by_units(on)
         for name in ("float32", "dd", "d+s", "ts", "qd2011"):
             kernels = [
                 *compilation_units.kernels(name).values(),

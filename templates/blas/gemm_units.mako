@@ -196,7 +196,11 @@ ${unit.statement(sums, left, right)}\
 ${places(pad)}
 ${pad}const int dense = whole && total_col == 1 && (total_at | total_row) % 2 == 0;
 % for guarded in (False, True):
-${pad}${"} else {" if guarded else "if (dense) {"}
+% if guarded:
+${pad}} else {
+% else:
+${pad}if (dense) {
+% endif
 ${pad}    ${p.unroll}
 ${pad}    for (int i = 0; i < ${s.thread_m}; ++i) {
 ${pad}        ${p.unroll}
