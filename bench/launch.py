@@ -3,8 +3,9 @@
 
 One block of 64 threads adds two short vectors. Four ways by turns: ``portmp.Kernel`` called with
 arrays by name, one that takes a number too (another one each time), portmp's queue with the same
-arguments, and the driver's own API (cuLaunchKernel by cuda-bindings, or clSetKernelArg and
-clEnqueueNDRangeKernel by pyopencl).
+arguments, and the driver's own API (cuLaunchKernel by cuda-bindings, clSetKernelArg and
+clEnqueueNDRangeKernel by pyopencl, or, on a processor, the C function of the pool by ctypes, which
+computes so small a launch before it returns).
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def ways(device: str | None) -> tuple[Device, dict[str, Callable[[], None]]]:
         "kernel": lambda: kernel(x=x, y=y),
         "with a number": lambda: scaled(a=next(numbers), x=x, y=y),
         "queue": lambda: queue.launch(loaded, grid, block, arguments),
-        "driver": BY_HAND[target.platform](queue, loaded, arguments),
+        "driver": BY_HAND[target.name.partition(":")[0]](queue, loaded, arguments),
     }
 
 
@@ -96,7 +97,12 @@ def _cuda(queue: Any, loaded: Any, arguments: list[Any]) -> Callable[[], None]:
     return launch
 
 
-BY_HAND = {"opencl": _opencl, "cuda": _cuda}
+def _processor(queue: Any, loaded: Any, arguments: list[Any]) -> Callable[[], None]:
+    again = queue.relauncher(loaded, (1, 1, 1), (64, 1, 1), arguments, {})
+    return lambda: again(())  # the C function that launches, by ctypes, with what it takes
+
+
+BY_HAND = {"opencl": _opencl, "cuda": _cuda, "cpu": _processor}
 
 
 def measured(device: Device, known: dict[str, Callable[[], None]]) -> dict[str, dict[str, float]]:
