@@ -241,8 +241,9 @@ def test_mistyped_names_are_told() -> None:
     with pytest.raises(AttributeError, match="no attribute 'lingalg'") as found:
         _ = mp.lingalg
     assert found.value.name == "lingalg" and found.value.obj is mp
-    with pytest.raises(ValueError, match=r"portmp\.finfo\('qd'\)"):
-        np.finfo(mp.zeros(1, "qd"))
+    if np.lib.NumpyVersion(np.__version__) >= "2.4.0":  # earlier ones say "object" of all others
+        with pytest.raises(ValueError, match=r"portmp\.finfo\('qd'\)"):
+            np.finfo(mp.zeros(1, "qd"))
     assert mp.finfo("qd").digits == 66
 
 

@@ -161,8 +161,9 @@ def test_what_float64_would_hide(device: Device, tmp_path: Any) -> None:
     assert np.asarray(x[0], object).item() == x[0].item()
     one = mp.array([0.5, 1.5], "float64", device)
     assert np.asarray(one).tolist() == [0.5, 1.5]
-    with pytest.raises(ValueError, match="copy"):
-        np.asarray(one, copy=False)
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # which brought the argument
+        with pytest.raises(ValueError, match="copy"):
+            np.asarray(one, copy=False)
 
 
 REDUCTIONS = (np.add, np.multiply, np.maximum, np.minimum)
