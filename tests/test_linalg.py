@@ -33,6 +33,10 @@ from portmp.routines.triangular.routine import dominant
 
 flint = pytest.importorskip("flint")
 
+NUMPY_2 = pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="has functions that NumPy 2 brought"
+)
+
 N = 37
 """Two blocks, the second one odd."""
 
@@ -979,6 +983,7 @@ def test_in_place_refuses(device: Device) -> None:
             call()
 
 
+@NUMPY_2
 def test_vecdot_along_an_axis_from_the_front(device: Device) -> None:
     """As in NumPy, where it is counted in each operand."""
     a, b = np.arange(24.0).reshape(2, 3, 4), np.arange(12.0).reshape(3, 4)
@@ -1076,6 +1081,7 @@ def test_qr_and_least_squares_of_any_size(device: Device, form: str, power: int)
     assert rest < 60 * unit
 
 
+@NUMPY_2
 def test_norms_of_nothing(device: Device) -> None:
     """The largest of no sizes is 0 as NumPy has it, the smallest is refused."""
     for shape in ((0, 3), (3, 0), (0, 0)):
