@@ -275,11 +275,8 @@ def _tile_copies(place: str) -> dict[int, str]:
     }
 
 
-_COPIES = {
-    "tile_copies_end": 'asm volatile("cp.async.commit_group;" ::: "memory");',
-    "tile_copies_wait": 'asm volatile("cp.async.wait_group {0};" ::: "memory");',
-    "matrix_units": _MATRIX_UNITS,
-}
+_TILE_COPIES_END = 'asm volatile("cp.async.commit_group;" ::: "memory");'
+_TILE_COPIES_WAIT = 'asm volatile("cp.async.wait_group {0};" ::: "memory");'
 
 _COMBINING = ("add", "min", "max", "and", "or", "xor")
 _ATOMIC_FUNCTIONS = {
@@ -415,8 +412,10 @@ CUDA = Platform(
     clock="clock64()",
     traits=Traits(warp_size=32, dot4="assembly"),
     tile_copies=_tile_copies("(unsigned)__cvta_generic_to_shared({0})"),
+    tile_copies_end=_TILE_COPIES_END,
+    tile_copies_wait=_TILE_COPIES_WAIT,
+    matrix_units=_MATRIX_UNITS,
     **_HIP  # type: ignore[arg-type]
-    | _COPIES
     | {
         "atomics": _ATOMICS
         | {(op, "int64"): _ATOMIC_FUNCTIONS[op] for op in ("min", "max")}
@@ -521,7 +520,9 @@ OPENCL = Platform(
     memory_vectors=True,
     # NVIDIA's: a pointer to block memory is a number there
     tile_copies=_tile_copies("(uint)(ulong)({0})"),
-    **_COPIES,  # type: ignore[arg-type]
+    tile_copies_end=_TILE_COPIES_END,
+    tile_copies_wait=_TILE_COPIES_WAIT,
+    matrix_units=_MATRIX_UNITS,
 )
 
 # --- all platforms ---------------------------------------------------------------------------
