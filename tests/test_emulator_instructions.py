@@ -1041,6 +1041,36 @@ def _lanes(lines: Sequence[str], results: int = 1, shared: int = 0) -> list[list
     return WAVE64.numbered(lines, results, shared=shared)
 
 
+@pytest.mark.parametrize("addend", ["v[14:21]", "a[0:7]", "0"])
+def test_products_of_matrices(addend: str) -> None:
+    """A chain of fused multiply-adds in order of k, where AMD's calculator has rows and columns.
+
+    The target may be the addend, and lanes that are off take part.
+    """
+    rng = np.random.default_rng(1)
+    a, b, c = (np.ldexp(rng.standard_normal(n), rng.integers(-9, 9, n)) for n in (64, 64, 256))
+    given = np.concatenate(
+        [x.reshape(-1, 64).view(np.uint32).reshape(-1, 64, 2) for x in (a, b, c)]
+    )
+    names = {"v[14:21]": "v", "a[0:7]": "a"}
+    target = addend if addend in names else "v[40:47]"
+    moved = [f"v_accvgpr_write_b32 a{i}, v{14 + i}" for i in range(8)]
+    product = f"v_mfma_f64_16x16x4f64 {target}, v[10:11], v[12:13], {addend}"
+    first = {"v": "v_mov_b32_e32 v{}, v{}", "a": "v_accvgpr_read_b32 v{}, a{}"}
+    kind, at = names.get(addend, ""), 14 if target[0] == "v" else 0
+    back = [first[kind].format(40 + i, f"{at + i}") for i in range(8)] if kind else []
+    words = given.transpose(0, 2, 1).reshape(-1, 64)
+    found = _run([*(moved if kind == "a" else []), *masked(SOME, [product]), *back], words, 8)
+    got = found.reshape(4, 2, 64).transpose(0, 2, 1).copy().view(np.float64)[..., 0]
+    for lane in range(64):
+        for r in range(4):
+            i, j = lane // 16 + 4 * r, lane % 16
+            total = c[64 * r + lane] if kind else 0.0
+            for k in range(4):
+                total = float(gmpy2.fma(gmpy2.mpfr(a[16 * k + i]), b[16 * k + j], total))
+            assert got[r, lane] == total
+
+
 @either
 def test_lanes_that_are_off_keep_their_registers(waves: Waves) -> None:
     """EXEC masks writes of registers; its saving and merging."""
@@ -1443,6 +1473,8 @@ SPELLED = {
     "v_accvgpr_read_b32": "v1, a1",
     "v_accvgpr_write_b32": "a1, v1",
     "v_accvgpr_mov_b32": "a1, a2",
+    "v_mfma_f64_16x16x4f64": "a[0:7], v[2:3], v[4:5], a[0:7]",
+    "v_mfma_f64_16x16x4_f64": "v[8:15], v[2:3], v[4:5], 0",
     "v_fmaak_f32": "v1, v2, v3, 0x41230000",
     "v_fmamk_f32": "v1, v2, 0x41230000, v3",
     "s_fmaak_f32": "s1, s2, s3, 0x41230000",
@@ -1460,6 +1492,7 @@ SPELLED = {
 """Operands of operations that take others than their table's types say."""
 
 RENAMED = (
+    "v_mfma_f64_16x16x4_f64",
     "v_cls_i32",
     "s_clz_i32_u32",
     "s_clz_i32_u64",
@@ -1657,6 +1690,8 @@ def test_names_are_those_of_the_disassembler() -> None:
         "v_fma_f32 v1, v2, v3, v4 op_sel:[1,0,0]",
         "s_set_gpr_idx_on s2, gpr_idx(SRC1)",
         "v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3]",
+        "v_mfma_f64_4x4x4f64 a[0:1], v[0:1], v[2:3], a[0:1]",
+        "v_mfma_f64_16x16x4_f64 v[8:15], v[2:3], v[4:5], v[8:15] neg:[1,0,0]",
     ],
 )
 def test_what_is_unknown_is_refused_by_name(line: str) -> None:

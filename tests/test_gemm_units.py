@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
 import pytest
-from tiers import need, problem
+from tiers import interpreted, need, problem
 
 import portmp as mp
 from portmp import definition, discovery, formats
 from portmp.backends.base import Device
 from portmp.codegen import kernel_spec, platform
 from portmp.codegen.platform import MatrixUnit
+from portmp.compilers import amd_code, select
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.discovery import probe
+from portmp.emulator import device as emulated
+from portmp.emulator import listing
+from portmp.emulator.assembler import Row
+from portmp.emulator.machine import Settings
 from portmp.errors import ArgumentError
 from portmp.formats import inputs
 from portmp.routines.gemm import launch
-from portmp.routines.gemm.schedule import GemmSchedule, UnitSchedule
+from portmp.routines.gemm.schedule import GemmSchedule, UnitSchedule, of_class
 
 SHARED = 4096
 """Numbers of block memory in front of those that stand-ins for units share."""
@@ -31,29 +38,40 @@ SCHEDULES = (
 WIDE = UnitSchedule(warps_m=2, warps_n=2, warp_m=32, warp_n=32, stages=2)
 
 
-@dataclass(frozen=True)
-class ByHand(MatrixUnit):
-    """A unit made of fused multiply-adds, for which the threads of a warp share what they hold."""
+NVIDIAS, AMDS = platform.get("cuda").matrix_units, platform.get("rocm").matrix_units
+MADE = UnitSchedule(warps_m=2, warps_n=1, warp_m=16, warp_n=16, tile_k=8, stages=3, lanes=64, pad=1)
 
-    def statement(self, sums: Sequence[str], left: Sequence[str], right: Sequence[str]) -> str:
-        warp, lane = "get_local_id(0) / 32", "get_local_id(0) % 32"
-        row, step = f"{lane} / 4", f"{lane} % 4"
-        held = f"((__local double *)dynamic_ + {SHARED} + {warp} * 128)"
-        lines = [f"{held}[({row} + {8 * i}) * 4 + {step}] = {x};" for i, x in enumerate(left)]
-        lines.append(f"{held}[64 + {step} * 8 + {row}] = {right[0]};")
+
+NUMBERS = count()
+
+
+def by_hand_of(unit: MatrixUnit) -> MatrixUnit:
+    """One of its layout, of multiply-adds for which the threads of a warp share what they hold."""
+
+    def statement(sums: Sequence[str], left: Sequence[str], right: Sequence[str]) -> str:
+        lane = f"get_local_id(0) % {unit.lanes}"
+        warp = f"const int lane = {lane}, warp = get_local_id(0) / {unit.lanes};"
+        held = f"((__local double *)dynamic_ + {SHARED} + warp * 128)"
+        (along, step), (row, column) = unit.factors, unit.sums
+        lines = [
+            f"{held}[({along} + {unit.across * i}) * 4 + {step}] = {x};" for i, x in enumerate(left)
+        ]
+        lines.append(f"{held}[64 + ({step}) * {unit.columns} + {along}] = {right[0]};")
         lines.append("barrier(CLK_LOCAL_MEM_FENCE);")
-        for t in range(self.steps):
+        for t in range(unit.steps):
             lines += [
-                f"{one} = fma({held}[({row} + {i // 2 * 8}) * 4 + {t}], "
-                f"{held}[64 + {t * 8} + {lane} % 4 * 2 + {i % 2}], {one});"
+                f"{one} = fma({held}[({row} + {i // unit.beside * unit.apart}) * 4 + {t}], "
+                f"{held}[64 + {t * unit.columns} + {column} + {i % unit.beside}], {one});"
                 for i, one in enumerate(sums)
             ]
-        return " ".join(["{", *lines, "barrier(CLK_LOCAL_MEM_FENCE); }"])
+        return " ".join(["{", warp, *lines, "barrier(CLK_LOCAL_MEM_FENCE); }"])
+
+    return replace(unit, statement=statement)
 
 
-def copied(count: int) -> str:
+def copied(nbytes: int) -> str:
     """What a copy to block memory does, at once."""
-    words = [f"({{0}})[{i}] = ({{2}}) > {8 * i} ? ({{1}})[{i}] : 0.0;" for i in range(count // 8)]
+    words = [f"({{0}})[{i}] = ({{2}}) > {8 * i} ? ({{1}})[{i}] : 0.0;" for i in range(nbytes // 8)]
     return " ".join(words)
 
 
@@ -66,15 +84,16 @@ def by_hand(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[MatrixUnit], 
     kept = device.traits
 
     def given(unit: MatrixUnit) -> Device:
+        name = f"by hand {next(NUMBERS)}"  # texts are kept by it
         table = replace(
             platform.get(device.platform),
-            matrix_units={repr(unit): unit},
-            tile_copies={count: copied(count) for count in (8, 16)},
+            matrix_units={name: unit},
+            tile_copies={nbytes: copied(nbytes) for nbytes in (8, 16)},
             tile_copies_end="",
             tile_copies_wait="",
         )
         monkeypatch.setitem(platform.PLATFORMS, device.platform, table)
-        device.traits = replace(kept, matrix_unit=repr(unit))
+        device.traits = replace(kept, matrix_unit=name)
         return device
 
     shared = 8 * (SHARED + 8 * 128)
@@ -115,6 +134,7 @@ def numbers(shape: tuple[int, ...], kind: str) -> np.ndarray[Any, Any]:
         (33, 18, 64, "hostile", SCHEDULES[1], ""),
         (4, 6, 2 * definition.SLAB, "ordinary", SCHEDULES[1], "ab"),
         (5, 3, 0, "ordinary", SCHEDULES[0], ""),
+        (33, 18, 43, "hostile", MADE, "a"),
     ],
 )
 def test_products(
@@ -127,7 +147,8 @@ def test_products(
     by_hand: Callable[[MatrixUnit], Device],
 ) -> None:
     """Any sizes, *turned* operands, slabs apart and together, addends in place: the same bits."""
-    queue = by_hand(ByHand(16, 4)).queue
+    unit = AMDS["16x16x4"] if schedule.lanes == 64 else NVIDIAS["16x8x4"]
+    queue = by_hand(by_hand_of(unit)).queue
     hosts = {"a": numbers((m, k), kind), "b": numbers((k, n), kind), "c": numbers((m, n), kind)}
 
     def product(where: Any, **options: Any) -> Any:
@@ -146,7 +167,7 @@ def test_products(
 
 def test_batches_and_views(by_hand: Callable[[MatrixUnit], Device]) -> None:
     """Batches, rows that lie apart, odd starts: what lies around is not touched."""
-    queue = by_hand(ByHand(8, 4)).queue
+    queue = by_hand(by_hand_of(NVIDIAS["8x8x4"])).queue
     a, b = numbers((3, 40, 50), "ordinary"), numbers((3, 50, 19), "ordinary")
     x, y = mp.array(a, "float64", queue), mp.array(b, "float64", queue)
     around = mp.full((3, 40, 24), 7.0, "float64", queue)
@@ -163,10 +184,10 @@ def test_batches_and_views(by_hand: Callable[[MatrixUnit], Device]) -> None:
 # --- the probe -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rows", [8, 16])
-def test_other_orders_differ(rows: int) -> None:
+@pytest.mark.parametrize("unit", [*NVIDIAS.values(), *AMDS.values()], ids=[*NVIDIAS, *AMDS])
+def test_other_orders_differ(unit: MatrixUnit) -> None:
     """What a unit would make that adds up otherwise is told from the chain, often."""
-    a, b, c = probe.factors(rows)
+    a, b, c = probe.factors(unit.rows, unit.columns)
     chain = probe.chain(a, b, c)
     with np.errstate(all="ignore"):
         products = a[..., None] * b[:, None]
@@ -178,51 +199,56 @@ def test_other_orders_differ(rows: int) -> None:
             "flushed": np.where(np.abs(chain) < np.finfo(float).tiny, 0.0, chain),
         }
     for name, other in sums.items():
-        count, _ = probe._differences([other], [chain])
-        assert count > 100, name
+        wrong, _ = probe._differences([other], [chain])
+        assert wrong > 100, name
 
 
-def _in_groups(products: np.ndarray[Any, Any], c: np.ndarray[Any, Any], count: int) -> Any:
+def _in_groups(products: np.ndarray[Any, Any], c: np.ndarray[Any, Any], size: int) -> Any:
     """So many neighbouring products are rounded and added first, then to the sum."""
-    for step in range(0, products.shape[2], count):
-        c = c + products[:, :, step : step + count].sum(2)
+    for step in range(0, products.shape[2], size):
+        c = c + products[:, :, step : step + size].sum(2)
     return c.ravel()
 
 
-@dataclass(frozen=True)
-class InProbe(MatrixUnit):
+def in_probe(unit: MatrixUnit, order: str) -> MatrixUnit:
     """A stand-in for the probe's kernel, which reads its operands where they lie."""
 
-    sums: str = "chain"
-
-    def statement(self, sums: Sequence[str], left: Sequence[str], right: Sequence[str]) -> str:
-        lines = []
+    def statement(sums: Sequence[str], left: Sequence[str], right: Sequence[str]) -> str:
+        lines, (first, column) = [], unit.sums
         for i, one in enumerate(sums):
-            row = f"(block * {self.rows} + lane / 4 + {i // 2 * 8}) * {probe.DEPTH} + step"
-            column = f"(block * {probe.DEPTH} + step) * 8 + lane % 4 * 2 + {i % 2}"
-            a = [f"a0[{row} + {t}]" for t in range(self.steps)]
-            b = [f"b0[{column} + {8 * t}]" for t in range(self.steps)]
+            place = f"{first} + {i // unit.beside * unit.apart}"
+            row = f"(block * {unit.rows} + {place}) * {probe.DEPTH} + step"
+            at = f"(block * {probe.DEPTH} + step) * {unit.columns} + {column} + {i % unit.beside}"
+            a = [f"a0[{row} + {t}]" for t in range(unit.steps)]
+            b = [f"b0[{at} + {unit.columns * t}]" for t in range(unit.steps)]
             steps = list(zip(a, b, strict=True))
-            if self.sums == "pairs":
+            if order == "pairs":
                 pairs = [(steps[0], steps[1]), (steps[2], steps[3])]
                 lines += [f"{one} += fma({x}, {y}, {z} * {w});" for (x, y), (z, w) in pairs]
             else:
-                steps = steps[::-1] if self.sums == "descending" else steps
+                steps = steps[::-1] if order == "descending" else steps
                 lines += [f"{one} = fma({x}, {y}, {one});" for x, y in steps]
         return " ".join(lines)
 
+    return replace(unit, statement=statement)
+
 
 @pytest.mark.parametrize(
-    ("sums", "taken"), [("chain", True), ("pairs", False), ("descending", False)]
+    ("unit", "order"),
+    [
+        (NVIDIAS["16x8x4"], "chain"),
+        (NVIDIAS["16x8x4"], "descending"),
+        (AMDS["16x16x4"], "chain"),
+        (AMDS["16x16x4"], "pairs"),
+    ],
 )
 def test_unit_that_adds_up_otherwise(
-    sums: str, taken: bool, by_hand: Callable[[MatrixUnit], Device]
+    unit: MatrixUnit, order: str, by_hand: Callable[[MatrixUnit], Device]
 ) -> None:
     """Only the definition's order is taken."""
-    unit = InProbe(16, 4, sums)
-    verdict = probe.examine(by_hand(unit))
+    verdict = probe.examine(by_hand(in_probe(unit, order)))
     assert not verdict.refusal
-    assert verdict.traits.matrix_unit == (repr(unit) if sums == "chain" else "")
+    assert bool(verdict.traits.matrix_unit) == (order == "chain")
 
 
 def test_unit_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,7 +268,7 @@ def test_unit_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_schedules_are_checked(by_hand: Callable[[MatrixUnit], Device]) -> None:
     """What does not fit is named."""
-    device = by_hand(ByHand(16, 4))
+    device = by_hand(by_hand_of(NVIDIAS["16x8x4"]))
     form = formats.get("float64")
     for wrong, word in (
         (UnitSchedule(warp_m=24), "warp_m 24"),
@@ -251,6 +277,9 @@ def test_schedules_are_checked(by_hand: Callable[[MatrixUnit], Device]) -> None:
         (UnitSchedule(stages=1), "1 stages"),
         (UnitSchedule(warp_m=128), "results"),
         (UnitSchedule(warps_m=0), "warps_m"),
+        (UnitSchedule(warp_m=48, warps_n=1), "tile_m 96 and 64 threads"),
+        (UnitSchedule(pad=-1), "pad -1"),
+        (UnitSchedule(lanes=64), "lanes 64 given, warps of .* have 32"),
     ):
         with pytest.raises(ArgumentError, match=word):
             wrong.check(form, device)
@@ -260,16 +289,21 @@ def test_schedules_are_checked(by_hand: Callable[[MatrixUnit], Device]) -> None:
             SCHEDULES[0].check(formats.get(name), device)
 
 
-def test_smaller_tiles_fit() -> None:
+@pytest.mark.parametrize("lanes", [32, 64])
+def test_smaller_tiles_fit(lanes: int) -> None:
     """Tiles for few rows or columns, or for many compute units, are such that checks take."""
-    seen = [UnitSchedule()]
+    whole = UnitSchedule() if lanes == 32 else AMD
+    seen = [whole]
     while (smaller := seen[-1].spread(formats.get("float64"))) is not None:
         seen.append(smaller)
-    seen += [UnitSchedule().fitting(m, n) for m in (9, 40, 1000) for n in (9, 40, 1000)]
+    seen += [whole.fitting(m, n) for m in (9, 40, 1000) for n in (9, 40, 1000)]
     for one in seen:
-        assert one.warp_m % (4 * one.warps_n) == one.warp_n % (4 * one.warps_m) == 0
-        assert one.warp_m % 16 == one.warp_n % 8 == 0
+        assert one.tile_m * one.tile_k % one.threads == one.tile_n * one.tile_k % one.threads == 0
+        assert one.warp_m % 16 == one.warp_n % (lanes // 4) == 0
         assert one.threads * one.blocks <= 512
+        assert all(
+            one.for_call(a_order=a, b_order=b).block_memory() <= 65536 for a, b in ORDERS
+        ) or (lanes == 32)
     assert (seen[1].tile_m, seen[1].tile_n) == (64, 64)
 
 
@@ -289,6 +323,70 @@ def test_compiles(arch: str, unit: str) -> None:
         assert NvrtcCompiler().compile(text, arch)
 
 
+AMD = UnitSchedule(tile_k=8, stages=2, lanes=64, pad=1)
+ORDERS = ("kn", "kk", "mn", "mk")
+
+
+@pytest.mark.parametrize(("arch", "tier"), [("gfx90a", "hiprtc"), ("gfx942", "clang")])
+def test_compiles_for_amd(arch: str, tier: str) -> None:
+    """The default: its matrix instructions, sums that stay in registers, nothing in memory."""
+    if (missing := problem(tier)) is not None:
+        need(tier, missing)
+    traits = replace(platform.get("rocm").defaults, matrix_unit="16x16x4")
+    text = kernel_spec.rendered(launch.compilation_unit("float64", AMD), "rocm", traits).text
+    code = select.amd(arch).compile(text, arch)
+    (report,) = amd_code.report(code, arch)
+    assert report.registers <= 256 and not report.scratch
+    names = Counter(one.mnemonic for _, one in listing.instructions(amd_code.unbundle(code)))
+    products = [n for name, n in names.items() if name.startswith("v_mfma_f64_16x16x4")]
+    assert products == [AMD.tile_k // 4 * (AMD.warp_m // 16) * (AMD.warp_n // 16)]
+    assert not any(name.startswith("v_accvgpr") for name in names)
+
+
+# --- interpreted -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "kind", "turned"),
+    [(17, 23, 37, "hostile", "ab"), (33, 18, definition.SLAB + 19, "tiny", "")],
+)
+def test_interpreted(m: int, n: int, k: int, kind: str, turned: str) -> None:
+    """AMD's instruction: odd sizes, both orders, slabs together and apart, an addend in place."""
+    device = interpreted("emulated:gfx90a")
+    hosts = {"a": numbers((m, k), kind), "b": numbers((k, n), kind), "c": numbers((m, n), kind)}
+
+    def product(where: Any, **options: Any) -> Any:
+        x, y, z = (
+            mp.array(one.T.copy(), "float64", where).T
+            if name in turned
+            else mp.array(one, "float64", where)
+            for name, one in hosts.items()
+        )
+        return mp.gemm(x, y, alpha=-2.5, beta=0.5, c=z, out=z, **options)
+
+    expected = product("host")
+    for schedule in (MADE, MADE.for_call(split=True)):
+        assert same(product(device, schedule=schedule), expected)
+    assert same(product(device), expected)
+    chosen = of_class(formats.get("float64"), device, "accurate", "large")
+    assert chosen == AMD
+
+
+def test_interpreted_unit_that_adds_pairs() -> None:
+    """The instruction that adds two products first: the probe's numbers tell."""
+    interpreted("emulated:gfx90a")
+
+    def pairs(row: Row) -> Row:
+        matrices = row.operation.startswith("v_mfma")
+        return replace(row, operation=f"unfused_{row.operation}") if matrices else row
+
+    for mutation, right in ((None, True), (pairs, False)):
+        settings = Settings(mutation=mutation)
+        device = emulated.opened("gfx90a", "gfx90a", discovery.interpreter(), settings)
+        wrong, _ = probe._multiplied(device)
+        assert (wrong == 0) == right
+
+
 # --- on a device that has units --------------------------------------------------------------
 
 
@@ -297,10 +395,12 @@ def test_on_the_device(device: Device, kind: str) -> None:
     """Products of sizes with rests, by all orders, have the bits of tiles."""
     if not device.traits.matrix_unit:
         pytest.skip(f"{device.name} has no matrix unit")
+    unit = platform.get(device.platform).matrix_units[device.traits.matrix_unit]
+    wide = replace(WIDE, lanes=unit.lanes)
     for m, n, k in ((130, 127, 1030), (64, 64, 64), (261, 264, 2100), (7, 300, 33)):
         a, b = (mp.array(numbers(shape, kind), "float64", device) for shape in ((m, k), (k, n)))
         expected = mp.gemm(a, b, schedule=GemmSchedule())
-        assert same(mp.gemm(a, b, schedule=WIDE), expected)
+        assert same(mp.gemm(a, b, schedule=wide), expected)
         assert same(mp.gemm(a, b), expected)
         other = mp.array(host(a).T.copy(), "float64", device).T
-        assert same(mp.gemm(other, b, schedule=WIDE), expected)
+        assert same(mp.gemm(other, b, schedule=wide), expected)

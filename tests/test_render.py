@@ -146,7 +146,8 @@ def by_units(on: str) -> Iterator[tuple[str, str, RenderedSource]]:
     """What multiplies by the platform's matrix units."""
     for unit in platform.get(on).matrix_units:
         traits = replace(platform.get(on).defaults, matrix_unit=unit)
-        for one in (gemm.kernel_spec("float64", UnitSchedule()), probe.unit_spec()):
+        schedule = UnitSchedule(lanes=platform.get(on).matrix_units[unit].lanes)
+        for one in (gemm.kernel_spec("float64", schedule), probe.unit_spec()):
             yield on, f"{one.name} by {unit}", one.render(on, traits)
 
 

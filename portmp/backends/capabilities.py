@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def _capability(arch: str) -> int:
     """90 for ``sm_90``; 0 for what is called otherwise."""
@@ -19,7 +21,11 @@ def exchange(arch: str) -> str:
     return "assembly" if _capability(arch) else "memory"
 
 
-def matrix_unit(arch: str) -> str:
-    """The trait: units for float64 came with 8.0, larger ones with 9.0."""
+def matrix_unit(arch: str, known: Iterable[str]) -> str:
+    """The trait, if it is *known* to a platform: with 8.0, larger ones with 9.0; since CDNA 2."""
     number = _capability(arch)
-    return "16x8x4" if number >= 90 else "8x8x4" if number >= 80 else ""
+    found = "16x8x4" if number >= 90 else "8x8x4" if number >= 80 else _UNITS.get(arch, "")
+    return found if found in known else ""
+
+
+_UNITS = dict.fromkeys(("gfx90a", "gfx942", "gfx950"), "16x16x4")

@@ -6,7 +6,7 @@ is a trap when porting is explained in docs/porting.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from portmp.errors import ArgumentError, suggestion
@@ -47,25 +47,40 @@ class Traits:
 
 @dataclass(frozen=True)
 class MatrixUnit:
-    """A unit by which a warp of 32 threads adds a product of small matrices of float64 to sums.
+    """A unit by which a warp of so many ``lanes`` adds a product of small matrices to its sums.
 
-    One of ``rows`` x ``steps`` and one of ``steps`` x 8 numbers. Thread l holds sums of the rows
-    l / 4, l / 4 + 8 and so on, in the columns 2 (l % 4) and the next; of the left factor numbers in
-    these rows and the columns l % 4, l % 4 + 4 and so on; of the right one in these rows and the
-    column l / 4.
+    One of ``rows`` x ``steps`` and one of ``steps`` x ``columns`` numbers of float64. ``factors``:
+    a lane's row of the left factor, which is its column of the right one, and its step; it also has
+    those lanes / 4 rows and 4 steps further. ``sums``: row and column of its first sum; it has one
+    each ``apart`` rows, in so many columns ``beside`` each other. ``first``: where they begin, of
+    GEMM's kernel. ``statement`` adds the product: of names of sums, row by row, and of numbers of
+    the left and the right factor.
     """
 
     rows: int
+    columns: int
     steps: int
+    lanes: int
+    factors: tuple[str, str]
+    sums: tuple[str, str]
+    apart: int
+    beside: int
+    first: tuple[str, str]
+    statement: Callable[[Sequence[str], Sequence[str], Sequence[str]], str]
+
+    @property
+    def across(self) -> int:
+        """Rows of the left factor, and columns of the right one, that lanes hold side by side."""
+        return self.lanes // 4
 
     @property
     def heights(self) -> int:
-        """In how many rows a thread holds numbers."""
-        return self.rows // 8
+        """In how many rows of the left factor a lane holds numbers."""
+        return self.rows // self.across
 
     @property
     def left(self) -> int:
-        """How many numbers of the left factor a thread holds, one row after the other."""
+        """How many numbers of the left factor a lane holds, one row after the other."""
         return self.heights * self.right
 
     @property
@@ -73,19 +88,10 @@ class MatrixUnit:
         """How many of the right one."""
         return self.steps // 4
 
-    def statement(self, sums: Sequence[str], left: Sequence[str], right: Sequence[str]) -> str:
-        """Adds the product to the thread's *sums*, row by row."""
-        groups = len(sums), len(left), len(right)
-        first = [sum(groups[:i]) for i in range(3)]
-        named = [
-            "{" + ", ".join(f"%{start + i}" for i in range(count)) + "}"
-            for start, count in zip(first, groups, strict=True)
-        ]
-        shape = f"m{self.rows}n8k{self.steps}.row.col.f64.f64.f64.f64"
-        text = f"mma.sync.aligned.{shape} {named[0]}, {named[1]}, {named[2]}, {named[0]};"
-        written = ", ".join(f'"+d"({one})' for one in sums)
-        read = ", ".join(f'"d"({one})' for one in (*left, *right))
-        return f'asm("{text}" : {written} : {read});'
+    @property
+    def held(self) -> int:
+        """How many sums."""
+        return self.rows // self.apart * self.beside
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +126,8 @@ class Platform:
     blocks that came, {1}: how many do until then.
     ``tile_copies``: statements that begin a copy of so many bytes to block memory, {0} from {1}, of
     which {2} are there and the rest is zeros; ``tile_copies_end``: those so far are a group;
-    ``tile_copies_wait``: until all groups but the last {0} are done.
+    ``tile_copies_wait``: until all groups but the last {0} are done. Where nothing copies beside a
+    thread's other work, the first load {3}, an array, and ``tile_stores`` write it to {0} later.
     ``matrix_units``: by the trait.
     ``vectors``: lanes of explicit vectors, which are computed with;
     ``memory_vectors``: whether there are types of two and four neighbours with members x, y, z, w
@@ -191,6 +198,7 @@ class Platform:
     tile_copies: Mapping[int, str] = field(default_factory=dict)
     tile_copies_end: str = ""
     tile_copies_wait: str = ""
+    tile_stores: Mapping[int, str] = field(default_factory=dict)
     matrix_units: Mapping[str, MatrixUnit] = field(default_factory=dict)
     prefetch: str = ""
     clock: str = ""
@@ -261,7 +269,59 @@ _DOT_ASSEMBLY = {
     for sign, kind in (("signed", "s32"), ("unsigned", "u32"))
 }
 
-_MATRIX_UNITS = {f"{u.rows}x8x{u.steps}": u for u in (MatrixUnit(16, 4), MatrixUnit(8, 4))}
+
+def _mma(rows: int) -> MatrixUnit:
+    """NVIDIA's, of 8 columns and 4 steps; layout: PTX ISA, "Matrix Fragments for mma.m16n8k4"."""
+
+    def statement(sums: Sequence[str], left: Sequence[str], right: Sequence[str]) -> str:
+        groups = len(sums), len(left), len(right)
+        first = [sum(groups[:i]) for i in range(3)]
+        named = [
+            "{" + ", ".join(f"%{start + i}" for i in range(count)) + "}"
+            for start, count in zip(first, groups, strict=True)
+        ]
+        shape = f"m{rows}n8k4.row.col.f64.f64.f64.f64"
+        text = f"mma.sync.aligned.{shape} {named[0]}, {named[1]}, {named[2]}, {named[0]};"
+        written = ", ".join(f'"+d"({one})' for one in sums)
+        read = ", ".join(f'"d"({one})' for one in (*left, *right))
+        return f'asm("{text}" : {written} : {read});'
+
+    return MatrixUnit(
+        *(rows, 8, 4, 32),
+        factors=("lane / 4", "lane % 4"),
+        sums=("lane / 4", "lane % 4 * 2"),
+        apart=8,
+        beside=2,
+        first=("a_row_in_warp", "(b_col_in_warp - lane_row) / 2 + lane_step"),
+        statement=statement,
+    )
+
+
+def _mfma(sums: Sequence[str], left: Sequence[str], right: Sequence[str]) -> str:
+    """AMD's, which the compiler knows by a function: of waits and registers it takes care."""
+    kept = " ".join(f"{one} = sums_[{i}];" for i, one in enumerate(sums))
+    return (
+        "{ typedef double sums_of_lane_ __attribute__((ext_vector_type(4))); "
+        f"sums_of_lane_ sums_ = {{{', '.join(sums)}}}; "
+        f"sums_ = __builtin_amdgcn_mfma_f64_16x16x4f64({left[0]}, {right[0]}, sums_, 0, 0, 0); "
+        f"{kept} }}"
+    )
+
+
+_MATRIX_UNITS = {"16x8x4": _mma(16), "8x8x4": _mma(8)}
+
+# Layout: AMD's matrix instruction calculator, V_MFMA_F64_16X16X4_F64 of CDNA 2 and CDNA 3: A[i][k]
+# is in lane 16 k + i, B[k][j] in lane 16 k + j, D[i][j] in lane 16 (i % 4) + j, registers i / 4.
+# The one of 4 x 4 x 4 in four blocks does half as much a cycle, no more than multiply-adds.
+_MFMA = MatrixUnit(
+    *(16, 16, 4, 64),
+    factors=("lane % 16", "lane / 16"),
+    sums=("lane / 16", "lane % 16"),
+    apart=4,
+    beside=1,
+    first=("a_row_in_warp - lane_row + lane_step", "b_col_in_warp"),
+    statement=_mfma,
+)
 
 
 def _tile_copies(place: str) -> dict[int, str]:
@@ -441,6 +501,15 @@ ROCM = Platform(
     ),
     exchange={"instruction": "return __builtin_amdgcn_ds_bpermute((from & {0}) << 2, x);"},
     clock="(long long)__builtin_readcyclecounter()",
+    tile_copies={
+        8: "({3})[0] = ({2}) > 0 ? *({1}) : 0.0;",
+        16: (
+            "{{ double2 both_ = {{0.0, 0.0}}; if (({2}) > 8) both_ = *(const double2 *)({1}); else"
+            " if (({2}) > 0) both_.x = *({1}); ({3})[0] = both_.x; ({3})[1] = both_.y; }}"
+        ),
+    },
+    tile_stores={8: "*({0}) = ({1})[0];", 16: "({0})[0] = ({1})[0]; ({0})[1] = ({1})[1];"},
+    matrix_units={"16x16x4": _MFMA},
     traits=Traits(warp_size=64, sqrt="widened", division="corrected"),
     **_HIP  # type: ignore[arg-type]
     | {

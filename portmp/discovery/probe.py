@@ -302,15 +302,16 @@ def unit_spec() -> KernelSpec:
     )
 
 
-def factors(rows: int) -> list[np.ndarray[Any, Any]]:
-    """What a unit of so many rows is tried with: sums that rounding, order and range change.
+def factors(rows: int, columns: int) -> list[np.ndarray[Any, Any]]:
+    """What a unit is tried with: sums that rounding, order and range change.
 
-    Of (SAMPLES, rows, DEPTH), (SAMPLES, DEPTH, 8) and (SAMPLES, rows, 8) numbers: ordinary ones,
-    of wide exponents, with products that are subnormal, and hostile ones.
+    Of (SAMPLES, rows, DEPTH), (SAMPLES, DEPTH, columns) and (SAMPLES, rows, columns) numbers:
+    ordinary ones, of wide exponents, with products that are subnormal, and hostile ones.
     """
     form, each = formats.get("float64"), SAMPLES // 4
     found = []
-    for name, shape in (("a", (rows, DEPTH)), ("b", (DEPTH, 8)), ("c", (rows, 8))):
+    shapes = {"a": (rows, DEPTH), "b": (DEPTH, columns), "c": (rows, columns)}
+    for name, shape in shapes.items():
         count = each * shape[0] * shape[1]
         small = inputs.ordinary(form, (count,), f"unit small {name}")[0]
         kinds = [
@@ -338,11 +339,11 @@ def chain(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], c: np.ndarray[Any, A
 def _multiplied(device: Device) -> tuple[int, int]:
     """Products of hostile numbers; those of a unit that is not there differ."""
     unit = platform.get(device.platform).matrix_units[device.traits.matrix_unit]
-    form, hosts = formats.get("float64"), factors(unit.rows)
+    form, hosts = formats.get("float64"), factors(unit.rows, unit.columns)
     given = [planes.upload(form, [host.ravel()], device.queue) for host in hosts]
     try:
         bound = dict(zip("abc", given, strict=True))
-        launch.run(device.queue, (unit_spec(),), (SAMPLES, 1, 1), (32, 1, 1), bound)
+        launch.run(device.queue, (unit_spec(),), (SAMPLES, 1, 1), (unit.lanes, 1, 1), bound)
     except (CompileError, LaunchError):
         return hosts[2].size, 0
     return _differences(given[2].read_dense(), [chain(*hosts)])

@@ -268,6 +268,7 @@ class Assembler:
             "v_dot4_i32_iu8": self._dot,
             ("v_movreld_b32", "v_movrels_b32"): self._to_or_from_index,
             "s_set_gpr_idx_o": self._index_mode,
+            "v_mfma_f64_16x16x4f64": self._matrices,
             "v_pk_": self._packed,
             ("global_", "flat_", "buffer_", "scratch_", "ds_", "s_load"): self._memory,
             "v_cmpx_": self._compare_exec,
@@ -306,6 +307,11 @@ class Assembler:
         if rest:
             raise Unknown("a sum that neg_lo negates")
         self._operation(instructions.DOTS[first, second], one.operands)
+
+    def _matrices(self, name: str, one: Instruction) -> None:
+        target, *sources = one.operands
+        row = self.add(name, self.place(target, "d", True))
+        row.sources = tuple(self.place(text, "d") for text in sources)
 
     def _index_mode(self, name: str, one: Instruction) -> None:
         """Registers of the moves between are counted from an index on, sources or targets."""

@@ -8,8 +8,11 @@
     p, long = w.platform, w.platform.index
     unit = p.matrix_units[w.traits.matrix_unit]
     rows, cols = tiles = layout.tiles(w)
-    units_m, units_n, steps = s.warp_m // unit.rows, s.warp_n // 8, s.tile_k // unit.steps
+    thread_m, thread_n = rows.axis.results, cols.axis.results
+    carried = tiles if p.tile_stores else ()  # by a thread, from its loads to its stores
+    units_m, units_n, steps = s.warp_m // unit.rows, s.warp_n // unit.columns, s.tile_k // unit.steps
     memory = p.shared_pointer.format(w.scalar)
+    ahead = f"(stage == 0 ? {s.stages - 1} : stage - 1)"
 %>
 ${arithmetic(w, list(networks.values()))}
 % if not s.split:
@@ -30,11 +33,11 @@ ${p.kernel_of(s.threads, s.blocks)} ${head()}
     const ${long} in_group = block % (${s.group} * tiles_n);
     const ${long} first_row = (group + in_group % group_rows) * ${s.tile_m};
     const ${long} first_col = in_group / group_rows * ${s.tile_n};
-    const int thread = (int)${p.axis(p.local_id, 0)}, lane = thread % 32, warp = thread / 32;
+    const int thread = (int)${p.axis(p.local_id, 0)}, lane = thread % ${s.lanes}, warp = thread / ${s.lanes};
     /* a lane's rows and columns of operands and results begin here in the tile */
-    const int lane_row = lane / 4, lane_step = lane % 4;
+    const int lane_row = ${unit.factors[0]}, lane_step = ${unit.factors[1]};
     const int a_row_in_warp = warp / ${s.warps_n} * ${s.warp_m} + lane_row, b_col_in_warp = warp % ${s.warps_n} * ${s.warp_n} + lane_row;
-    const int thread_row = a_row_in_warp, thread_col = (b_col_in_warp - lane_row) / 2 + lane_step;
+    const int thread_row = ${unit.first[0]}, thread_col = ${unit.first[1]};
 % if s.split:
     const ${long} slab_count = (k + ${slab - 1}) / ${slab};
     const ${long} batch = (${long})${p.axis(p.group_id, 1)} / slab_count;
@@ -53,7 +56,10 @@ ${p.kernel_of(s.threads, s.blocks)} ${head()}
     const int whole = first_row + ${s.tile_m} <= m && first_col + ${s.tile_n} <= n;
     ${long} to_copy = end - slab, to_multiply = to_copy;
     int stage = 0;
-    ${w.value} sum[${s.thread_m}][${s.thread_n}];
+    ${w.value} sum[${thread_m}][${thread_n}];
+% for t in carried:
+    ${w.scalar} ${t.operand}_carried[${t.count}];
+% endfor
     ${w.scalar} a_held[2][${units_m}][${unit.left}], b_held[2][${units_n}][${unit.right}];
 
 ${cleared(" " * 4)}
@@ -61,6 +67,9 @@ ${cleared(" " * 4)}
     ${p.unrolled_by(1)}
     for (int next = 0; next < ${s.stages - 1}; ++next) {
 ${copied("next", " " * 8)}
+% for t in carried:
+${stored(t, "next", " " * 8)}
+% endfor
     }
     ${p.tile_copies_wait.format(s.stages - 2)}
     ${p.barrier}
@@ -72,6 +81,9 @@ ${held(0, "0", " " * 4)}
     do {
 % for step in range(steps):
 % if step == steps - 1:
+% for t in carried:
+${stored(t, ahead, " " * 8)}
+% endfor
         ${p.tile_copies_wait.format(s.stages - 2)}
         ${p.barrier}
         to_multiply -= ${s.tile_k};
@@ -84,7 +96,7 @@ ${held((step + 1) % 2, "0", " " * 8)}
 ${held((step + 1) % 2, str((step + 1) * unit.steps), " " * 8)}
 % endif
 % if step == 0:
-${copied(f"(stage == 0 ? {s.stages - 1} : stage - 1)", " " * 8)}
+${copied(ahead, " " * 8)}
 % endif
         ${p.unroll}
         for (int i = 0; i < ${units_m}; ++i) {
@@ -109,8 +121,8 @@ ${cleared(" " * 12)}
 ${places(" " * 4)}
     /* what is more than a sum, and what is not finite: seldom, so this loop stays short */
     ${p.unrolled_by(1)}
-    for (int e = 0; e < ${s.thread_m * s.thread_n}; ++e) {
-        const int i = e / ${s.thread_n}, j = e % ${s.thread_n};
+    for (int e = 0; e < ${thread_m * thread_n}; ++e) {
+        const int i = e / ${thread_n}, j = e % ${thread_n};
         const ${long} here = row + ${rows.apart("i")}, across = col + ${cols.apart("j")};
         ${w.value} z;
 
@@ -129,9 +141,9 @@ ${scaled(w, networks, "z", w.element("c", "c_start + batch * c_batch + here * c_
 <%def name="cleared(pad)">
 <% p = w.platform %>
 ${pad}${p.unroll}
-${pad}for (int i = 0; i < ${s.thread_m}; ++i) {
+${pad}for (int i = 0; i < ${thread_m}; ++i) {
 ${pad}    ${p.unroll}
-${pad}    for (int j = 0; j < ${s.thread_n}; ++j)
+${pad}    for (int j = 0; j < ${thread_n}; ++j)
 ${pad}        sum[i][j] = ${w.zero()};
 ${pad}}
 </%def>
@@ -146,7 +158,7 @@ ${pad}    const int ${t.operand}_bytes = ${t.bytes};
 % endfor
 % for t in tiles:
 % for u in range(t.count // t.read):
-${pad}    ${p.tile_copies[8 * t.read].format(f"{t.operand}_to + {t.ahead(u)}", f"{t.operand}_from{t.source(u)}", t.there(u))}
+${pad}    ${p.tile_copies[8 * t.read].format(f"{t.operand}_to + {t.ahead(u)}", f"{t.operand}_from{t.source(u)}", t.there(u), f"{t.operand}_carried + {u * t.read}")}
 % endfor
 % endfor
 % for t in tiles:
@@ -155,6 +167,16 @@ ${pad}    ${t.operand}_from += ${s.tile_k} * ${t.strides[0]};
 ${pad}    to_copy -= ${s.tile_k};
 ${pad}}
 ${pad}${p.tile_copies_end}
+</%def>
+<%def name="stored(t, where, pad)">
+## What this thread loaded of a tile goes to its stage.
+<% p = w.platform %>
+${pad}{
+${pad}    ${memory}const ${t.operand}_to = ${t.operand}_tile + ${where} * ${t.size} + ${t.target};
+% for u in range(t.count // t.read):
+${pad}    ${p.tile_stores[8 * t.read].format(f"{t.operand}_to + {t.ahead(u)}", f"{t.operand}_carried + {u * t.read}")}
+% endfor
+${pad}}
 </%def>
 <%def name="ended(pad)">
 ## What follows the last step of k in the stage's tile: -0 times 0, which changes no sum.
@@ -167,7 +189,7 @@ ${pad}${p.barrier}
 ## Numbers of a unit's operands from this step of the stage's tile on.
 <%
     p, high = w.platform, unit.heights
-    row = f"a_row_in_warp + i * {unit.rows} + e % {high} * 8"
+    row = f"a_row_in_warp + i * {unit.rows} + e % {high} * {unit.across}"
 %>
 ${pad}${p.unroll}
 ${pad}for (int i = 0; i < ${units_m}; ++i) {
@@ -179,12 +201,13 @@ ${pad}${p.unroll}
 ${pad}for (int j = 0; j < ${units_n}; ++j) {
 ${pad}    ${p.unroll}
 ${pad}    for (int e = 0; e < ${unit.right}; ++e)
-${pad}        b_held[${buffer}][j][e] = b_tile[stage * ${cols.size} + ${cols.index("b_col_in_warp + j * 8", f"{step} + lane_step + e * 4")}];
+${pad}        b_held[${buffer}][j][e] = b_tile[stage * ${cols.size} + ${cols.index(f"b_col_in_warp + j * {unit.columns}", f"{step} + lane_step + e * 4")}];
 ${pad}}
 </%def>
 <%def name="multiplied(buffer)">\
 <%
-    sums = [f"sum[{unit.heights} * i + {h}][2 * j + {e}]" for h in range(unit.heights) for e in range(2)]
+    high, wide = unit.rows // unit.apart, unit.beside
+    sums = [f"sum[{high} * i + {h}][{wide} * j + {e}]" for h in range(high) for e in range(wide)]
     left = [f"a_held[{buffer}][i][{e}]" for e in range(unit.left)]
     right = [f"b_held[{buffer}][j][{e}]" for e in range(unit.right)]
 %>\
@@ -194,19 +217,19 @@ ${unit.statement(sums, left, right)}\
 ## One slab's sums are added to those of the slabs before, in memory.
 <% p = w.platform %>
 ${places(pad)}
+% for wide in sorted({unit.beside, 1}, reverse=True):
+% if wide > 1:
 ${pad}const int dense = whole && total_col == 1 && (total_at | total_row) % 2 == 0;
-% for guarded in (False, True):
-% if guarded:
-${pad}} else {
-% else:
 ${pad}if (dense) {
+% else:
+${pad}${"} else {" if unit.beside > 1 else "{"}
 % endif
 ${pad}    ${p.unroll}
-${pad}    for (int i = 0; i < ${s.thread_m}; ++i) {
+${pad}    for (int i = 0; i < ${thread_m}; ++i) {
 ${pad}        ${p.unroll}
-${pad}        for (int j = 0; j < ${s.thread_n}; j += ${1 if guarded else 2}) {
+${pad}        for (int j = 0; j < ${thread_n}; j += ${wide}) {
 ${pad}            ${p.pointer.format(w.scalar)}const at = total0 + total_at + ${rows.apart("i")} * total_row + (${cols.apart("j")}) * total_col;
-% if guarded:
+% if wide == 1:
 ${pad}            if (row + ${rows.apart("i")} >= m || col + ${cols.apart("j")} >= n)
 ${pad}                continue;
 % if not s.split:
@@ -228,9 +251,9 @@ ${pad}            both.y = sum[i][j + 1];
 ${pad}            *(${p.pointer.format(w.scalar + "2")})at = both;
 % endif
 % if not s.split:
-% for lane in range(1 if guarded else 2):
+% for lane in range(wide):
 ${pad}            if (to_multiply <= 0 && !(${w.fabs(f"sum[i][j + {lane}]")} <= ${w.largest}))
-${pad}                not_finite |= (${p.index})1 << (i * ${s.thread_n} + j + ${lane});
+${pad}                not_finite |= (${p.index})1 << (i * ${thread_n} + j + ${lane});
 % endfor
 % endif
 ${pad}        }

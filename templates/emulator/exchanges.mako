@@ -53,6 +53,37 @@ static inline uint source_lane(const uint way, const uint n, const uint lane)
                         EACH target[lane * step_d] = given[lane];
                         break;
                     }
+#if LANES == 64
+                    /* D = A B + C of 16 x 4 and 4 x 16 numbers, for all lanes: EXEC means nothing. A[i][k] and
+                       B[k][j] are in lanes 16 k + i and 16 k + j, C[i][j] in lane 16 (i % 4) + j, registers i / 4 */
+                    case ${number["v_mfma_f64_16x16x4f64"]}:
+                    case ${number["unfused_v_mfma_f64_16x16x4f64"]}: {
+                        const uint pairs = (head & 0xffff) == ${number["unfused_v_mfma_f64_16x16x4f64"]};
+                        double a[64], b[64], sums[4][64];
+                        for (uint lane = 0; lane < 64; ++lane) {
+                            a[lane] = as_double(PAIR(0));
+                            b[lane] = as_double(PAIR(1));
+                        }
+                        for (uint r = 0; r < 4; ++r)
+                            for (uint lane = 0; lane < 64; ++lane) {
+                                __global const uint *c = at2 + (lane + 128 * r) * step2;
+                                const uint i = lane / 16 + 4 * r, j = lane % 16;
+                                double sum = as_double((ulong)c[next2] << 32 | c[0]);
+                                for (uint k = 0; k < 4 && !pairs; ++k)
+                                    sum = FMA64(a[16 * k + i], b[16 * k + j], sum);
+                                for (uint k = 0; k < 4 && pairs; k += 2)
+                                    sum += FMA64(a[16 * k + i], b[16 * k + j], a[16 * k + 16 + i] * b[16 * k + 16 + j]);
+                                sums[r][lane] = sum;
+                            }
+                        for (uint r = 0; r < 4; ++r)
+                            for (uint lane = 0; lane < 64; ++lane) {
+                                const ulong bits = as_ulong(sums[r][lane]);
+                                target[lane + 128 * r] = (uint)bits;
+                                target[lane + 128 * r + 64] = (uint)(bits >> 32);
+                            }
+                        break;
+                    }
+#endif
                     /* a register of lanes, from at0 or target on, by the number in at1 (a byte with bit 0 of immediate) */
                     case ${number["register_read"]}:
                     case ${number["register_write"]}: {

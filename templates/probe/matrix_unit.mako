@@ -3,28 +3,29 @@
 <%
     p = w.platform
     unit = p.matrix_units[w.traits.matrix_unit]
-    sums = [f"sum[{i}]" for i in range(2 * unit.heights)]
+    sums = [f"sum[{i}]" for i in range(unit.held)]
     left = [f"a[{e}]" for e in range(unit.left)]
     right = [f"b[{e}]" for e in range(unit.right)]
+    (along, step), (row, column), wide = unit.factors, unit.sums, unit.beside
 %>
-${p.kernel.format(32)} ${head()}
+${p.kernel.format(unit.lanes)} ${head()}
 {
     const int lane = (int)${p.axis(p.local_id, 0)}, block = (int)${p.axis(p.group_id, 0)};
     ${w.scalar} sum[${len(sums)}], a[${len(left)}], b[${len(right)}];
 
 % for i, one in enumerate(sums):
-    ${one} = c0[(block * ${unit.rows} + lane / 4 + ${i // 2 * 8}) * 8 + lane % 4 * 2 + ${i % 2}];
+    ${one} = c0[(block * ${unit.rows} + ${row} + ${i // wide * unit.apart}) * ${unit.columns} + ${column} + ${i % wide}];
 % endfor
     for (int step = 0; step < ${depth}; step += ${unit.steps}) {
 % for e, one in enumerate(left):
-        ${one} = a0[(block * ${unit.rows} + lane / 4 + ${e % unit.heights * 8}) * ${depth} + step + lane % 4 + ${e // unit.heights * 4}];
+        ${one} = a0[(block * ${unit.rows} + ${along} + ${e % unit.heights * unit.across}) * ${depth} + step + ${step} + ${e // unit.heights * 4}];
 % endfor
 % for e, one in enumerate(right):
-        ${one} = b0[(block * ${depth} + step + lane % 4 + ${e * 4}) * 8 + lane / 4];
+        ${one} = b0[(block * ${depth} + step + ${step} + ${e * 4}) * ${unit.columns} + ${along}];
 % endfor
         ${unit.statement(sums, left, right)}
     }
 % for i, one in enumerate(sums):
-    c0[(block * ${unit.rows} + lane / 4 + ${i // 2 * 8}) * 8 + lane % 4 * 2 + ${i % 2}] = ${one};
+    c0[(block * ${unit.rows} + ${row} + ${i // wide * unit.apart}) * ${unit.columns} + ${column} + ${i % wide}] = ${one};
 % endfor
 }

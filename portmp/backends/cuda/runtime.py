@@ -15,6 +15,7 @@ from portmp.backends.cuda.energy import meters
 from portmp.backends.cuda.nvml import Board
 from portmp.backends.driver_api import Driver, GpuDevice, Names
 from portmp.backends.energy import Meter
+from portmp.codegen import platform
 from portmp.codegen.platform import Traits
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
@@ -240,7 +241,7 @@ def _device(api: Any, index: int, compiler: NvrtcCompiler) -> CudaDevice:
     traits = Traits(
         properties.warp_size,
         dot4=capabilities.dot4(arch),
-        matrix_unit=capabilities.matrix_unit(arch),
+        matrix_unit=capabilities.matrix_unit(arch, platform.CUDA.matrix_units),
     )
     return CudaDevice(index, driver, properties, traits, compiler)
 

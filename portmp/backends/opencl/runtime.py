@@ -30,6 +30,7 @@ from portmp.backends.opencl import drivers
 from portmp.backends.opencl.blas import Clblast
 from portmp.backends.pool import Part, Places, Pool, PooledDevice, PooledQueue, Reserve
 from portmp.backends.rocm import energy as amdsmi
+from portmp.codegen import platform
 from portmp.codegen.platform import Traits
 from portmp.compilers.opencl import OpenclCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, OutOfMemory, PortmpError
@@ -217,7 +218,9 @@ class ClDevice(PooledDevice):
             root=_root(self.properties),
             dot4=capabilities.dot4(self.properties.arch),
             exchange=capabilities.exchange(self.properties.arch),
-            matrix_unit=capabilities.matrix_unit(self.properties.arch),
+            matrix_unit=capabilities.matrix_unit(
+                self.properties.arch, platform.OPENCL.matrix_units
+            ),
             wide_atomics="cl_khr_int64_base_atomics" in handle.extensions,
             vector_bits=_vector_bits(handle),
         )

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from portmp.backends import trial
+from portmp.backends import capabilities, trial
 from portmp.backends.base import Properties
 from portmp.backends.driver_api import Driver, GpuDevice, Names
 from portmp.backends.energy import Meter
@@ -201,8 +201,9 @@ def _text(value: Any) -> str:
 
 def facts_of(api: Any, index: int) -> tuple[Properties, Traits]:
     """A device's properties and what rendered text depends on."""
-    properties = _properties(api, index)
-    return properties, replace(platform.ROCM.defaults, warp_size=properties.warp_size)
+    properties, rocm = _properties(api, index), platform.ROCM
+    unit = capabilities.matrix_unit(properties.arch, rocm.matrix_units)
+    return properties, replace(rocm.defaults, warp_size=properties.warp_size, matrix_unit=unit)
 
 
 def find_devices() -> list[RocmDevice]:

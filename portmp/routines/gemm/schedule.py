@@ -11,6 +11,7 @@ import numpy as np
 
 from portmp import definition
 from portmp.backends.base import Device
+from portmp.codegen import platform
 from portmp.errors import ArgumentError
 from portmp.formats import Accumulator, Format, with_bound
 from portmp.schedules import base
@@ -18,9 +19,6 @@ from portmp.schedules.database import Task, find, register
 
 MOST_RESULTS = 64
 """Results of a thread in GEMM: a bit of a word each, where it notes those that are not finite."""
-
-PADDING = 4
-"""Numbers behind each row of a tile of matrix units: all lanes then read other banks."""
 
 ADDRESSES = 40
 """Registers of a GEMM thread that hold no values of the format: about this many."""
@@ -210,18 +208,19 @@ class GemmSchedule(base.Schedule):
                 raise ArgumentError(
                     f"schedule: {name} {getattr(self, name)} is no multiple of vector {self.vector}"
                 )
-        for name in ("tile_k", "tile_m", "tile_n"):
-            length = getattr(self, name)
-            if self.threads % length and length % self.threads:
-                raise ArgumentError(
-                    f"schedule: {name} {length} and {self.threads} threads a block do not divide "
-                    "each other"
-                )
+        _check_sides(self)
         base.check_block(self.threads, self.shared_bytes(form), device)
 
 
-_LANES = 32
-"""Threads of a warp that has matrix units."""
+def _check_sides(s: GemmSchedule | UnitSchedule) -> None:
+    """ArgumentError where threads do not share out rows of tiles alike."""
+    for name in ("tile_k", "tile_m", "tile_n"):
+        length = getattr(s, name)
+        if s.threads % length and length % s.threads:
+            raise ArgumentError(
+                f"schedule: {name} {length} and {s.threads} threads a block do not divide "
+                "each other"
+            )
 
 
 @base.kind("units")
@@ -229,8 +228,9 @@ _LANES = 32
 class UnitSchedule(base.Schedule):
     """GEMM of float64 by matrix units: a warp multiplies ``warp_m`` x ``warp_n`` results.
 
-    ``warps_m`` x ``warps_n`` warps share tiles of A and B, ``tile_k`` steps deep, of which
-    ``stages`` are on their way or in use; ``blocks`` share a compute unit. Blocks in ``group`` rows
+    ``warps_m`` x ``warps_n`` warps of so many ``lanes`` share tiles of A and B, ``tile_k`` steps
+    deep, of which ``stages`` are on their way or in use; ``blocks`` share a compute unit. Behind
+    each row of a tile are ``pad`` numbers, so that lanes read other banks. Blocks in ``group`` rows
     of tiles follow each other, so that what they read lies near.
     """
 
@@ -242,6 +242,8 @@ class UnitSchedule(base.Schedule):
     stages: int = 4
     blocks: int = 1
     group: int = 8
+    lanes: int = 32
+    pad: int = 4
     call: GemmCall = GemmCall()
 
     template: ClassVar[str] = "blas/gemm_units.mako"
@@ -251,7 +253,7 @@ class UnitSchedule(base.Schedule):
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return self.warps_m * self.warps_n * _LANES
+        return self.warps_m * self.warps_n * self.lanes
 
     @property
     def tile_m(self) -> int:
@@ -264,14 +266,9 @@ class UnitSchedule(base.Schedule):
         return self.warps_n * self.warp_n
 
     @property
-    def thread_m(self) -> int:
-        """Rows in which a thread has results."""
-        return self.warp_m // 8
-
-    @property
-    def thread_n(self) -> int:
-        """Columns."""
-        return self.warp_n // 4
+    def least(self) -> dict[str, int]:
+        """The smallest tiles: units have at most 16 rows, and lanes / 4 columns."""
+        return {"warps_m": 1, "warps_n": 1, "warp_m": 16, "warp_n": self.lanes // 4}
 
     @property
     def split(self) -> bool:
@@ -282,7 +279,7 @@ class UnitSchedule(base.Schedule):
         """Bytes of block memory."""
         along_k = self.call.a_order == "k", self.call.b_order == "k"
         tiles = [
-            rows * (row + PADDING)
+            rows * (row + self.pad)
             for length, by_steps in zip((self.tile_m, self.tile_n), along_k, strict=True)
             for rows, row in [(length, self.tile_k) if by_steps else (self.tile_k, length)]
         ]
@@ -297,11 +294,13 @@ class UnitSchedule(base.Schedule):
         return GemmSchedule(thread_m=4, thread_n=4, vector=2, pad=2).for_bounds(form, sums)
 
     def _halved(self, *names: str) -> UnitSchedule | None:
-        """With half of the first of these that is above the least; so many blocks are resident."""
+        """With half of the first of these that is above the least, and tiles that are no less deep
+        than 16; so many blocks are resident."""
         for name in names:
-            if (length := getattr(self, name)) > _LEAST[name]:
-                half = replace(self, **{name: length // 2})
-                return replace(half, stages=min(self.stages, 3), blocks=384 // half.threads)
+            if (length := getattr(self, name)) > self.least[name]:
+                half = replace(self, tile_k=max(self.tile_k, 16), **{name: length // 2})
+                blocks = max(1, _RESIDENT[self.lanes] // half.threads)
+                return replace(half, stages=min(self.stages, 3), blocks=blocks)
         return None
 
     def spread(self, form: Format) -> UnitSchedule | None:
@@ -326,29 +325,38 @@ class UnitSchedule(base.Schedule):
         return replace(self, stages=self.stages - 1, blocks=1) if self.stages > 2 else None
 
     def check(self, form: Format, device: Device) -> None:
-        base.check_positive(self, *_LEAST, "tile_k", "stages", "blocks", "group")
-        if form.name != "float64" or not device.traits.matrix_unit:
+        base.check_positive(self, *self.least, "tile_k", "stages", "blocks", "group", "lanes")
+        unit = device.traits.matrix_unit
+        if form.name != "float64" or not unit:
             raise ArgumentError(
                 f"schedule: units given for {form.name} on {device.name}; they are for float64, "
                 "on devices whose matrix units add up as products are defined"
             )
-        if definition.SLAB % self.tile_k or self.tile_k % _LEAST["warp_m"]:
+        lanes = platform.get(device.platform).matrix_units[unit].lanes
+        if self.lanes != lanes:
             raise ArgumentError(
-                f"schedule: tile_k {self.tile_k} given, 16 times a power of two is allowed"
+                f"schedule: lanes {self.lanes} given, warps of {device.name} have {lanes}"
             )
-        for name, parts in (
-            ("warp_m", math.lcm(_LEAST["warp_m"], 4 * self.warps_n)),
-            ("warp_n", math.lcm(_LEAST["warp_n"], 4 * self.warps_m)),
-        ):
+        if not 0 <= self.pad <= 32:
+            raise ArgumentError(f"schedule: pad {self.pad} given, 0 to 32 are allowed")
+        if definition.SLAB % self.tile_k or self.tile_k % 8:
+            raise ArgumentError(
+                f"schedule: tile_k {self.tile_k} given, 8 times a power of two is allowed"
+            )
+        for name, warps in (("warp_m", self.warps_n), ("warp_n", self.warps_m)):
+            # of which each thread copies as many
+            parts = math.lcm(self.least[name], self.lanes * warps // min(self.tile_k, 16))
             if getattr(self, name) % parts:
                 raise ArgumentError(
                     f"schedule: {name} {getattr(self, name)} is no multiple of {parts}"
                 )
-        if self.thread_m * self.thread_n > MOST_RESULTS or self.stages < 2:
+        results = self.warp_m * self.warp_n // self.lanes
+        if results > MOST_RESULTS or self.stages < 2:
             raise ArgumentError(
-                f"schedule: {self.thread_m} x {self.thread_n} results of a thread and "
-                f"{self.stages} stages given, at most {MOST_RESULTS} and at least 2 are allowed"
+                f"schedule: {results} results of a thread and {self.stages} stages given, at most "
+                f"{MOST_RESULTS} and at least 2 are allowed"
             )
+        _check_sides(self)
         base.check_block(self.threads, 0, device)
         needed = max(self.for_call(a_order=a, b_order=b).block_memory() for a in "km" for b in "kn")
         if needed > device.properties.shared_memory:
@@ -358,8 +366,8 @@ class UnitSchedule(base.Schedule):
             )
 
 
-_LEAST = {"warps_m": 1, "warps_n": 1, "warp_m": 16, "warp_n": 8}
-"""The smallest tiles of units."""
+_RESIDENT = {32: 384, 64: 512}
+"""Threads of smaller tiles that share a compute unit, by the lanes of a warp."""
 
 
 @lru_cache(maxsize=1024)

@@ -46,7 +46,7 @@ UNITS: Space = (
             (2, 2, 16, 16),
         ),
     ),
-    (("tile_k", "stages"), tuple((k, s) for k in (16, 32) for s in (2, 3, 4, 5))),
+    (("tile_k", "stages"), tuple((k, s) for k in (8, 16, 32) for s in (2, 3, 4, 5))),
     one_field("blocks", 1, 2, 3, 4),
     one_field("group", 4, 8, 16),
 )

@@ -8,18 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portmp.codegen.writer import Writer
-from portmp.routines.gemm.schedule import PADDING, UnitSchedule
+from portmp.routines.gemm.schedule import UnitSchedule
 from portmp.routines.gemm.tiles import Axis, Tile, of_operand
 
 
 @dataclass(frozen=True)
 class Staged(Tile):
-    """A tile of one operand that copies bring: rows along what is contiguous, with padding."""
+    """A tile of one operand that copies bring: rows along what is contiguous, with ``pad``."""
+
+    pad: int
 
     @property
     def pitch_in_tile(self) -> int:
         """Numbers from one row of the tile to the next."""
-        return (self.length if self.across else self.depth) + PADDING
+        return (self.length if self.across else self.depth) + self.pad
 
     @property
     def size(self) -> int:
@@ -87,17 +89,23 @@ class UnitLayout:
 
     def tiles(self, w: Writer) -> tuple[Staged, Staged]:
         """A's and B's."""
-        s = self.schedule
-        axes = {"a": Axis("row", 8, s.thread_m, 1), "b": Axis("col", 4, s.thread_n, 2)}
+        s, unit = self.schedule, w.platform.matrix_units[w.traits.matrix_unit]
+        beside, across = unit.beside, unit.columns // unit.beside
+        axes = {
+            "a": Axis("row", unit.apart, s.warp_m // unit.apart, 1),
+            "b": Axis("col", across, s.warp_n // across, beside),
+        }
+        aligned = s.pad % 2 == 0 or w.platform.tile_stores  # which take a number at a time
         a, b = (
             Staged(
                 operand,
                 axis,
                 **of_operand(operand, s),
                 pitch=0,
-                neighbours=2 if s.call.wide else 1,
+                neighbours=2 if s.call.wide and aligned else 1,
                 widest=1,
                 coded=False,
+                pad=s.pad,
             )
             for operand, axis in axes.items()
         )
