@@ -28,4 +28,5 @@ def matrix_unit(arch: str, known: Iterable[str]) -> str:
     return found if found in known else ""
 
 
-_UNITS = dict.fromkeys(("gfx90a", "gfx942", "gfx950"), "16x16x4")
+_UNITS = dict.fromkeys(("gfx90a", "gfx942"), "16x16x4")
+"""AMD's architectures that have one; those that are known here."""

@@ -66,8 +66,8 @@ class EmulatedDevice(RocmDevice):
             f"interpreter: {machine.rows_run / 1e6:.0f} million rows, each an operation of a wave "
             f"of {self.properties.warp_size} lanes, in {machine.seconds:.1f} s ({rate:.0f} million "
             f"a second); limits: {CAPACITY >> 20} MiB of memory, blocks of at most "
-            f"1024 threads, {LIMIT << 20} rows of a launch on each of {SLOTS} slots, no matrix "
-            f"or half-precision operations"
+            f"1024 threads, {LIMIT << 20} rows of a launch on each of {SLOTS} slots, no "
+            f"half-precision operations, of matrices those of float64"
         )
 
     whole = False
