@@ -296,8 +296,8 @@ FAULTS = (
     Fault(
         "gemm by units: what a thread loaded goes to the stage that is read",
         "templates/blas/gemm_units.mako",
-        "${stored(t, ahead, \" \" * 8)}",
-        "${stored(t, \"stage\", \" \" * 8)}",
+        '${stored(t, ahead, " " * 8)}',
+        '${stored(t, "stage", " " * 8)}',
         "test_gemm_units.py",
         "test_interpreted and tiny",
     ),
