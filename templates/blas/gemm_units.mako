@@ -221,8 +221,10 @@ ${places(pad)}
 % if wide > 1:
 ${pad}const int dense = whole && total_col == 1 && (total_at | total_row) % 2 == 0;
 ${pad}if (dense) {
+% elif unit.beside > 1:
+${pad}} else {
 % else:
-${pad}${"} else {" if unit.beside > 1 else "{"}
+${pad}{
 % endif
 ${pad}    ${p.unroll}
 ${pad}    for (int i = 0; i < ${thread_m}; ++i) {
