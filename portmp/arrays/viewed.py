@@ -76,7 +76,8 @@ class Viewed(Generic[V]):
         if not isinstance(planes, View):
             raise UnsupportedError(
                 f"an array of {type(planes).__name__} was asked for; arrays are made by "
-                "portmp.array, zeros, ones, empty, full and from_limbs"
+                "portmp.array, zeros, ones, empty, full and from_limbs; for the module statistics "
+                "portmp has mean, median, std and var"
             )
         self.planes = planes
 

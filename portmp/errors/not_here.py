@@ -1,6 +1,8 @@
-"""What NumPy has, and portmp has not: what to use instead."""
+"""What NumPy or mpmath has, and portmp has not: what to use instead."""
 
 from __future__ import annotations
+
+import importlib.util
 
 import numpy as np
 
@@ -19,7 +21,31 @@ _COEFFICIENTS = (
 _KINDS = "isdtype(a.dtype, 'real floating'), 'integral', 'bool' ... tells of dtypes"
 _WINDOWS = "windows are sums of cos(2 pi i / n): cos, arange and pi are there"
 
+DIGITS = (
+    "digits are a format's: portmp.array(x, 'td') has 50, 'qd' 66; in a "
+    "`with portmp.default_format('td'):` what is given no format has it"
+)
+_TEXTS = "f'{x:.15g}' and x.to_strings(15) round, str(x) and print show all digits"
+_ROOTS = (
+    "brentq of SciPy's gives a start, and a step of Newton's doubles the digits (docs/recipes.md)"
+)
+_MATRICES = "portmp.linalg has solve, inv, lstsq, eigh and svd"
+
 INSTEAD: dict[str, str] = {
+    **dict.fromkeys(("prec", "mp", "workdps", "workprec", "extradps", "extraprec"), DIGITS),
+    **dict.fromkeys(
+        ("mpf", "mpmathify", "mpi"), "portmp.array('0.1', 'qd') makes numbers of texts"
+    ),
+    **dict.fromkeys(("nstr", "nprint"), _TEXTS),
+    **dict.fromkeys(("qr_solve", "inverse", "eigsy", "svd_r", "mnorm"), _MATRICES),
+    **dict.fromkeys(("mpc", "j"), "formats are real"),
+    "findroot": _ROOTS,
+    "fsum": "sum(x, rounding='correct') rounds the exact sum once",
+    "fdot": "dot(x, y, rounding='correct') rounds the exact sum once",
+    "polyroots": "roots takes the same vector of coefficients",
+    "ln": "log",
+    **dict.fromkeys(("factorial", "fac"), "gamma(n + 1)"),
+    "almosteq": "isclose and allclose",
     **dict.fromkeys(("savetxt", "loadtxt", "genfromtxt", "fromstring", "fromfile"), _TEXT),
     **dict.fromkeys(("savez", "savez_compressed"), _ARCHIVES),
     **dict.fromkeys(("array2string", "array_str", "array_repr"), _SHOWN),
@@ -72,12 +98,18 @@ def of_arrays(name: str, kind: str) -> str:
 
 
 def said(name: str) -> str | None:
-    """What an error says about a name of NumPy's that is not here; None for other names."""
-    if name.startswith("_") or not (name in INSTEAD or hasattr(np, name)):
-        return None
+    """What an error says about a name of NumPy's or mpmath's that is not here; None for others."""
     found = INSTEAD.get(name)
     if found is not None:
         return f"portmp has no {name}: {found}"
+    if name.startswith("_") or not hasattr(np, name):
+        known = not name.startswith("_") and importlib.util.find_spec("mpmath")
+        if known and callable(getattr(importlib.import_module("mpmath"), name, None)):
+            return (
+                f"portmp has no {name}: mpmath.{name} takes x.to_mpmath() of a number, in a `with "
+                "mpmath.workdps(70):`, and portmp.array what it gives"
+            )
+        return None
     return (
         f"portmp has no {name}: a.to_float64() gives NumPy arrays for np.{name}, rounded to float64"
     )

@@ -17,6 +17,7 @@ class Constant(Exact):
     """An exact number with a name."""
 
     name: str
+    from_float, from_decimal = Exact.from_float, Exact.from_decimal  # comparisons make numbers
 
     def __new__(cls, name: str, number: int) -> Constant:
         self = super().__new__(cls, number, constants.ONE)

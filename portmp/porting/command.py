@@ -124,8 +124,7 @@ def _check(place: Path, read: Sequence[Source]) -> None:
     for source in read:
         if place.exists() and Path(source.name).exists() and place.samefile(source.name):
             raise ArgumentError(
-                f"-o: {place} is {source.name}, which was read and would be written over: "
-                "give another folder"
+                f"-o: {source.name}, which was read, would be written over: give another folder"
             )
     if place.parent.exists():
         target.check_place(place)
