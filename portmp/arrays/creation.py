@@ -259,6 +259,7 @@ def _are_truths(data: Any) -> bool:
 
 def plain_host(data: Any, dtype: str | None, argument: str) -> np.ndarray[Any, Any]:
     """*data* as a C-contiguous NumPy array of plain numbers of *dtype*, with the same values."""
+    convert.refuse_masked(data, argument)
     try:
         given = np.asarray(data)
         if given.dtype.kind == "f" and not hasattr(data, "dtype"):
