@@ -19,7 +19,7 @@ import scipy.sparse
 import portmp as mp
 from portmp import formats, progress
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, FormatError, UnsupportedError
+from portmp.errors import ArgumentError, FormatError, PortmpError, UnsupportedError
 from portmp.formats import inputs
 from portmp.routines.jacobi import blocks, columns, symmetric
 
@@ -377,7 +377,38 @@ def test_names_of_mpmath_lead_on(name: str, words: str) -> None:
         getattr(mp, name)
 
 
+def test_a_default_format_without_with_is_told() -> None:
+    """It changes nothing, and all that follows would have fewer digits than was thought."""
+    with pytest.warns(RuntimeWarning, match=r"no effect by itself: write `with .*'qd'\):`"):
+        mp.default_format("qd")
+    with pytest.raises(FormatError, match="unknown format"):
+        mp.default_format("quad")
+
+    @mp.default_format("qd")
+    def nested(depth: int) -> str:
+        return nested(depth - 1) if depth else str(mp.zeros(1).format)
+
+    with mp.default_format("td"):
+        assert nested(2) == "qd" and mp.zeros(1).format == "td"
+    assert mp.zeros(1).format == "dd"
+
+
+def test_kernels_say_how_their_format_is_told() -> None:
+    text = "${kernel()} { const ${index} i = ${global_id()}; ${store('x', 'i', 'number(1)')} }"
+    x = mp.zeros(4, "qd")
+    with pytest.raises(FormatError, match=r"dd is needed: Kernel\(\.\.\., format='qd'\)"):
+        mp.Kernel(text, "one(x: out [n])", threads="n")(x=x)
+    for alone in ("", "void k() { }"):
+        with pytest.raises(PortmpError, match=r"has no \$\{kernel"):
+            mp.Kernel(alone, "one(x: out [n])", threads="n")(x=mp.zeros(4))
+
+
 # --- formats where NumPy has dtypes ---------------------------------------------------------------
+
+
+def test_orders_of_memory_and_no_axes_are_taken_as_numpy_has_them() -> None:
+    x = mp.array([["0.1", 2], [3, 4]], "qd")
+    assert (x.copy(order="F") == x).all() and (x.transpose(None) == x.T).all()
 
 
 def test_formats_are_equal_to_their_names() -> None:
