@@ -26,26 +26,14 @@ DIGITS = (
     "`with portmp.default_format('td'):` what is given no format has it"
 )
 _TEXTS = "f'{x:.15g}' and x.to_strings(15) round, str(x) and print show all digits"
-_ROOTS = (
-    "brentq of SciPy's gives a start, and a step of Newton's doubles the digits (docs/recipes.md)"
-)
-_MATRICES = "portmp.linalg has solve, inv, lstsq, eigh and svd"
-
 INSTEAD: dict[str, str] = {
     **dict.fromkeys(("prec", "mp", "workdps", "workprec", "extradps", "extraprec"), DIGITS),
-    **dict.fromkeys(
-        ("mpf", "mpmathify", "mpi"), "portmp.array('0.1', 'qd') makes numbers of texts"
-    ),
+    **dict.fromkeys(("mpf", "mpmathify"), "portmp.array('0.1', 'qd') makes numbers of texts"),
     **dict.fromkeys(("nstr", "nprint"), _TEXTS),
-    **dict.fromkeys(("qr_solve", "inverse", "eigsy", "svd_r", "mnorm"), _MATRICES),
     **dict.fromkeys(("mpc", "j"), "formats are real"),
-    "findroot": _ROOTS,
-    "fsum": "sum(x, rounding='correct') rounds the exact sum once",
-    "fdot": "dot(x, y, rounding='correct') rounds the exact sum once",
-    "polyroots": "roots takes the same vector of coefficients",
+    "findroot": "a start of SciPy's brentq doubles its digits by a step of Newton's (recipes.md)",
+    **dict.fromkeys(("fsum", "fdot"), "sum and dot take rounding='correct'"),
     "ln": "log",
-    **dict.fromkeys(("factorial", "fac"), "gamma(n + 1)"),
-    "almosteq": "isclose and allclose",
     **dict.fromkeys(("savetxt", "loadtxt", "genfromtxt", "fromstring", "fromfile"), _TEXT),
     **dict.fromkeys(("savez", "savez_compressed"), _ARCHIVES),
     **dict.fromkeys(("array2string", "array_str", "array_repr"), _SHOWN),
@@ -104,12 +92,10 @@ def said(name: str) -> str | None:
         return f"portmp has no {name}: {found}"
     if name.startswith("_") or not hasattr(np, name):
         known = not name.startswith("_") and importlib.util.find_spec("mpmath")
-        if known and callable(getattr(importlib.import_module("mpmath"), name, None)):
-            return (
-                f"portmp has no {name}: mpmath.{name} takes x.to_mpmath() of a number, in a `with "
-                "mpmath.workdps(70):`, and portmp.array what it gives"
-            )
-        return None
+        if not known or not callable(getattr(importlib.import_module("mpmath"), name, None)):
+            return None
+        given = f"mpmath.{name} takes x.to_mpmath(), and portmp.array its result"
+        return f"portmp has no {name}: within `with mpmath.workdps(70):` {given}"
     return (
         f"portmp has no {name}: a.to_float64() gives NumPy arrays for np.{name}, rounded to float64"
     )

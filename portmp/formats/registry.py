@@ -186,8 +186,10 @@ class Format:
 
     def __eq__(self, other: object) -> bool:
         """The same format, one of its names, or NumPy's dtype of the same numbers."""
-        if self is other or isinstance(other, (Format, str)):
-            return self is other or other in (self.name, *self.aliases)
+        if self is other or isinstance(other, Format):
+            return self is other
+        if isinstance(other, str):
+            return other in (self.name, *self.aliases)
         return self.name in WORDS and np.dtype(self.name) == other
 
     __hash__ = object.__hash__
