@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ import scipy.sparse
 import portmp as mp
 from portmp import formats, progress
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, FormatError, PortmpError, UnsupportedError
+from portmp.errors import ArgumentError, FormatError, PortmpError, ShapeError, UnsupportedError
 from portmp.formats import inputs
 from portmp.routines.jacobi import blocks, columns, symmetric
 
@@ -404,6 +405,26 @@ def test_kernels_say_how_their_format_is_told() -> None:
 
 
 # --- formats where NumPy has dtypes ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [None, 1, "fro", np.inf])
+@pytest.mark.parametrize("cond", [mp.linalg.cond, np.linalg.cond])
+def test_condition_numbers_of_rounding_errors_are_told(cond: Any, p: Any) -> None:
+    """A Hilbert matrix of 25 rows has 2e36, and 8e34 is found."""
+    line = mp.arange(25)
+    with pytest.warns(mp.linalg.LinAlgWarning, match="in dd x may as well be singular; td has"):
+        assert cond(1 / (line[:, None] + line + 1), p) > 1e33
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cond(1 / (line[:6, None] + line[:6] + 1), p) < 1e9
+        assert cond(mp.zeros((2, 2)), p) == mp.inf
+
+
+def test_lists_and_arrays_are_broadcast_by_full() -> None:
+    assert mp.full((2, 2), ["0.1", 2], "qd")[1].to_strings(30) == ["0.1", "2.0"]
+    assert mp.full((2, 2), np.array([1, 2])).tolist() == [[1, 2], [1, 2]]
+    with pytest.raises(ShapeError, match="broadcast"):
+        mp.full((2, 2), [1, 2, 3])
 
 
 def test_orders_of_memory_and_no_axes_are_taken_as_numpy_has_them() -> None:

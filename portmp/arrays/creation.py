@@ -375,9 +375,14 @@ def full(
     *,
     dtype: Any = None,
 ) -> Any:
-    """An array of equal numbers; without a format of the number's kind, as ``asarray`` has it."""
+    """An array of equal numbers; without a format of the number's kind, as ``asarray`` has it.
+
+    Arrays and lists are broadcast.
+    """
     usual = None if format is not None or dtype is not None else _kind_of(fill_value)
     kind = chosen(format, dtype, usual)
+    if isinstance(fill_value, (list, tuple, np.ndarray)):
+        fill_value = asarray(fill_value, dtype=kind, device=device)
     if device is None and isinstance(fill_value, Viewed):
         device = fill_value.queue
     made = new(shape, kind, device, "full")
