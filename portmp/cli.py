@@ -244,8 +244,8 @@ def _finish(
         print(note, file=sys.stderr)
     elif told is not None:
         print(
-            f"residual {told.residual:.2g} of |b|; about {told.digits} digits of the solution can "
-            "be trusted, as far as the given numbers are exact",
+            f"residual {told.residual:.2g} of |b|; of the solution's least certain number about "
+            f"{told.digits} digits can be trusted, as far as the given numbers are exact",
             file=sys.stderr,
         )
     return 0
@@ -434,6 +434,10 @@ def _eigh(args: Args) -> int:
             f"{a.shape[-1] - 1} are needed"
         )
     options: dict[str, Any] = {"UPLO": "U" if args.upper else "L", "subset_by_index": subset}
+    for name, x in ((args.a, a), (args.b, b)):
+        if x is not None and x.ndim > 1 and x.shape == x.mT.shape and not (x == x.mT).all():
+            half = "upper" if args.upper else "lower"
+            print(f"{name}: not symmetric: its {half} triangle alone is read", file=sys.stderr)
     with _waiting("eigh", a):
         if args.vectors is None:
             return _finish(args, mp.linalg.eigvalsh(a, b, **options))
