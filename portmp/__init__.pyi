@@ -353,6 +353,7 @@ from portmp.arrays.products import trace as trace
 from portmp.arrays.products import vander as vander
 from portmp.arrays.products import vdot as vdot
 from portmp.arrays.products import vecdot as vecdot
+from portmp.arrays.fusing import fuse as fuse
 from portmp.arrays.queues import Graph as Graph
 from portmp.arrays.queues import give_memory_back as give_memory_back
 from portmp.arrays.queues import graph as graph

@@ -191,6 +191,9 @@ def refuse_rounding(value: Any, kind: Dtype, argument: str) -> None:
 
 def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:
     """A view's elements in another dtype, each rounded once; itself if it has that one."""
+    if view.queue.converter and isinstance(dtype, Format) and view.elements is not dtype:
+        noted: View[Any] = view.queue.converter(view, dtype)
+        return noted
     if isinstance(view, Planes):
         if view.format is dtype:
             return view

@@ -165,6 +165,8 @@ class Queue(ABC):
     """Whether launches are noted for later: then work must be launches alone."""
     copies: bool = True
     """Whether it copies memory itself, too."""
+    converter: Callable[[Any, Any], Any] | None = None
+    """What notes conversions of views, where calls are noted and done by none (``mp.fuse``)."""
     clears: bool = False
     """Whether ``clear`` takes less to call than a kernel."""
 

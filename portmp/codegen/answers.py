@@ -13,12 +13,13 @@ from portmp.codegen.writer import Writer
 class Test(NamedTuple):
     """A question about numbers: which operator answers it, and how its result *r* is looked at.
 
-    As text of C for a Writer, and with NumPy, of the result's leading words.
+    As text of C for a Writer, with NumPy, and as gates of a network, of the result's leading words.
     """
 
     op: str
     text: Callable[[Writer, str], str]
     holds: Callable[[Any], Any]
+    gates: str
 
 
 def _signed(w: Writer, r: str) -> str:
@@ -28,18 +29,21 @@ def _signed(w: Writer, r: str) -> str:
 
 
 TESTS = {
-    "equal": Test("compare", lambda w, r: f"{r} == 0", lambda r: r == 0),
-    "not_equal": Test("compare", lambda w, r: f"{r} != 0", lambda r: r != 0),
-    "less": Test("compare", lambda w, r: f"{r} == -1", lambda r: r == -1),
-    "less_equal": Test("compare", lambda w, r: f"{r} <= 0", lambda r: r <= 0),
-    "greater": Test("compare", lambda w, r: f"{r} == 1", lambda r: r == 1),
+    "equal": Test("compare", lambda w, r: f"{r} == 0", lambda r: r == 0, "opposite(nonzero({0}))"),
+    "not_equal": Test("compare", lambda w, r: f"{r} != 0", lambda r: r != 0, "nonzero({0})"),
+    "less": Test("compare", lambda w, r: f"{r} == -1", lambda r: r == -1, "less({0}, 0)"),
+    "less_equal": Test("compare", lambda w, r: f"{r} <= 0", lambda r: r <= 0, "opposite(less(0, {0}))"),
+    "greater": Test("compare", lambda w, r: f"{r} == 1", lambda r: r == 1, "both(less(0, {0}), less({0}, 2))"),
     "greater_equal": Test(
-        "compare", lambda w, r: f"{r} == 0 || {r} == 1", lambda r: (r == 0) | (r == 1)
+        "compare",
+        lambda w, r: f"{r} == 0 || {r} == 1",
+        lambda r: (r == 0) | (r == 1),
+        "both(opposite(less({0}, 0)), less({0}, 2))",
     ),
-    "nonzero": Test("copy", lambda w, r: f"{r} != 0", lambda r: r != 0),
-    "isnan": Test("copy", lambda w, r: f"{r} != {r}", np.isnan),
-    "isinf": Test("copy", lambda w, r: f"{w.fabs(r)} > {w.largest}", np.isinf),
-    "isfinite": Test("copy", lambda w, r: f"{w.fabs(r)} <= {w.largest}", np.isfinite),
-    "signbit": Test("copy", _signed, np.signbit),
+    "nonzero": Test("copy", lambda w, r: f"{r} != 0", lambda r: r != 0, "nonzero({0})"),
+    "isnan": Test("copy", lambda w, r: f"{r} != {r}", np.isnan, "isnan({0})"),
+    "isinf": Test("copy", lambda w, r: f"{w.fabs(r)} > {w.largest}", np.isinf, "both(opposite(isnan({0})), opposite(finite({0})))"),
+    "isfinite": Test("copy", lambda w, r: f"{w.fabs(r)} <= {w.largest}", np.isfinite, "finite({0})"),
+    "signbit": Test("copy", _signed, np.signbit, "negative({0})"),
 }
 """Questions that are answered for each element. Compared are -1, 0, 1, and 2 where unordered."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -14,12 +14,14 @@ from portmp.codegen.answers import TESTS
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Parameter, Value, vector
 from portmp.formats import Format
+from portmp.networks import Network
+from portmp.networks.language import FLAG
 from portmp.routines import axes, base
 from portmp.routines.elementwise import reference
 from portmp.routines.elementwise import schedule as schedules
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.runtime import launch
-from portmp.runtime.planes import Numbers, Planes, allocate, blank_like, copied, dense_strides
+from portmp.runtime.planes import Numbers, Planes, View, allocate, blank_like, copied, dense_strides
 
 NAMES = ("x", "y", "z")
 THREADS = 256
@@ -48,22 +50,41 @@ def kernel_spec(
     if source:
         both = {"x": formats.get(source), "out": f}
         f, stored = f.arithmetic, {name: held for name, held in both.items() if held.coded}
-    network = f.operator(op)
+    operands = tuple(zip(NAMES, access, strict=False))
+    name = f"elementwise_{test or op}"
+    return network_spec(name, f, f.operator(op), operands, rank, schedule, stored, test)
+
+
+def network_spec(
+    name: str,
+    form: Format,
+    network: Network,
+    operands: tuple[tuple[str, str], ...],
+    rank: int,
+    schedule: FlatSchedule,
+    stored: Mapping[str, Format] | None = None,
+    test: str = "",
+) -> KernelSpec:
+    """The kernel of a network on *operands*, by their names and how each is read.
+
+    Flags of the network are truth values in memory.
+    """
     template = "elementwise_vectors" if schedule.width > 1 else "elementwise"
     if schedule.elements_per_access > 1:
         template = "elementwise_parts"
+    truths = ("bool",) if network.result == FLAG else ("int8",) if test else ()
     return spec(
-        f"elementwise_{test or op}",
+        name,
         f"blas/{template}.mako",
-        f,
+        form,
         {"operator": network},
         width=schedule.width,
         takes=[
             *axes.taken(rank),
-            *(_taken(name, how, rank) for name, how in zip(NAMES, access, strict=False)),
-            vector("out", rank, const=False, plain=("int8",) if test else ()),
+            *taken(network, operands, rank),
+            vector("out", rank, const=False, plain=truths),
         ],
-        operands=tuple(zip(NAMES, access, strict=False)),
+        operands=operands,
         rank=rank,
         stored=stored,
         s=schedule,
@@ -71,11 +92,17 @@ def kernel_spec(
     )
 
 
-def _taken(name: str, access: str, rank: int) -> Parameter:
-    """The parameter of an operand that is read in this way."""
-    if access == "value":
-        return Value(name)
-    return vector(name, rank if access == "strided" else 0)
+def taken(
+    network: Network, operands: Sequence[tuple[str, str]], rank: int
+) -> tuple[Parameter, ...]:
+    """The parameters of a network's operands, by how each is read."""
+    kinds = zip(operands, network.inputs, strict=True)
+    return tuple(
+        Value(name)
+        if access == "value"
+        else vector(name, rank * (access == "strided"), plain=("bool",) * (kind == FLAG))
+        for (name, access), (_, kind) in kinds
+    )
 
 
 def apply(
@@ -178,28 +205,51 @@ class _Call:
         schedule = self.schedule or schedules.flat(
             formats.get(source) if source and not form.coded else form, out.device
         )
-        given = axes.walked(out, dict(zip(NAMES, operands, strict=False)))
-        target = given["out"]
-        dense = dense_strides(target.shape)
-        told = [given[name] for name, _ in zip(NAMES, operands, strict=False)]
-        access = tuple(
-            ("contiguous" if o.strides == dense else "strided")
-            if isinstance(o, Planes)
-            else "value"
-            for o in told
-        )
-        starts = [o.start for o in (target, *told) if isinstance(o, Planes)]
         coded = any(formats.get(name).coded for name in (form.name, source) if name)
-        threads = base.threads(out.device, THREADS)
-        s = fitted(schedule, self.test or self.op, coded, access, target.strides, starts, threads)
-        key = kernel_spec(form.name, self.op, access, target.ndim, s, source, self.test)
-        count = base.blocks(given["n"], s.threads * s.items * s.width * s.elements_per_access)
-        launch.run(out.queue, (key,), (count, 1, 1), (s.threads, 1, 1), given)
+
+        def spec_of(access: tuple[str, ...], rank: int, s: FlatSchedule) -> KernelSpec:
+            return kernel_spec(form.name, self.op, access, rank, s, source, self.test)
+
+        launched(out, NAMES, operands, schedule, bool(self.test), coded, spec_of)
+
+
+def launched(
+    out: View[Any],
+    names: Sequence[str],
+    operands: Sequence[Any],
+    schedule: FlatSchedule,
+    truths: bool,
+    coded: bool,
+    spec_of: Callable[[tuple[str, ...], int, FlatSchedule], KernelSpec],
+) -> None:
+    """Launch the kernel that there is for how operands are read, for so many axes.
+
+    *truths*: whether there are truth values in memory, *coded*: or numbers that are stored short.
+    """
+    given = axes.walked(out, dict(zip(names, operands, strict=False)))
+    target = given["out"]
+    told = [given[name] for name, _ in zip(names, operands, strict=False)]
+    access = accesses(told, target.shape)
+    starts = [o.start for o in (target, *told) if isinstance(o, View)]
+    threads = base.threads(out.device, THREADS)
+    s = fitted(schedule, truths, coded, access, target.strides, starts, threads)
+    count = base.blocks(given["n"], s.threads * s.items * s.width * s.elements_per_access)
+    key = spec_of(access, target.ndim, s)
+    launch.run(out.queue, (key,), (count, 1, 1), (s.threads, 1, 1), given)
+
+
+def accesses(operands: Sequence[Any], shape: tuple[int, ...]) -> tuple[str, ...]:
+    """How operands are read that were walked along a shape."""
+    dense = dense_strides(shape)
+    return tuple(
+        ("contiguous" if o.strides == dense else "strided") if isinstance(o, View) else "value"
+        for o in operands
+    )
 
 
 def fitted(
     schedule: FlatSchedule,
-    op: str,
+    truths: bool,
     coded: bool,
     access: tuple[str, ...],
     out_strides: tuple[int, ...],
@@ -208,11 +258,12 @@ def fitted(
 ) -> FlatSchedule:
     """Vectors only where neighbours are neighbours in memory; else blocks of *threads*.
 
+    Truth values (*truths*) are read and written one by one.
     Neighbours of which some are stored short (*coded*) also begin (*starts*) where a word of
     each part does.
     """
     dense = out_strides == (1,) and "strided" not in access
-    dense &= op not in TESTS
+    dense &= not truths
     if schedule.elements_per_access > 1:
         whole = not any(start % schedule.elements_per_access for start in starts)
         return schedule if dense and whole and coded else _alone(schedule)

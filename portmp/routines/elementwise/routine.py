@@ -56,7 +56,7 @@ class Elementwise(Routine):
         schedule, threads = flat(form, device), base.threads(device, launch.THREADS)
         yield "norms", self._unit(sums, "sqrt", ("contiguous",), schedule, threads)
         access = "strided", "strided", "value"
-        fitted = launch.fitted(schedule, "fma", False, access, (1,), (), threads)
+        fitted = launch.fitted(schedule, False, False, access, (1,), (), threads)
         yield "bounds_by_norms", (launch.kernel_spec(read.name, "fma", access, 2, fitted),)
 
     def _unit(
@@ -68,7 +68,7 @@ class Elementwise(Routine):
         threads: int,
         test: str = "",
     ) -> CompilationUnit:
-        fitted = launch.fitted(schedule, test or op, form.coded, access, (1,), (), threads)
+        fitted = launch.fitted(schedule, bool(test), form.coded, access, (1,), (), threads)
         return (launch.kernel_spec(form.name, op, access, 1, fitted, test=test),)
 
     def space(self, task: Task, schedule: FlatSchedule) -> Space:
