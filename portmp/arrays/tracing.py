@@ -17,6 +17,7 @@ import numpy as np
 from portmp import formats
 from portmp.arrays import elementwise
 from portmp.arrays.viewed import Viewed, wrapped
+from portmp.backends.base import recorder
 from portmp.backends.host.runtime import HostDevice
 from portmp.codegen.answers import TESTS
 from portmp.errors import ArgumentError, DeviceError, UnsupportedError
@@ -118,7 +119,8 @@ def traced(name: str, function: Callable[..., Any], operands: Sequence[Any]) -> 
     trace = _Trace(name)
     given = [trace.operand(i, o) if isinstance(o, Viewed) else o for i, o in enumerate(operands)]
     try:
-        found = function(*given)
+        with recorder.into(None):
+            found = function(*given)
     except DeviceError as error:
         trace.refuse(
             "it uses an array that is no argument, which is read only when it is called; give it "
@@ -136,12 +138,16 @@ class _Nowhere(HostDevice):
     """Where stand-ins are: no kernels, and no references either."""
 
     by_reference = False
+    platform = "opencl"
     name = "a traced function's device"
     queue: _Queue
 
     def refuse(self) -> NoReturn:
         """Nothing is compiled for it."""
-        self.queue.trace.refuse("it launches a kernel of its own; call that outside")
+        self.queue.trace.refuse("it launches kernels of its own; call that outside")
+
+    def compiler_key(self) -> str:
+        self.refuse()
 
 
 class _Queue(Planner):
