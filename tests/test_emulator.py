@@ -27,6 +27,7 @@ from slow import mostly_slow, slow
 
 from portmp import discovery, formats, nbody, progress
 from portmp.arrays.array import Array
+from portmp.arrays.queues import capture
 from portmp.backends import driver_api
 from portmp.backends.cuda import runtime as cuda
 from portmp.backends.driver_api import GpuDevice, Names
@@ -424,7 +425,7 @@ def test_calls_are_those_of_hip_python() -> None:
     for name in vars(hip.Hip):
         if name.startswith("hip"):
             assert hasattr(real, name), name
-    for kind in (hip.hipError_t, hip.hipMemLocationType):
+    for kind in (hip.hipError_t, hip.hipMemLocationType, hip.hipStreamCaptureMode):
         for member in kind:
             assert int(getattr(getattr(real, kind.__name__), member.name)) == int(member)
     assert hasattr(real.hipDeviceAttribute_t, "hipDeviceAttributeMemoryPoolsSupported")
@@ -471,7 +472,7 @@ def test_every_call_of_the_backend_has_arguments_here() -> None:
     functions = inspect.getmembers(rocm.RocmDriver, inspect.isfunction)
     offered = {name for name, _ in functions if not name.startswith("_")}
     beside = {"allow_memory", "clock_mhz", "current", "knows", "pci_address", "order", "reaches"}
-    beside |= {"call", "check_launch", "launcher", "resident_blocks"}
+    beside |= {"call", "captured", "check_launch", "launcher", "resident_blocks"}
     direct = set(re.findall(r'\b_?driver\.call(?:\(|, )"(\w+)"', SOURCE))
     assert offered - CALLS.keys() == beside
     assert CALLS.keys() - offered == direct and len(direct) == 8
@@ -484,7 +485,7 @@ def _names(table: Names) -> list[str]:
     return [*(prefix + name for name in (*own.values(), *SHARED)), *constants]
 
 
-CONSTANTS = ("pool_access", "on_device", "read_write", "out_of_memory")
+CONSTANTS = ("pool_access", "on_device", "read_write", "out_of_memory", "capture_mode")
 
 
 def test_the_tables_name_what_the_bindings_have() -> None:
@@ -499,7 +500,7 @@ def test_the_tables_name_what_the_bindings_have() -> None:
         assert attrgetter(name)(real) is not None, name
     for table in (cuda.NAMES, rocm.NAMES):
         used = len(asdict(table)) - 3 - (not table.launch_together)
-        assert len(set(_names(table))) == used + len(SHARED) and len(SHARED) == 19
+        assert len(set(_names(table))) == used + len(SHARED) and len(SHARED) == 24
 
 
 class Renamed:
@@ -507,6 +508,7 @@ class Renamed:
 
     CUdevice_attribute = SimpleNamespace(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED=0)
     CUresult = SimpleNamespace(CUDA_ERROR_OUT_OF_MEMORY=hip.hipError_t.hipErrorOutOfMemory)
+    CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL=1)
 
     def __init__(self, inner: hip.Hip) -> None:
         self.inner = inner
@@ -543,6 +545,12 @@ def test_one_driver_class_by_two_tables() -> None:
     given = [Array(planes.upload(form, host, on.queue)) for on in (device, other)]
     first, second = ((x * x).to_limbs() for x in given)
     assert all(map(np.array_equal, first, second))
+    before = given[1].to_limbs()
+    with capture() as loop:
+        given[1] *= 2
+    loop.replay(2)
+    wanted = (Array(planes.upload(form, before, device.queue)) * 8).to_limbs()
+    assert all(map(np.array_equal, wanted, given[1].to_limbs()))
     stream = other.queue.stream
     assert driver.allocate(1 << 60, stream) is None
     with pytest.raises(DeviceError, match="kernel 'none': hipErrorNotFound"):

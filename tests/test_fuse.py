@@ -170,7 +170,7 @@ def test_numbers(device: Device) -> None:
         return x * step
 
     moved = mp.fuse(lambda x: inner(x) + 1)
-    for step in (0.25, 0.75, "0.1"):  # noqa: B007
+    for step in (0.25, 0.75, "0.1"):
         assert bits(moved(x)) == bits(x * step + 1)
 
 
@@ -208,7 +208,7 @@ def test_what_cannot_be_fused(device: Device) -> None:
         (lambda x: print(x) or x, "a value on the host"),
         (lambda x: x @ x, "which is no elementwise operation|kernels of its own; call that"),
         (lambda x: mp.sum(x * x) * 2, "a reduction's result; that comes last, go on outside"),
-        (lambda x: mp.cumsum(x), "no elementwise operation"),
+        (mp.cumsum, "no elementwise operation"),
         (lambda x: mp.linalg.solve(x, x), "on the host|no elementwise|kernels of its own"),
         (lambda x: x * outer, "an array that is no argument.*give it as an argument"),
         (lambda x: outer * x, "an array that is no argument.*give it as an argument"),
@@ -216,8 +216,8 @@ def test_what_cannot_be_fused(device: Device) -> None:
         (lambda x: x * [1, 2, 3, 4], "an array of the host's numbers; give it as an argument"),
         (lambda x: (x, x), "returns tuple; one array is returned"),
         (lambda x: x.limbs[0] + 1, "takes a value apart"),
-        (lambda x: mp.zeros_like(x), "depends on no argument"),
-        (lambda x: mp.plain_array([1], device=x.device) + x, "integers|no argument|on the host"),
+        (mp.zeros_like, "depends on no argument"),
+        (lambda x: mp.plain_array([1], device=x.device) + x, "kernels of its own|no argument"),
     ]
     for function, words in cases:
         with pytest.raises(UnsupportedError, match=words):
@@ -228,7 +228,7 @@ def test_what_cannot_be_fused(device: Device) -> None:
         mp.fuse(abs)(2)
     with pytest.raises(ArgumentError, match="argument 0: object given"):
         mp.fuse(lambda self, x: x)(object(), x)
-    with pytest.raises(DeviceError, match="several queues|another queue"):
+    with pytest.raises(DeviceError, match=r"several queues|another queue"):
         mp.fuse(lambda x, y: x + y)(x, mp.queue(device) and outer.to(mp.queue(device)))
     many = [x] * 60
     with pytest.raises(UnsupportedError, match="more than a kernel takes; make two"):

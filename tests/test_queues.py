@@ -146,7 +146,9 @@ def test_repeated_launches(anywhere: Device) -> None:
     with mp.capture() as recorded:
         step(x=x, y=y)
         step(x=x, y=y)
-    assert len(recorded) == 2 and repr(recorded) == f"<portmp loop of 2 launches on {anywhere.name}>"
+    assert (
+        len(recorded) == 2 and repr(recorded) == f"<portmp loop of 2 launches on {anywhere.name}>"
+    )
     for _ in range(3):
         recorded.replay()
     assert y.to_fractions() == [8 * i for i in range(50)]

@@ -17,7 +17,6 @@ from portmp import formats
 from portmp.arrays import dtypes
 from portmp.arrays.dtypes import BOOL, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
-from portmp.codegen.answers import TESTS
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
 from portmp.formats import Format, losses
 from portmp.formats.meeting import fits
@@ -200,7 +199,8 @@ def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:
         if isinstance(dtype, Format):
             return conversions.between(view, dtype)
         if dtype == BOOL:
-            return routine.tested("nonzero", [view])
+            truths: View[Any] = routine.apply("nonzero", [view])
+            return truths
         return conversions.to_plain(view, dtype.name)
     assert isinstance(view, Numbers)
     if isinstance(dtype, Format):
@@ -340,10 +340,7 @@ def call(name: str, *operands: Any, out: AnyArray | None = None) -> Any:
         return given_back(_of_plain(function, kind, given, out), out)
     assert function.values is not None
     place = None if out is None else target(out)
-    if function.values in TESTS:
-        found: View[Any] = routine.tested(function.values, given, place)
-    else:
-        found = routine.apply(function.values, given, place)
+    found: View[Any] = routine.apply(function.values, given, place)
     return wrapped(found) if out is None else out
 
 

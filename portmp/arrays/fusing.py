@@ -92,7 +92,7 @@ def _arrays(name: str, operands: Sequence[Any]) -> tuple[Any, ...]:
         raise ArgumentError(f"fuse: {name}: no array given, one at least is needed")
     for i, one in enumerate(operands):
         number = isinstance(one, (numbers.Number, str, Decimal)) or hasattr(one, "_mpf_")
-        if elementwise.is_number(one) and not (isinstance(one, Viewed) or number) or one is None:
+        if (elementwise.is_number(one) and not (isinstance(one, Viewed) or number)) or one is None:
             raise ArgumentError(
                 f"fuse: {name}: argument {i}: {type(one).__name__} given, arrays and numbers are "
                 "allowed; other values are read from variables around the function"

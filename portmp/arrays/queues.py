@@ -132,14 +132,13 @@ def capture() -> Iterator[Loop]:
         loop.replay(999)
 
     ``loop.replay()`` does it again: one graph of the driver's through ``cuda`` and ``rocm``, a
-    compiled loop on ``cpu:0``, a prepared list elsewhere. Arrays are taken in their places, as their
-    elements are then; numbers of the host count as they were. What the block makes lives in memory
-    that the loop keeps. So a block leaves its results where it reads (``x += v``, ``out=x``), and
-    what it makes anew is overwritten by each replay.
+    compiled loop on ``cpu:0``, a prepared list elsewhere. Operands are taken in their places, with
+    the elements that they have then, the host's numbers as they were. What the block makes lives in
+    memory of the loop's, which each replay overwrites.
 
-    All is of one queue. ArgumentError for work of another queue or device, for what needs a value
-    on the host (``float``, ``if``, printing, ``solve``, random numbers), and for a capture within
-    another. After an exception nothing is kept.
+    ArgumentError for work of several queues or devices, for what brings values to the host
+    (``float``, ``if``, printing, ``solve``), random numbers, and a capture within another. After an
+    exception nothing is kept.
     """
     if is_recording():
         raise ArgumentError("capture: within another capture; give one block all that is repeated")

@@ -212,7 +212,7 @@ class Queue(ABC):
             library.multiply(self, asked)
             return
         held = [rows.buffer for rows in (asked.a, asked.b, asked.c)]
-        self.do(lambda queue, *given: library.multiply(queue, *given), (asked,), held)
+        self.do(library.multiply, (asked,), held)
 
     @abstractmethod
     def copy(
@@ -442,8 +442,8 @@ def check_unread(what: str) -> None:
     """ArgumentError where launches are recorded, and *what* needs a number of theirs."""
     if is_recording():
         raise ArgumentError(
-            f"capture: {what} brings values to the host (float(), if, printing, a check of pivots), "
-            "where launches alone are captured; do it after the block, or between replays"
+            f"capture: {what} brings values to the host (float(), if, printing, a check of "
+            "pivots), where launches alone are captured; do it after the block or between replays"
         )
 
 

@@ -191,7 +191,9 @@ class Computed(Parameter):
         """An operand's element, or neighbours, for element ``at``."""
         if access == "value":
             return w.pack(w.splat(f"{operand}{k}") for k in w.limbs)
-        index = f"{operand}_start + at" if access == "contiguous" else elements.at(operand, self.rank)
+        index = (
+            f"{operand}_start + at" if access == "contiguous" else elements.at(operand, self.rank)
+        )
         part = next(part for part in self.parts if part.name == operand)
         if isinstance(part, Array) and part.plain:
             return f"{operand}0[{index}] != 0"

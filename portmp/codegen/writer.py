@@ -519,9 +519,9 @@ class Writer:
     def element(self, name: str, index: str, inside: str = "", beyond: float = 0.0) -> str:
         """An operand's value at *index*; with a condition *inside*, where it is false, *beyond*."""
         if one := self.of_computed(name):
-            other = self.first_of(Kind(self.format.limbs), beyond)
-            found = one.call(self, index)
-            return f"({inside} ? {found} : {other})" if inside else found
+            found: str = one.call(self, index)
+            empty = self.first_of(Kind(self.format.limbs), beyond)
+            return f"({inside} ? {found} : {empty})" if inside else found
         words = [self.limb(name, i, index) for i in self.limbs]
         if inside:
             other = [self.literal(0 if i else beyond) for i in self.limbs]

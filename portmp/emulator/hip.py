@@ -337,7 +337,9 @@ class Hip:
             return _BAD_HANDLE
         if extra is not None:
             return _BAD_VALUE
-        if self._noted(stream, lambda s: self.hipModuleLaunchKernel(function, *numbers[:7], s, *numbers[8:])):
+        if self._noted(
+            stream, lambda s: self.hipModuleLaunchKernel(function, *numbers[:7], s, *numbers[8:])
+        ):
             return _OK
         explicit = loaded.kernel.explicit
         addresses = (ctypes.c_void_p * len(explicit)).from_address(arguments)

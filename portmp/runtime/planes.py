@@ -15,14 +15,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from portmp.backends.base import (
-    Buffer,
-    Device,
-    Queue,
-    check_process,
-    check_unread,
-    is_recording,
-)
+from portmp.backends.base import Buffer, Device, Queue, check_process, check_unread, is_recording
 from portmp.backends.host.runtime import HostBuffer
 from portmp.errors import ShapeError
 from portmp.formats import Format, encode

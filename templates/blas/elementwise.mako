@@ -1,8 +1,5 @@
 ## One elementwise operator over any strided operands.
-## w: Writer, networks["operator"], operands: [(name, access)], rank, s: the schedule, flag ("", or what is asked of the result)
-<%!
-    from portmp.codegen.answers import TESTS
-%>
+## w: Writer, networks["operator"], operands: [(name, access)], rank, s: the schedule
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%!
     def at(operand, access, rank):
@@ -86,9 +83,7 @@ ${pad}const ${w.platform.index} i0 = i;
 </%def>
 <%def name="stored(pad)">
 ${pad}const ${w.platform.index} at = ${at("out", "strided", rank)};
-% if flag:
-${pad}out0[at] = ${TESTS[flag].text(w, "result" if networks["operator"].result.words == 1 else w.word_of("result", 0))};
-% elif networks["operator"].result.role == "flag":
+% if networks["operator"].result.role == "flag":
 ${pad}out0[at] = result;
 % else:
 % for k in w.limbs:

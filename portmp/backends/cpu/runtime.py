@@ -105,6 +105,9 @@ def _place(name: str, library: ctypes.CDLL) -> int:
 _facts: list[Any] = []
 """What the pool knows of kernels, which stays: launches may end after their kernel's last use."""
 
+_TURNS = 1000
+"""How often a list is repeated by one call."""
+
 _CODES = {"?": "?7x", "b": "b7x", "B": "B7x", "h": "h6x", "H": "H6x", "e": "e6x"}
 _CODES |= {"i": "i4x", "I": "I4x", "l": "q", "L": "Q", "q": "q", "Q": "Q", "f": "f4x", "d": "d"}
 """How numbers lie in their eight bytes, by NumPy's letters."""
@@ -205,8 +208,9 @@ class CpuQueue(NearQueue, PooledQueue):
         repeat, queue, count = self._threads.repeat, self._place, len(words)
 
         def run(times: int, kept: object = held) -> None:
-            if failed := repeat(queue, prepared, count, times):
-                raise self._failure(given[failed >> 2][0], failed & 3)
+            for done in range(0, times, _TURNS):  # between which Ctrl-C is heard
+                if failed := repeat(queue, prepared, count, min(times - done, _TURNS)):
+                    raise self._failure(given[failed >> 2][0], failed & 3)
 
         return run
 

@@ -198,7 +198,9 @@ class ClQueue(PooledQueue):
 
     def repeater(self, launches: Sequence[Launch]) -> Callable[[int], None]:
         """A list of kernels, each an object of its own with its arguments."""
-        prepared = [self._prepared(one) if one.act is ClQueue._once else one.run for one in launches]
+        prepared = [
+            self._prepared(one) if one.act is ClQueue._once else one.run for one in launches
+        ]
 
         def run(times: int) -> None:
             for _ in range(times):

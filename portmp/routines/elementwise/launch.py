@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from portmp import formats
-from portmp.codegen.answers import TESTS
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Parameter, Value, vector
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.networks.language import FLAG
+from portmp.networks.operators import TESTS
 from portmp.routines import axes, base
 from portmp.routines.elementwise import reference
 from portmp.routines.elementwise import schedule as schedules
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.runtime import launch
-from portmp.runtime.planes import Numbers, Planes, View, allocate, blank_like, copied, dense_strides
+from portmp.runtime.planes import Planes, View, allocate, blank_like, copied, dense_strides
 
 NAMES = ("x", "y", "z")
 THREADS = 256
@@ -31,19 +31,13 @@ Operand = Planes | base.ScalarLimbs
 
 @cache
 def kernel_spec(
-    form: str,
-    op: str,
-    access: tuple[str, ...],
-    rank: int,
-    schedule: FlatSchedule,
-    source: str = "",
-    test: str = "",
+    form: str, op: str, access: tuple[str, ...], rank: int, schedule: FlatSchedule, source: str = ""
 ) -> KernelSpec:
     """The kernel of operator *op*; access says how each operand is read.
 
     ``value``: one scalar passed by value, ``contiguous``: like the output, ``strided``.
-    *form* is the output's format, *source* that of x where it is another of these words. With a
-    *test* the output are truth values: what TESTS ask of the operator's result.
+    *form* is the output's format (of TESTS the operands'), *source* that of x where it is another
+    of these words.
     """
     f = formats.get(form)
     stored = None
@@ -51,8 +45,7 @@ def kernel_spec(
         both = {"x": formats.get(source), "out": f}
         f, stored = f.arithmetic, {name: held for name, held in both.items() if held.coded}
     operands = tuple(zip(NAMES, access, strict=False))
-    name = f"elementwise_{test or op}"
-    return network_spec(name, f, f.operator(op), operands, rank, schedule, stored, test)
+    return network_spec(f"elementwise_{op}", f, f.operator(op), operands, rank, schedule, stored)
 
 
 def network_spec(
@@ -63,7 +56,6 @@ def network_spec(
     rank: int,
     schedule: FlatSchedule,
     stored: Mapping[str, Format] | None = None,
-    test: str = "",
 ) -> KernelSpec:
     """The kernel of a network on *operands*, by their names and how each is read.
 
@@ -72,7 +64,6 @@ def network_spec(
     template = "elementwise_vectors" if schedule.width > 1 else "elementwise"
     if schedule.elements_per_access > 1:
         template = "elementwise_parts"
-    truths = ("bool",) if network.result == FLAG else ("int8",) if test else ()
     return spec(
         name,
         f"blas/{template}.mako",
@@ -82,13 +73,12 @@ def network_spec(
         takes=[
             *axes.taken(rank),
             *taken(network, operands, rank),
-            vector("out", rank, const=False, plain=truths),
+            vector("out", rank, const=False, plain=("bool",) * (network.result == FLAG)),
         ],
         operands=operands,
         rank=rank,
         stored=stored,
         s=schedule,
-        flag=test,
     )
 
 
@@ -108,21 +98,25 @@ def taken(
 def apply(
     op: str,
     operands: Sequence[Operand],
-    out: Planes | None = None,
+    out: Any = None,
     names: Sequence[str] = NAMES,
     schedule: FlatSchedule | None = None,
-) -> Planes:
+) -> Any:
     """Apply operator *op* to planes and scalar words, with broadcasting.
 
     At least one operand is Planes. Scalars are limbs in the word type; messages call the
-    operands *names*. Returns *out*.
+    operands *names*. Returns *out*: planes of the operands' format, of TESTS truth values.
     """
     if op == "copy" and schedule is None and out is not None and _is_copied(operands[0], out):
         return out
     kept, key, plan = launch.find((apply, op, schedule), (*operands, out))
     if plan is None:
         first, shape = _checked(op, operands, names)
-        target = base.output(out, first, shape)
+        target: View[Any]
+        if op in TESTS:
+            target = base.output_numbers(out, "bool", shape, first.queue)
+        else:
+            target = base.output(out, first, shape)
         arrays = {n: o for n, o in zip(names, operands, strict=False) if isinstance(o, Planes)}
         base.refuse_shift(target, **arrays)
         call = _Call(op, first.format, schedule)
@@ -141,17 +135,6 @@ def fill(out: Planes, number: base.ScalarLimbs) -> None:
 
 def _fill_on_host(number: base.ScalarLimbs, out: Planes) -> None:
     base.on_host(out, lambda words: [np.broadcast_to(w, out.shape) for w in words], number)
-
-
-def tested(test: str, operands: Sequence[Operand], out: Numbers | None = None) -> Numbers:
-    """The answers to one of TESTS for each element, with broadcasting: truth values."""
-    kept, key, plan = launch.find((tested, test), (*operands, out))
-    if plan is None:
-        first, shape = _checked(test, operands, NAMES)
-        target = base.output_numbers(out, "bool", shape, first.queue)
-        call = _Call(TESTS[test].op, first.format, None, test=test)
-        plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
-    return plan.run((*operands, None), out)
 
 
 def _checked(
@@ -179,22 +162,18 @@ def _is_copied(x: Operand, out: Planes) -> bool:
 class _Call:
     """An operator with what its launch does not find in its operands.
 
-    *source*: the format of x where it is another one of *form*'s words; *test*: one of TESTS.
+    *source*: the format of x where it is another one of *form*'s words.
     """
 
     op: str
     form: Format
     schedule: FlatSchedule | None = None
     source: str = ""
-    test: str = ""
 
     def compute(self, *views: Any) -> None:
         """Fill the last of *views* by the reference."""
-        holds = TESTS[self.test].holds if self.test else None
         *operands, out = views
-        base.on_host(
-            out, partial(reference.elementwise, self.form, self.op, holds=holds), *operands
-        )
+        base.on_host(out, partial(reference.elementwise, self.form, self.op), *operands)
 
     def launch(self, *views: Any) -> None:
         """The same by a kernel."""
@@ -208,9 +187,9 @@ class _Call:
         coded = any(formats.get(name).coded for name in (form.name, source) if name)
 
         def spec_of(access: tuple[str, ...], rank: int, s: FlatSchedule) -> KernelSpec:
-            return kernel_spec(form.name, self.op, access, rank, s, source, self.test)
+            return kernel_spec(form.name, self.op, access, rank, s, source)
 
-        launched(out, NAMES, operands, schedule, bool(self.test), coded, spec_of)
+        launched(out, NAMES, operands, schedule, self.op in TESTS, coded, spec_of)
 
 
 def launched(

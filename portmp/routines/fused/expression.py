@@ -8,7 +8,6 @@ operators are, and its bits are those of the operations one by one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -72,8 +71,8 @@ def expression(
     # Digits at its end would be a number of limbs.
     digest = hashlib.sha256(content.encode()).hexdigest()[:16]
     name = "fused_" + "".join(chr(ord("a") + int(digit, 16)) for digit in digest)
-    about = {"source": "a traced function", "bound": "that of its operations"}
-    net = language.network(name, signature, "\n".join(lines), **about)
+    about, bound = "a traced function", "that of its operations"
+    net = language.network(name, signature, "\n".join(lines), source=about, bound=bound)
     NETWORKS.setdefault(name, net)
     return Expression(f, NETWORKS[name], leaves, result, reduction)
 
@@ -92,17 +91,11 @@ def rounding(form: Format) -> str:
     if not spelled:
         raise UnsupportedError(f"fuse: {form.name}: a format of portmp's own, no array's")
     v = kind(form.limbs)
-    about = {"source": f"as {form.name} is stored", "bound": "that of the format"}
-    name = ROUNDING + spelled[0]
-    language.declare(name, f"x:{v} -> {v}", "stored.mako", **about)
+    name, source = ROUNDING + spelled[0], f"as {form.name} is stored"
+    language.declare(name, f"x:{v} -> {v}", "stored.mako", source=source, bound="the format's")
     return name
 
 
 def _stored_as(network: str) -> str:
     """The format by whose storage a network rounds."""
     return network.removeprefix(ROUNDING)
-
-
-def text_of(op: str, form: Format, operands: Sequence[str]) -> str:
-    """A call of an operator's network."""
-    return f"{form.operator(op).name}({', '.join(operands)})"

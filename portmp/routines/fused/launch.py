@@ -48,19 +48,14 @@ def apply(of: Expression, operands: Sequence[Any], shape: tuple[int, ...], rows:
     """
     kept, key, plan = launch.find((apply, of, shape, rows), (*operands, None))
     if plan is None:
-        first = next(one for one in operands if isinstance(one, View))
-        base.same_device(first, "the first operand", **_named(of, operands))
+        views = [one for one in operands if isinstance(one, View)]
+        base.same_device(views[0], **{f"operand {i}": one for i, one in enumerate(views)})
         result: Any = formats.get(of.result) if of.result != TRUTH else TRUTH
         makes = blank(result, rows.shape[:1] if of.reduction else shape)
-        target = makes.made(first.queue)
         by_kernels, by_host = (partial(f, of, shape, rows) for f in (_launch, _compute))
-        plan = kept.plan(key, (*operands, target), by_kernels, by_host, makes)
+        given = (*operands, makes.made(views[0].queue))
+        plan = kept.plan(key, given, by_kernels, by_host, makes)
     return plan.run((*operands, None))
-
-
-def _named(of: Expression, operands: Sequence[Any]) -> dict[str, View[Any]]:
-    pairs = zip(of.names, operands, strict=True)
-    return {f"operand {n}": one for n, one in pairs if isinstance(one, View)}
 
 
 @cache
@@ -117,7 +112,7 @@ def _check(of: Expression, rank: int) -> None:
         )
 
 
-# --- where the host computes ------------------------------------------------------------------------
+# --- where the host computes --------------------------------------------------------------------
 
 
 def _compute(of: Expression, shape: tuple[int, ...], rows: Place, *views: Any) -> None:
@@ -159,5 +154,3 @@ def _rounded(stored: Arithmetic, value: Any) -> Any:
     words = value if isinstance(value, tuple) else (value,)
     found = stored.load(stored.store(words))
     return found if len(found) > 1 else found[0]
-
-

@@ -446,9 +446,7 @@ def planned(
     alone = s.combines_alone and chunks <= FEW and rows >= s.combine_threads
     single = chunks == 1 and s.ends
     return Plan(
-        compilation_unit(
-            form, kind, s, accuracy, stored, alone, results, single, computed, lies
-        ),
+        compilation_unit(form, kind, s, accuracy, stored, alone, results, single, computed, lies),
         chunks,
         s.blocks(rows, chunks) if chunks else 0,
         s.threads,
