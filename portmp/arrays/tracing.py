@@ -80,8 +80,13 @@ class Node(NamedTuple):
 
 
 class Traced(NamedTuple):
-    """What runs in place of a function: an expression, its operands, and where results lie."""
+    """What runs in place of a function: an expression, its operands, and where results lie.
 
+    Where a device runs no kernels the function itself does.
+    """
+
+    function: Callable[..., Any]
+    first: int
     expression: Expression
     leaves: tuple[Any, ...]
     shape: Shape
@@ -90,6 +95,8 @@ class Traced(NamedTuple):
 
     def run(self, given: Sequence[Any]) -> Any:
         """The result, of operands of the kind that was traced."""
+        if given[self.first].planes.queue.device.by_reference:
+            return self.function(*given)
         operands = []
         for leaf in self.leaves:
             if type(leaf) is int:
@@ -122,7 +129,7 @@ def traced(name: str, function: Callable[..., Any], operands: Sequence[Any]) -> 
         trace.refuse(f"it returns {type(found).__name__}; one array is returned")
     if found.queue is not trace.queue:
         trace.refuse("it returns an array that is no result of its arguments")
-    return trace.ended(found.planes)
+    return trace.ended(function, found.planes)
 
 
 # --- where stand-ins are ------------------------------------------------------------------------
@@ -340,7 +347,7 @@ class _Trace:
 
     # --- the end --------------------------------------------------------------------------------
 
-    def ended(self, view: View[Any]) -> Traced:
+    def ended(self, function: Callable[..., Any], view: View[Any]) -> Traced:
         """What the function does that returns this view."""
         number, kind, result = self.home.get(view.buffers[0], -1), "", None
         if number >= 0 and self.nodes[number].op == "reduce":
@@ -351,7 +358,8 @@ class _Trace:
         order: dict[int, None] = {}
         self.visit(number, order)
         leaves = [n for n in order if self.nodes[n].op in ("leaf", "number")]
-        if not any(self.nodes[n].op == "leaf" for n in leaves):
+        read = [self.nodes[n].told[0] for n in leaves if self.nodes[n].op == "leaf"]
+        if not read:
             self.refuse("its result depends on no argument")
         kinds = dict.fromkeys([self.nodes[n].elements for n in order])
         forms = {one.arithmetic for one in kinds if isinstance(one, Format)}
@@ -361,7 +369,7 @@ class _Trace:
         lies = tuple([self.leaf_kind(self.nodes[n]) for n in leaves])
         lines = self.lines(list(order), leaves, bool(kind))
         of = expression(forms.pop().name, lies, lines, str(self.nodes[number].elements), kind)
-        return Traced(of, tuple(map(self.leaf, leaves)), shape, rows, result)
+        return Traced(function, read[0], of, tuple(map(self.leaf, leaves)), shape, rows, result)
 
     def visit(self, number: int, order: dict[int, None]) -> None:
         """Append a node, after those that it needs."""

@@ -44,15 +44,11 @@ class Expression:
         return tuple([name for name, _ in self.network.inputs])
 
     @property
-    def truths(self) -> bool:
-        """Whether truth values are read or written."""
-        return TRUTH in (self.result, *self.leaves)
-
-    @property
     def stored(self) -> dict[str, Format]:
         """The formats in which operands and the result lie, and that are rounded to on the way."""
         lies = [*zip(self.names, self.leaves, strict=True), ("out", self.result)]
-        lies += [(net, _stored_as(net)) for net in self.network.calls if net.startswith(ROUNDING)]
+        nets = [net for net in self.network.calls if net.startswith(ROUNDING)]
+        lies += [(net, net.removeprefix(ROUNDING)) for net in nets]
         return {name: formats.get(form) for name, form in lies if form not in ("", TRUTH)}
 
 
@@ -94,8 +90,3 @@ def rounding(form: Format) -> str:
     name, source = ROUNDING + spelled[0], f"as {form.name} is stored"
     language.declare(name, f"x:{v} -> {v}", "stored.mako", source=source, bound="the format's")
     return name
-
-
-def _stored_as(network: str) -> str:
-    """The format by whose storage a network rounds."""
-    return network.removeprefix(ROUNDING)
