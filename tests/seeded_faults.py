@@ -684,7 +684,7 @@ FAULTS = (
     Fault(
         "fuse: results on the way are not rounded as they are stored",
         "portmp/arrays/tracing.py",
-        "text = f\"{net}({text})\" if net else text",
+        'text = f"{net}({text})" if net else text',
         "text = text",
         "test_fuse.py",
         "random_expressions and float16",

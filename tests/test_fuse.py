@@ -19,8 +19,8 @@ from portmp.compilers.clang import ClangCompiler
 from portmp.compilers.hiprtc import HiprtcCompiler
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.errors import ArgumentError, DeviceError, FormatError, UnsupportedError
-from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.fused import launch as fused
+from portmp.verify.capture import CaptureDevice
 
 SPECIAL = (0.0, -0.0, 1.0, float("inf"), float("-inf"), float("nan"), 1e300, 5e-324, -7.25)
 FORMS = ("float64", "dd", "d+s", "float32", "ts", "qd", "slfp64in24b", "float16", "bfloat16_rz")
@@ -127,6 +127,7 @@ def test_views_and_broadcasting(device: Device) -> None:
     same(lambda a, b: (a * a)[2] - b[4], a, b)
     same(lambda a, b: (a[0] * b).reshape(3, 3) * 2, a, b)
     same(lambda a, b: mp.sum((a * b)[::2, 1:].T, axis=1), a, b)
+    same(lambda b: mp.sum(b * b[::-1]), b)
     same(lambda a, b: a + b, a[:0], b)
     same(lambda a, b: mp.sum(a * b, axis=1), a[:0], b)
     same(lambda a, b: mp.sum(a * b, axis=0), a[:0], b)
@@ -261,21 +262,45 @@ def test_known_by_what_it_does(device: Device, monkeypatch: pytest.MonkeyPatch) 
 _KERNEL = fused.kernel_spec
 
 
+def test_functions_of_functions(device: Device) -> None:
+    """Fused functions within others; many operations, of which results are used and seen twice."""
+    inner = mp.fuse(lambda x, y: mp.where(x > y, x * y, -x))
+
+    def outer(x: Any, y: Any) -> Any:
+        return inner(x, y) + inner(y, 0.5)
+
+    def deep(x: Any, y: Any) -> Any:
+        for _ in range(20):
+            x = x * x - y
+        for _ in range(400):
+            x = x * 0.5 + y
+        return x[::-1] + x
+
+    x, y = some((30,), "float64", device), some((30,), "float64", device, 2)
+    same(outer, x, y)
+    same(deep, x, y)
+    same(lambda x, y: (x < y) & (x + y > 1), *(some((9,), "float16", device, i) for i in (1, 2)))
+
+
 @pytest.mark.parametrize(
     ("tier", "platform", "arch"),
     [("nvrtc", "cuda", "sm_90"), ("hiprtc", "rocm", "gfx90a"), ("clang", "rocm", "gfx1100")],
 )
-def test_compiles_for_gpus(tier: str, platform: str, arch: str, device: Device) -> None:
-    """The kernels of an expression and of its sum, by each vendor's compiler."""
+def test_compiles_for_gpus(tier: str, platform: str, arch: str) -> None:
+    """All kernels of expressions and of their sums, by each vendor's compiler."""
     tiers.check(tier)
-    x, y = some((9, 9), "dd", device), some((9,), "float16", device)
     compilers = {"nvrtc": NvrtcCompiler, "hiprtc": HiprtcCompiler, "clang": ClangCompiler}
-    one = tracing.traced("f", lambda x: mp.where(x > 1, mp.exp(x) * x.T, -x), [x]).expression
-    two = tracing.traced("f", lambda y: y * y - 0.1, [y]).expression
-    for of in (one, two):
-        access = ("strided",) * len(of.leaves) if of is one else ("contiguous", "value")
-        spec = fused.kernel_spec(of, access, 2 if of is one else 1, FlatSchedule())
-        assert compilers[tier]().compile(spec.render(platform).text, arch)
+    there = CaptureDevice(platform)
+    x, y = some((9, 9), "dd", there), some((9000,), "float16", there)
+    mp.fuse(lambda x: mp.where(x > 1, mp.sqrt(x) * x.T, -x))(x)
+    mp.fuse(lambda x: mp.sum(x * x.T - 1, axis=1))(x)
+    mp.fuse(lambda y: y * y - 0.1)(y)
+    mp.fuse(lambda y: mp.sum(y * y[::-1]))(y)
+    texts = {one.kernel.text: one.kernel.name for one in there.notes.launches}
+    assert {"expression", "sum_chunk", "sum_combine"} < set(texts.values())
+    for text in texts:
+        if "fused_" in text:
+            assert compilers[tier]().compile(text, arch)
 
 
 @pytest.mark.parametrize("name", ["emulated:gfx90a", "emulated:gfx1100"])

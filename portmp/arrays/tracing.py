@@ -82,7 +82,7 @@ class Node(NamedTuple):
 class Traced(NamedTuple):
     """What runs in place of a function: an expression, its operands, and where results lie.
 
-    Where a device runs no kernels the function itself does.
+    Where a device runs no kernels, and within another trace, the function itself does.
     """
 
     function: Callable[..., Any]
@@ -95,7 +95,8 @@ class Traced(NamedTuple):
 
     def run(self, given: Sequence[Any]) -> Any:
         """The result, of operands of the kind that was traced."""
-        if given[self.first].planes.queue.device.by_reference:
+        queue = given[self.first].planes.queue
+        if queue.notes or queue.device.by_reference:
             return self.function(*given)
         operands = []
         for leaf in self.leaves:
@@ -291,14 +292,27 @@ class _Trace:
         node = self.nodes[number]
         if node.op == "reduce":
             self.refuse("it computes with a reduction's result; that comes last, go on outside")
-        if place == _dense(shape) or node.op == "number":
+        if place == _dense(shape):
             return number
-        if node.op == "leaf":
-            index, (own, strides, start), form = node.told
-            there = self.through(place, shape, broadcast_strides(own, strides, shape), start)
-            return self.known(node._replace(shape=place.shape, told=(index, there, form)))
-        args = tuple([self.seen(arg, place, shape) for arg in node.args])
-        return self.known(node._replace(args=args, shape=place.shape))
+        moved: dict[int, int] = {}
+        for one in self.needed(number):
+            node = self.nodes[one]
+            if node.op == "leaf":
+                index, (own, strides, start), form = node.told
+                there = self.through(place, shape, broadcast_strides(own, strides, shape), start)
+                node = node._replace(shape=place.shape, told=(index, there, form))
+            elif node.op != "number":
+                args = tuple([moved[arg] for arg in node.args])
+                node = node._replace(args=args, shape=place.shape)
+            moved[one] = self.known(node)
+        return moved[number]
+
+    def needed(self, number: int) -> list[int]:
+        """A node and those that it needs, which were made before it, in order."""
+        found = {number}
+        for one in range(number, -1, -1):
+            found.update(self.nodes[one].args if one in found else ())
+        return sorted(found)
 
     def through(self, place: Place, shape: Shape, strides: Shape, start: int) -> Place:
         """Where a view of dense elements is in memory that has these strides instead."""
@@ -355,8 +369,7 @@ class _Trace:
             result, shape = view.place, self.nodes[number].shape
         else:
             number, rows, shape = self.node(view, view), _dense(view.shape), view.shape
-        order: dict[int, None] = {}
-        self.visit(number, order)
+        order = self.needed(number)
         leaves = [n for n in order if self.nodes[n].op in ("leaf", "number")]
         read = [self.nodes[n].told[0] for n in leaves if self.nodes[n].op == "leaf"]
         if not read:
@@ -367,16 +380,9 @@ class _Trace:
             named = " and ".join(map(str, kinds))
             self.refuse(f"it computes with {named}; operands of one format are needed")
         lies = tuple([self.leaf_kind(self.nodes[n]) for n in leaves])
-        lines = self.lines(list(order), leaves, bool(kind))
+        lines = self.lines(order, leaves, bool(kind))
         of = expression(forms.pop().name, lies, lines, str(self.nodes[number].elements), kind)
         return Traced(function, read[0], of, tuple(map(self.leaf, leaves)), shape, rows, result)
-
-    def visit(self, number: int, order: dict[int, None]) -> None:
-        """Append a node, after those that it needs."""
-        for arg in self.nodes[number].args:
-            if arg not in order:
-                self.visit(arg, order)
-        order[number] = None
 
     def leaf(self, number: int) -> Any:
         """How ``Traced`` finds an operand: by its number, as it is or seen otherwise; its limbs."""

@@ -8,7 +8,7 @@ ${anywhere(w)}
 /* element \*at\* of ${one.name} */
 ${p.function} ${w.value} ${one.function(w)}(const ${p.index} at, ${", ".join(t for q in one.parts for t in q.texts(w))})
 {
-% if one.rank > 1:
+% if any(access == "strided" for _, access in one.operands):
     ${p.index} rest = at;
 % for axis in range(one.rank - 1, 0, -1):
     const ${p.index} i${axis} = rest % ${one.name}_size${axis};

@@ -69,13 +69,12 @@ def _launch(of: Expression, shape: tuple[int, ...], rows: Place, *views: Any) ->
     if of.reduction:
         _reduce(of, shape, rows, operands, out)
     elif out.size:
-        coded = [form.coded for form in of.stored.values()]
-        schedule = schedules.flat(formats.get(of.result) if any(coded) else of.form, out.device)
+        coded = [form for form in of.stored.values() if form.coded]
+        schedule = schedules.flat(coded[-1] if coded else of.form, out.device)
+        truths = TRUTH in (of.result, *of.leaves)
         spec_of = partial(kernel_spec, of)
         _check(of, len(shape))
-        elementwise.launched(
-            out, of.names, operands, schedule, TRUTH in (of.result, *of.leaves), any(coded), spec_of
-        )
+        elementwise.launched(out, of.names, operands, schedule, truths, bool(coded), spec_of)
 
 
 def _reduce(
