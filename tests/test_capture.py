@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tiers
 
 import portmp as mp
 from portmp.backends import base
@@ -217,39 +216,6 @@ def test_errors_at_replay(device: Device, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.undo()
     loop.replay()
     assert x.to_float64().tolist() == [3, 3]
-
-
-def test_a_graph_of_the_driver() -> None:
-    """On interpreted AMD code: one launch of a graph, whose resources are given back."""
-    there: Any = tiers.interpreted("emulated:gfx90a")
-    x = some((20,), "dd", there)
-    x + 1, mp.zeros_like(x)
-    gc.collect()
-    streams, graphs = len(there.hip.streams), len(there.hip.graphs)
-    for fails in ((), ("hipStreamBeginCapture",), ("hipGraphInstantiateWithFlags",)):
-        y = x.copy()
-        with mp.capture() as loop:
-            y += 1
-            z = mp.array([1, 2], "dd", there) + 1
-        there.hip.failing.update(dict.fromkeys(fails, there.hip.hipError_t.hipErrorInvalidValue))
-        there.hip.calls = []
-        try:
-            loop.replay()
-            loop.replay(2)
-            done = list(there.hip.calls)
-        finally:
-            there.hip.failing.clear()
-            there.hip.calls = None
-        assert bits(y) == bits(x + 1 + 1 + 1 + 1) and z.to_float64().tolist() == [2, 3]
-        assert done.count("hipGraphLaunch") == (0 if fails else 3)
-        there.hip.failing["hipGraphLaunch"] = there.hip.hipError_t.hipErrorLaunchFailure
-        if not fails:
-            with pytest.raises(DeviceError, match="LaunchFailure"):
-                loop.replay()
-        there.hip.failing.clear()
-        del loop, y, z
-        gc.collect()
-        assert (len(there.hip.streams), len(there.hip.graphs)) == (streams, graphs), fails
 
 
 def test_steps_of_particles(device: Device) -> None:

@@ -45,12 +45,6 @@ class hipDeviceAttribute_t(IntEnum):
     hipDeviceAttributeMemoryPoolsSupported = 1
 
 
-class hipStreamCaptureMode(IntEnum):
-    """Whose calls a capture concerns."""
-
-    hipStreamCaptureModeThreadLocal = 1
-
-
 class hipMemLocationType(IntEnum):
     """Where memory is."""
 
@@ -71,7 +65,6 @@ class Hip:
 
     hipError_t = hipError_t
     hipDeviceAttribute_t = hipDeviceAttribute_t
-    hipStreamCaptureMode = hipStreamCaptureMode
     HIP_VERSION_MAJOR = HIP_VERSION_MAJOR
 
     def __init__(self, machine: Machine, facts: dict[str, Any]) -> None:
@@ -81,8 +74,6 @@ class Hip:
         self.streams: set[int] = set()
         self.events: dict[int, float] = {}
         self.host_memory: dict[int, Any] = {}
-        self.graphs: dict[int, list[Callable[[Any], Any]]] = {}
-        self._captured: dict[int, list[Callable[[Any], Any]]] = {}
         self._facts = facts
         self._modules: dict[int, dict[str, Loaded]] = {}
         self._functions: dict[int, Loaded] = {}
@@ -203,9 +194,7 @@ class Hip:
         """Copy within the device."""
         if not (self._reaches(target, nbytes, stream) and self._reaches(source, nbytes, stream)):
             return _BAD_VALUE
-        again = functools.partial(self.hipMemcpyDtoDAsync, target, source, nbytes)
-        if not self._noted(stream, again):
-            self.machine.memory.copy(target, source, nbytes)
+        self.machine.memory.copy(target, source, nbytes)
         return _OK
 
     def hipDeviceCanAccessPeer(self, mine: int, theirs: int) -> tuple[Any, int]:
@@ -230,50 +219,6 @@ class Hip:
     def hipStreamSynchronize(self, stream: Any) -> tuple[Any, ...]:
         """Nothing is left to wait for."""
         return _OK if stream in self.streams else _BAD_HANDLE
-
-    def hipStreamBeginCapture(self, stream: Any, mode: Any) -> tuple[Any, ...]:
-        """Note from now on what is given to a stream, instead of doing it."""
-        if stream not in self.streams or stream in self._captured:
-            return _BAD_HANDLE
-        self._captured[stream] = []
-        return _OK
-
-    def _noted(self, stream: Any, work: Callable[[Any], Any]) -> bool:
-        """Whether work for this stream is noted for a graph."""
-        noted = self._captured.get(stream)
-        if noted is not None:
-            noted.append(work)
-        return noted is not None
-
-    def hipStreamEndCapture(self, stream: Any) -> tuple[Any, Any]:
-        """A graph of what was noted."""
-        return self._graph(self._captured.pop(stream, None))
-
-    def _graph(self, work: list[Callable[[Any], Any]] | None) -> tuple[Any, Any]:
-        if work is None:
-            return hipError_t.hipErrorInvalidHandle, None
-        graph = next(self._numbers)
-        self.graphs[graph] = work
-        return hipError_t.hipSuccess, graph
-
-    def hipGraphInstantiateWithFlags(self, graph: Any, flags: int) -> tuple[Any, Any]:
-        """What launches a graph."""
-        return self._graph(self.graphs.get(graph))
-
-    def hipGraphLaunch(self, graph: Any, stream: Any) -> tuple[Any, ...]:
-        """Do all that was noted."""
-        if graph not in self.graphs or stream not in self.streams:
-            return _BAD_HANDLE
-        for work in self.graphs[graph]:
-            if (status := work(stream))[0]:
-                return tuple(status)
-        return _OK
-
-    def hipGraphDestroy(self, graph: Any) -> tuple[Any, ...]:
-        """Forget a graph."""
-        return _BAD_HANDLE if self.graphs.pop(graph, None) is None else _OK
-
-    hipGraphExecDestroy = hipGraphDestroy
 
     def hipStreamWaitEvent(self, stream: Any, event: Any, flags: int) -> tuple[Any, ...]:
         """Streams are in order with one another."""
@@ -337,10 +282,6 @@ class Hip:
             return _BAD_HANDLE
         if extra is not None:
             return _BAD_VALUE
-        if self._noted(
-            stream, lambda s: self.hipModuleLaunchKernel(function, *numbers[:7], s, *numbers[8:])
-        ):
-            return _OK
         explicit = loaded.kernel.explicit
         addresses = (ctypes.c_void_p * len(explicit)).from_address(arguments)
         values = [
