@@ -148,9 +148,6 @@ class _Nowhere(HostDevice):
         """Nothing is compiled for it."""
         self.queue.trace.refuse(_KERNELS)
 
-    def compiler_key(self) -> str:
-        self.refuse()
-
 
 @cache
 def _facts() -> tuple[Any, Any]:
@@ -188,7 +185,7 @@ class _Queue(Planner):
         self.trace.refuse(_KERNELS)
 
     read = read_parts = receive = record = wait = synchronize = _host
-    launch = multiply = copy = clear = _other
+    launch = multiply = copy = clear = awaits = _other
 
 
 class _Plans(Plans):
