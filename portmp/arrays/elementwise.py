@@ -199,8 +199,7 @@ def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:
         if isinstance(dtype, Format):
             return conversions.between(view, dtype)
         if dtype == BOOL:
-            truths: View[Any] = routine.apply("nonzero", [view])
-            return truths
+            return routine.apply("nonzero", [view])
         return conversions.to_plain(view, dtype.name)
     assert isinstance(view, Numbers)
     if isinstance(dtype, Format):

@@ -191,6 +191,7 @@ class _Queue(Planner):
 class _Plans(Plans):
     """Plans that note what they would do, whatever happens to databases meanwhile."""
 
+    queue: _Queue
     edition = property(lambda self: database.edition.number, lambda self, number: None)
 
     def plan(self, key: Any, operands: Any, launches: Any, *more: Any, **named: Any) -> Plan:

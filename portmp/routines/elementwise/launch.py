@@ -101,11 +101,11 @@ def apply(
     out: Any = None,
     names: Sequence[str] = NAMES,
     schedule: FlatSchedule | None = None,
-) -> Any:
+) -> Planes:
     """Apply operator *op* to planes and scalar words, with broadcasting.
 
     At least one operand is Planes. Scalars are limbs in the word type; messages call the
-    operands *names*. Returns *out*: planes of the operands' format, of TESTS truth values.
+    operands *names*. Returns *out*: planes of the operands' format, of TESTS Numbers.
     """
     if op == "copy" and schedule is None and out is not None and _is_copied(operands[0], out):
         return out
@@ -121,7 +121,8 @@ def apply(
         base.refuse_shift(target, **arrays)
         call = _Call(op, first.format, schedule)
         plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
-    return plan.run((*operands, None), out)
+    found: Planes = plan.run((*operands, None), out)
+    return found
 
 
 def fill(out: Planes, number: base.ScalarLimbs) -> None:
