@@ -17,7 +17,6 @@ from portmp import formats
 from portmp.arrays import dtypes
 from portmp.arrays.dtypes import BOOL, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
-from portmp.codegen.answers import TESTS
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
 from portmp.formats import Format, convert, losses
 from portmp.formats.meeting import fits
@@ -195,13 +194,16 @@ def refuse_rounding(value: Any, kind: Dtype, argument: str) -> None:
 
 def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:
     """A view's elements in another dtype, each rounded once; itself if it has that one."""
+    if view.queue.converter and isinstance(dtype, Format) and view.elements is not dtype:
+        noted: View[Any] = view.queue.converter(view, dtype)
+        return noted
     if isinstance(view, Planes):
         if view.format is dtype:
             return view
         if isinstance(dtype, Format):
             return conversions.between(view, dtype)
         if dtype == BOOL:
-            return routine.tested("nonzero", [view])
+            return routine.apply("nonzero", [view])
         return conversions.to_plain(view, dtype.name)
     assert isinstance(view, Numbers)
     if isinstance(dtype, Format):
@@ -341,10 +343,7 @@ def call(name: str, *operands: Any, out: AnyArray | None = None) -> Any:
         return given_back(_of_plain(function, kind, given, out), out)
     assert function.values is not None
     place = None if out is None else target(out)
-    if function.values in TESTS:
-        found: View[Any] = routine.tested(function.values, given, place)
-    else:
-        found = routine.apply(function.values, given, place)
+    found: View[Any] = routine.apply(function.values, given, place)
     return wrapped(found) if out is None else out
 
 
