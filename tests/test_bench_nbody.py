@@ -170,7 +170,7 @@ def test_plot(run: Run, small: None) -> None:
 BAD_USE = {
     "experiment": (["--experiment", "sizs"], "did you mean 'sizes'"),
     "format": (["--format", "flot32"], "unknown format 'flot32'"),
-    "a paper's format": (["--format", "dd2011"], "dd2011 has none"),
+    "a paper's format": (["--format", "dd2011"], "dd2011 given, a paper's own arithmetic"),
     "size": (["--size", "1e3"], "--size: '1e3' given"),
     "small": (["--size", "9"], "--size: 9 given, 256 to 16777216 is allowed"),
     "two sizes": (["--size", "512,1024"], "one number of particles is needed"),

@@ -94,7 +94,7 @@ COMMANDS = {
         "experiments on the BLAS in double-double and quad-double, beside a paper's",
         "portmp.bench.papers.hpcs2011.experiments",
         {
-            "experiment": f"which {_ALL_OF}rates, copies, cpu",
+            "experiment": f"which {_ALL_OF}rates, copies, sweep, cpu",
             "sizes": "full: the paper's (the default on GPUs), or quick (on CPUs)",
             "seconds": _LIMIT,
             "runs": _RUNS,

@@ -10,6 +10,7 @@ from portmp.bench.papers.hpcs2011 import experiments as hpcs2011
 from portmp.bench.papers.nbody import model
 from portmp.bench.papers.slfp import experiments as slfp
 from portmp.bench.papers.ts2021.experiments import STATED
+from portmp.bench.peers import LIBRARY
 from portmp.bench.tables import Row, shape_text, value_of
 from portmp.report.drawing import Figure, Point, Series
 from portmp.report.subjects import Subject
@@ -32,9 +33,9 @@ def _hpcs2011(subject: Subject) -> Iterator[Pair]:
         if form in ("dd2011", "qd2011", "dd", "qd"):
             routine, both = row["routine"], hpcs2011.precision(form)
             stated = hpcs2011.stated("over_float64", kind, routine, both)
-        here = row["over_float64"].get("portmp")
+        here = row["over_float64"].get(LIBRARY)  # the paper's are over CUBLAS and GotoBLAS2
         if stated and here:
-            what = f"{row['routine']} {form}, {row['way']}: time over float64's"
+            what = f"{row['routine']} {form}, {row['way']}: time over the library's float64"
             yield Pair(what, here, stated, machine)
     for _, part in subject.of("hpcs2011"):
         for gain in part["experiments"].get("rates", {}).get("gains", ()):

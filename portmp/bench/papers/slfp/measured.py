@@ -258,6 +258,9 @@ class Gemv(Kind):
         out = Array(allocate(theirs.form, (n,), device.queue))
         return partial(blas.gemv, Array(pool.planes.view((n, n), (n, 1), 0)), x, out=out)
 
+    def library(self, vendor: Vendor, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
+        return None  # the paper has no such routine
+
     def expected(self, values: Values, case: Case, place: int) -> Entry:
         n, theirs = case.shape[-1], values_of(case.form.arithmetic)
         return values.dot(Walk(place * n), Walk(0), n, theirs)
