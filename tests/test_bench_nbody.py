@@ -16,7 +16,7 @@ from portmp.backends.base import Device
 from portmp.bench import reports
 from portmp.bench.experiment import SCHEMA, paper_of
 from portmp.bench.measure import Budget
-from portmp.bench.papers.nbody import experiments, kernels, model, static
+from portmp.bench.papers.nbody import experiments, kernels, model, report, static
 from portmp.bench.papers.nbody.measured import Bench
 from portmp.cli import main
 from portmp.compilers import loops
@@ -104,7 +104,7 @@ def test_the_table(run: Run, small: None, metered: str) -> None:
     status, out, _ = run(*words, "--energy")
     titles = [line.split(":")[0] for line in out.splitlines()]
     assert status == 0
-    places = [titles.index(name) for name in ("roots", "steps", "cycles", "build", "copies")]
+    places = [titles.index(name) for name in ("cycles", "build", "copies", "steps", "roots")]
     assert places == sorted(places) and "sizes" not in titles
     assert "paper" in out and "22 N^2 / t" in out
     assert f"energy: {metered}; idle" in out
@@ -147,6 +147,73 @@ def test_budget() -> None:
     assert budget.left("bound", 2) == pytest.approx(80, abs=1)
     assert Budget(0.0, {"roots": 1}).left("roots") == 0
     assert len(shares) == 7
+
+
+def test_trying_takes_time_of_all(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not of the roots alone: they have their share of what is left."""
+    bench = Bench(device, None, 10, Budget(40.0, {"roots": 1, "sizes": 3}), Progress(False))
+    passed = 0.0
+    monkeypatch.setattr(bench.budget, "passed", lambda: passed)
+
+    def rate(form: Any, root: str, schedule: Any = None) -> float:
+        nonlocal passed
+        if root not in seen:
+            passed += 10.0
+        seen.append(root)
+        return 2.0**20
+
+    seen: list[str] = []
+    monkeypatch.setattr(bench, "rate", rate)
+    monkeypatch.setattr(experiments, "roots_of", lambda form, device: ["exact", "fast"])
+    bench.forms = [formats.get("float32")]
+    cases = list(experiments.roots(bench))
+    # 20 of 40 s are over; a quarter of the rest is for the roots: 2^20 interactions take a second,
+    # of runs and of those beside them.
+    assert bench.budget.left("roots") == 5 and bench.budget.left("sizes") == 20
+    assert [c.what for c in cases] == ["float32 exact, N = 1024", "float32 fast, N = 1024"]
+    assert "time allows N = 1024" in bench.skipped[0]["reason"]
+
+
+def test_long_runs_are_few(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as asked for, else so few that they take ten seconds."""
+    bench = Bench(device, None, 10, Budget(1e6, {"roots": 1}), Progress(False))
+    form, calls = formats.get("float32"), []
+    bench._rates[form.name, "fast", None] = 2.0**30
+
+    def times(device: Device, work: Any, runs: int, apart: int) -> list[float]:
+        calls.append((runs, apart))
+        return [1.0] * runs
+
+    monkeypatch.setattr(ceilings, "times", times)
+    monkeypatch.setattr(Bench, "work", lambda *_: lambda: None)
+    # A run takes 2^-6, 1, 4 and 64 s.
+    assert [bench.planned(form, "fast", 2**k) for k in (12, 15, 16, 18)] == [
+        (10, 1),
+        (10, 0),
+        (2, 0),
+        (1, 0),
+    ]
+    assert bench.expected(form, "fast", 2**18) == 128
+    bench.measure(form, "fast", 2**16)
+    bench.asked = True
+    bench._rates[form.name, "fast", None] = 2.0**30
+    bench.measure(form, "fast", 2**16)
+    assert calls == [(2, 0), (10, 0)]
+
+
+def test_the_papers_numbers_are_of_its_format(device: Device) -> None:
+    """No share of table A.1 and no step of tables 4 and 5 stands beside another format."""
+    paper = {n: {"at_once": 1, "rows": d["sizes"]} for n, d in model.devices().items()}
+    row = {"root": "fast", "n": 1024, "flops_max": 1.0, "flops_median": 1.0, "schedule": None}
+    rows = [row | {"format": f, "share": 1, "model": 1, "at_once": 1} for f in ("float32", "dd")]
+    single, double = report.sizes({"paper": paper, "rows": rows})
+    assert "MI100" in single.lines()[1] and "table A.1" in single.title
+    assert "MI100" not in double.lines()[1] and "paper" not in double.title
+    for name, wanted in (("float32", {"MI100", "A100"}), ("float64", set())):
+        bench = Bench(device, None, 1, Budget(1e6, {"steps": 1}), Progress(False))
+        s = experiments.step_schedule(bench)
+        (found,) = experiments._step(bench, formats.get(name), "exact", 1, 64, s)
+        assert set(found["paper"]) == wanted
 
 
 def test_beside_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:

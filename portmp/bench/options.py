@@ -82,10 +82,10 @@ COMMANDS = {
         "portmp.bench.papers.nbody.experiments",
         {
             "format": "formats, or 'all' (default float32)",
-            "experiment": f"which {_ALL_OF}roots, sizes, steps, cycles, build, copies, bound",
+            "experiment": f"which {_ALL_OF}cycles, build, copies, steps, roots, sizes, bound",
             "size": "particles for roots, at most for sizes (default: what the limit allows)",
             "seconds": "limit (default 60 on CPUs, 120 on GPUs)",
-            "runs": "runs of each case (default 10)",
+            "runs": "runs of each case (default 10, fewer where they take more than 10 s)",
             "static": "compile for these (gfx908, sm_90, ...), run nothing",
             "plot": "draw rates by size, and roots",
         },

@@ -80,12 +80,13 @@ def _nbody(subject: Subject) -> Iterator[Pair]:
 def _ts2021(subject: Subject) -> Iterator[Pair]:
     paper = paper_of("ts2021")["ratios"]
     for _, part in subject.of("ts2021"):
-        found = part["experiments"].get("blocked", {}).get("ratios", {})
-        for blocks, ratios in found.items():
+        blocked = part["experiments"].get("blocked", {})
+        most = max((row["n"] for row in blocked.get("rows", ())), default=0)
+        for blocks, ratios in blocked.get("ratios", {}).items():
             for name in ("ts_over_dd", "ts_over_d+s", "df_over_double"):
                 for machine, theirs in paper.items():
                     if ratios.get(name):
-                        what = f"{name.replace('_', ' ')}, {blocks} blocks"
+                        what = f"{name.replace('_', ' ')}, {blocks} blocks, N to {most}"
                         yield Pair(what, ratios[name], theirs[STATED[name]], machine)
 
 

@@ -50,6 +50,7 @@ def roots(bench: Bench) -> Iterator[Case]:
     """Each root of each format at one number of particles."""
     pairs = [(form, root) for form in bench.forms for root in roots_of(form, bench.device)]
     most = ROOT_SIZES[bench.kind]
+    bench.tried("roots", pairs)
     n = bench.size or bench.affordable("roots", pairs, most)
     if not bench.size and n < most:
         bench.skip("roots", f"N = {most}", f"time allows N = {n} (--seconds)")
@@ -159,6 +160,7 @@ def _step(bench: Bench, form: Format, root: str, k: int, n: int, s: NbodySchedul
             "paper": {
                 name: about["steps"][k - 1]["ratio"]
                 for name, about in nbody_paper.devices().items()
+                if form.name == nbody_paper.FORMAT
             },
         }
     ]
@@ -316,11 +318,28 @@ class Nbody(Family):
     runs = 10
     experiments = (
         Experiment(
+            "cycles",
+            kernels.cycles,
+            report.CYCLES,
+            tables=report.cycles,
+            found=lambda bench, _: kernels.clock(bench),
+        ),
+        Experiment("build", kernels.build, report.BUILD, tables=report.build),
+        Experiment("copies", copies, report.COPIES, tables=report.copies),
+        Experiment(
+            "steps",
+            steps,
+            report.STEPS,
+            "steps: {format} {root}, {threads} threads a block, one target each: {at_once} at "
+            "once; the paper's tables 4 and 5",
+            share=2,
+        ),
+        Experiment(
             "roots",
             roots,
             report.ROOTS,
             "roots: N = {n}, the fastest of the runs; beside it the paper's table 3",
-            share=4,
+            share=6,
             found=over_division,
             drawings=report.draw_roots,
         ),
@@ -328,34 +347,16 @@ class Nbody(Family):
             "sizes",
             sizes,
             report.SIZES,
-            share=6,
+            share=9,
             found=staircases,
             tables=report.sizes,
             drawings=report.draw_sizes,
         ),
         Experiment(
-            "steps",
-            steps,
-            report.STEPS,
-            "steps: {format} {root}, {threads} threads a block, one target each: {at_once} at "
-            "once; the paper's tables 4 and 5",
-            share=3,
-        ),
-        Experiment(
-            "cycles",
-            kernels.cycles,
-            report.CYCLES,
-            share=2,
-            tables=report.cycles,
-            found=lambda bench, _: kernels.clock(bench),
-        ),
-        Experiment("build", kernels.build, report.BUILD, share=2, tables=report.build),
-        Experiment("copies", copies, report.COPIES, tables=report.copies),
-        Experiment(
             "bound",
             bound,
             report.BOUND,
-            share=2,
+            share=3,
             tables=report.bound,
             found=lambda *_: {"counts": list(nbody_paper.COUNTS)},
         ),
@@ -385,6 +386,7 @@ class Nbody(Family):
 
     def ready(self, run: Bench, request: Request) -> None:
         run.forms = request.forms or [formats.get(DEFAULT_FORMAT)]
+        run.asked = bool(request.runs)
         lacking = ", ".join(f.name for f in run.forms if not run.computes(f))
         if lacking:
             raise ArgumentError(f"--format: {lacking} given, {run.device.name} has no float64")

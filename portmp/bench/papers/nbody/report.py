@@ -48,18 +48,19 @@ def sizes(found: Row) -> Iterator[Table | str]:
         Column("median", "flops_median", RATE),
         Column("share", "share"),
         Column("model", "model"),
-        *(
-            Column(name, partial(model.table_share, found["paper"][name]["rows"]))
-            for name in PAPERS
-        ),
+    )
+    theirs = tuple(
+        Column(name, partial(model.table_share, found["paper"][name]["rows"])) for name in PAPERS
     )
     for form, root in dict.fromkeys((r["format"], r["root"]) for r in found["rows"]):
         rows = [r for r in found["rows"] if (r["format"], r["root"]) == (form, root)]
         title = (
             f"sizes: {form} {root}; the model is the staircase of {rows[0]['at_once']} targets at "
-            "once; shares of the fastest, the paper's table A.1"
+            "once; shares of the fastest"
         )
-        yield Table(title, columns, rows)
+        paper = form == model.FORMAT
+        title += f", the paper's table A.1, of {form}" * paper
+        yield Table(title, columns + theirs * paper, rows)
 
 
 STEPS = (

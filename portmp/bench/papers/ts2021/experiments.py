@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -43,6 +43,8 @@ BLOCKED = {
     "portmp": ("ts", "ds", "d+s", "dd", "float64"),
 }
 """Formats that are compared, with the paper's blocks and with portmp's schedules."""
+ON_CPUS = {"portmp": (PAPER, *BLOCKED["portmp"])}
+"""The same on CPUs, where blocks of 1024 threads are no way to multiply."""
 
 STATED = {
     "ts_over_d+s": "ts_over_float64_formats",
@@ -57,8 +59,11 @@ COMPILED = {"gpu": 512, "cpu": 256}
 REPEATED = 1024
 """The order of the blocks of matrices that are only multiplied for the time it takes."""
 
-GROWTH = 8
-"""Twice the order takes so many times as long."""
+GROWTH = 2.0, 8.0
+"""Twice the order takes so many times as long, at least and at most."""
+
+BYTES = 256
+"""Memory for an entry of the matrices: limbs, slices of both, results in quad-double."""
 
 METHODS: Mapping[str, str | Ozaki1 | Ozaki2] = {
     "auto": "auto",
@@ -72,36 +77,53 @@ METHODS: Mapping[str, str | Ozaki1 | Ozaki2] = {
 
 @dataclass
 class Bench(Run):
-    """One run on one device, with orders up to *size*. ``next``: how long the next one takes."""
+    """One run on one device, with orders up to *size*."""
 
-    next: float = 0.0
+    compiling: float = 0.0
+    """Seconds of the last order that only its first call takes."""
+    known: float = 0.0
+    """Seconds that an earlier run tells of the last order."""
 
     def timed(self, work: Work) -> Timing:
-        """The runs of a call; compiling does not count as time passed."""
+        """The runs of a call; how long compiling took says nothing of larger orders."""
         start = self.budget.passed()
         work()
         self.device.queue.synchronize()
         first = self.budget.passed() - start
         found = measure.timed(self.device, work, self.runs)
-        self.budget.leave_out(max(0.0, first - found.median))
-        calls = found.runs * found.calls
-        self.next += max(self.budget.passed() - start, GROWTH * found.median * calls)
+        self.compiled(max(0.0, first - found.median))
         return found
 
-    def orders(self, sizes: tuple[int, ...], act: Callable[[Bench, int], list[Row]]) -> Cases:
-        """Orders that the time allows, by how long the last one took; the rest is skipped."""
-        self.next = 0.0
+    def compiled(self, seconds: float) -> None:
+        """Leave *seconds* out: of the limit, where compiling does not count, else of the order."""
+        self.budget.leave_out(seconds)
+        self.compiling += seconds if self.budget.whole else 0.0
+
+    def orders(self, sizes: Sequence[int], act: Callable[[Bench, int], list[Row]]) -> Cases:
+        """Orders that the time allows, twice as large each, to *size*; the rest is skipped.
+
+        How long one takes follows from the last two.
+        """
         wanted = [n for n in sizes if n <= (self.size or n)]
+        while wanted and 2 * wanted[-1] <= (self.size or 0):
+            wanted.append(2 * wanted[-1])
+        took: list[float] = []
         for i, n in enumerate(wanted):
+            last = took[-1] if took else 0.0
+            grown = last / took[-2] if len(took) > 1 and took[-2] else sum(GROWTH) / 2
+            expected = last * min(max(grown, GROWTH[0]), GROWTH[1])
             rest = f"N = {', '.join(map(str, wanted[i:]))}"
-            expected, self.next = self.next, 0.0
-            yield Case(f"N = {n}", partial(act, self, n), expected, rest=rest, taken=self._taken)
+            start, self.compiling, self.known = self.budget.passed(), 0.0, 0.0
+            act_ = partial(act, self, n)
+            memory = BYTES * n * n
+            yield Case(f"N = {n}", act_, expected, rest=rest, memory=memory, taken=self._taken)
             if self.short:
                 return
+            took.append(self.known or max(self.budget.passed() - start - self.compiling, 0.0))
 
     def _taken(self, rows: list[Row], seconds: float) -> None:
         """An order that was measured before tells how long the next one takes, too."""
-        self.next = GROWTH * seconds
+        self.known = seconds
 
 
 Cases = Iterator[Case]
@@ -129,7 +151,7 @@ def _split(a: Array, b: Array, slices: int) -> Array:
 def blocked(bench: Bench, n: int) -> list[Row]:
     """Rates of products in blocks, by format (experiments 1 and 2 of the paper)."""
     rows = []
-    for blocks, names in BLOCKED.items():
+    for blocks, names in (BLOCKED if bench.kind == "gpu" else ON_CPUS).items():
         for form in filter(bench.computes, map(formats.get, names)):
             work = _blocked(*factors(form, n, "full", bench.device, REPEATED), blocks)
             try:
@@ -181,7 +203,8 @@ def _ways(bench: Bench, n: int, fill: str) -> dict[str, Work]:
     """The triple-single products that are compared, by name."""
     a, b = factors(formats.get(PAPER), n, fill, bench.device)
     x, y = (mp.from_limbs(v.to_limbs(), "ts", bench.device) for v in (a, b))
-    found: dict[str, Work] = {"blocked": partial(blas.gemm, a, b, schedule=BLOCK)}
+    block = BLOCK if bench.kind == "gpu" else None
+    found: dict[str, Work] = {"blocked": partial(blas.gemm, a, b, schedule=block)}
     found |= {str(k): partial(_split, a, b, k) for k in SLICES}
     found["ts"] = partial(blas.gemm, x, y)
     if bench.device.properties.float64:
@@ -216,11 +239,12 @@ def accuracy(bench: Bench) -> Cases:
 def _errors_of(bench: Bench, n: int) -> list[Row]:
     rows: list[Row] = []
     for fill in FILLS:
-        if n <= COMPILED[bench.kind]:
-            _errors(bench, n, fill)
-        start = bench.budget.passed()
-        found = _errors(bench, n, fill)
-        bench.next += GROWTH * (bench.budget.passed() - start)
+        times = []
+        for _ in range(2 if n <= COMPILED[bench.kind] else 1):
+            start = bench.budget.passed()
+            found = _errors(bench, n, fill)
+            times.append(bench.budget.passed() - start)
+        bench.compiled(max(0.0, times[0] - times[-1]))
         rows += [
             {"n": n, "fill": fill, "way": way, "relative_error": e} for way, e in found.items()
         ]
@@ -244,7 +268,7 @@ def _error(found: Array, exact: Array) -> float:
 
 def _blocked_tables(found: Row) -> Iterator[Table | str]:
     columns = (key("N", "n"), Column("format", "operations_per_second", "/s"))
-    for blocks in BLOCKED:
+    for blocks in dict.fromkeys(r["blocks"] for r in found["rows"]):
         rows = [r for r in found["rows"] if r["blocks"] == blocks]
         whose = "32 x 32 results a block" if blocks == "paper" else "portmp's schedules"
         title = f"blocked, {whose}: operations of the format a second"
@@ -259,7 +283,11 @@ def _blocked_tables(found: Row) -> Iterator[Table | str]:
         {"ratio": name, "stated": stated, **{b: found["ratios"][b][name] for b in BLOCKED}}
         for name, stated in STATED.items()
     ]
-    yield Table("ratios, beside the paper's", heads, ratios, theirs)
+    if found["rows"]:
+        orders = [r["n"] for r in found["rows"]]
+        over = f"N = {min(orders)} to {max(orders)}"
+        title = f"ratios, the largest over {over}, beside the paper's, over 32 to 8192"
+        yield Table(title, heads, ratios, theirs)
 
 
 def _time(row: Row) -> str:
@@ -271,7 +299,8 @@ def _time(row: Row) -> str:
 
 def _split_tables(found: Row) -> Iterator[Table | str]:
     title = (
-        "split: times over that of the paper's blocked product; 9 to 12: its slices "
+        "split: times over that of the paper's product in blocks (its 32 x 32 on GPUs, on CPUs "
+        "portmp's); 9 to 12: its slices "
         f"(the paper: {paper_of('ts2021')['split_over_blocked']})"
     )
     columns = key("N", "n"), Column("way", _time, "words")
