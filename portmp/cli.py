@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import json
 import os
 import re
@@ -70,6 +71,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed when the process started
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):  # names that a terminal cannot show are escaped
+            stream.reconfigure(errors="backslashreplace")
     words = _attached(sys.argv[1:] if argv is None else argv) or ["--help"]
     args = command_line(words).parse_args(words)
     try:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import math
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from portmp import cli, formats
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
 from portmp.bench import reports, values
-from portmp.bench.experiment import SCHEMA, Experiment
+from portmp.bench.experiment import SCHEMA, Experiment, paper_of
 from portmp.bench.measure import Budget
 from portmp.bench.papers.ts2021 import experiments
 from portmp.bench.papers.ts2021.experiments import Bench
@@ -281,3 +283,13 @@ def test_bad_words(words: list[str], message: str, capsys: Any) -> None:
     """Refused before a device is opened."""
     assert cli.main(["bench", "ts2021", "--device", "none:7", *words]) == 2
     assert re.search(message, capsys.readouterr().err)
+
+
+def test_names_that_a_terminal_cannot_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The paper's authors are told in letters that not every terminal has: escaped there."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert cli.main(["formats"]) == 0
+    print(paper_of("ts2021")["source"], flush=True)
+    shown = stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    assert r"\u6253\u6850\u5927\u96c5 and T. Kouya" in shown
