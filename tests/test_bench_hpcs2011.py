@@ -166,7 +166,7 @@ def test_words_of_the_paper() -> None:
     assert experiments._stated_share("C2050", row) == "<= 1.0%"
     assert experiments._stated_share("C1060", row | {"format": "float64"}) == "3.5%"
     assert experiments._stated_share("C2050", row | {"n": 512}) == "<= 1.0% at 4096"
-    assert experiments._there("C2050", row) == "970 M/s, 26.7%, printed 33.1%"
+    assert experiments._there("C2050", row) == "0.97 G/s, 26.7%, printed 33.1%"
     assert experiments._there("C1060", row | {"format": "float64"}) == "75.2 G/s, 96.4%"
     assert experiments._over("cpu", row) == "1016"
     assert experiments._over("gpu", row | {"n": 64}) == "179 at 4096"

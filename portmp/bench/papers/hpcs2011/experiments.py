@@ -68,13 +68,19 @@ def _of(form: str) -> str:
     return DOUBLE if form == DOUBLE else precision(form)
 
 
+def rate_there(*at: str) -> str | None:
+    """A rate of the paper with all its digits."""
+    rate = stated("rates", *at)
+    return f"{rate / 1e9:g} G/s" if rate else None
+
+
 def _there(gpu: str, row: Row) -> str | None:
     """A rate of the paper, and the share of the peak that it is; what it prints in its place."""
     at = gpu, row["routine"], row["format"]
-    rate, share = stated("rates", *at), stated("peak_shares", *at)
+    rate, share = rate_there(*at), stated("peak_shares", *at)
     printed = stated("peak_shares", "printed", *at)
     note = f", printed {shown(printed, SHARE)}" if printed else ""
-    found = [shown(rate, "/s")] if rate else []
+    found = [rate] if rate else []
     return at_size(row, ", ".join([*found, *([shown(share, SHARE) + note] if share else [])]))
 
 
