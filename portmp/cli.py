@@ -471,17 +471,19 @@ def _written(outputs: Mapping[str, tuple[str | None, Array]]) -> dict[str, str]:
 
 
 def _demo(args: Args) -> int:
-    from portmp.demos import filip, linear_algebra, storage
+    from portmp.demos import filip
 
     warnings.simplefilter("ignore", LinAlgWarning)  # their tables tell which digits are right
-    if args.about == "storage":
-        return storage.command(args)
-    if args.about == "linalg":
-        return linear_algebra.command(args)
+    if args.about in _SIZED_DEMOS:
+        return _of(f"portmp.demos.{_SIZED_DEMOS[args.about]}")(args)
     for name in ("format", "size", "output"):
         if getattr(args, name) is not None:
             raise ArgumentError(f"--{name}: belongs to portmp demo storage")
     return filip.command(args)
+
+
+_SIZED_DEMOS = {"storage": "storage", "linalg": "linear_algebra", "krylov": "krylov"}
+"""Demonstrations that take a size, and their modules."""
 
 
 def _of(module: str) -> Callable[[Args], int]:
@@ -758,7 +760,9 @@ def command_line(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
 
     _gemm_options(command("gemm", _gemm, "multiply two matrices from files"))
     _linear_options(command)
-    _demo_options(command("demo", _demo, "the Filip regression in several formats, or storage's"))
+    _demo_options(
+        command("demo", _demo, "the Filip regression in several formats, and other examples")
+    )
 
     _render_options(command("render", _render, "print the source text of a routine"))
 
@@ -824,23 +828,22 @@ def _demo_options(demo: argparse.ArgumentParser) -> None:
     demo.add_argument(
         "about",
         nargs="?",
-        choices=("filip", "storage", "linalg"),
+        choices=("filip", *_SIZED_DEMOS),
         default="filip",
-        help="filip (the default), storage: what short formats cost, and refinement, or linalg: "
-        "digits of ill-conditioned problems in each format",
+        help="filip (the default), storage: what short formats cost, and refinement, linalg: "
+        "digits of ill-conditioned problems in each format, or krylov: where more digits pay by "
+        "fewer iterations",
     )
     demo.add_argument("--device", help=_DEVICE)
-    demo.add_argument("--plot", metavar="FILE", help="draw digits, or storage's errors")
+    demo.add_argument("--plot", metavar="FILE", help="draw digits, errors or iterations")
     demo.add_argument("--format", metavar="F,...", help="storage: formats (default all slfp64)")
     demo.add_argument(
         "--size",
         type=int,
         metavar="N",
-        help="storage: equations (default 1024); linalg: sites (default 1000)",
+        help="storage, krylov: equations (default 1024); linalg: sites (default 1000)",
     )
-    demo.add_argument(
-        "-o", "--output", metavar="FILE", help="storage, linalg: write the JSON report"
-    )
+    demo.add_argument("-o", "--output", metavar="FILE", help="write the JSON report, not of filip")
 
 
 def _bench_parsers(bench: argparse.ArgumentParser) -> None:

@@ -201,6 +201,23 @@ def test_compiling_says_nothing_of_larger_orders(clocked: tuple[Bench, list[floa
     assert not bench.skipped
 
 
+def test_ways_in_time(clocked: tuple[Bench, list[float]]) -> None:
+    """The first in any case; those for which no time is left are told."""
+    bench, clock = clocked
+    clock[0] = 200.0
+    assert list(bench.in_time("split", 64, ("blocked", "9", "12"))) == ["blocked"]
+    assert bench.skipped == [
+        {
+            "experiment": "split",
+            "what": "9, 12, N = 64",
+            "reason": "its part of the limit of 100 s (--seconds) is over",
+            "failed": False,
+        }
+    ]
+    clock[0] = 50.0
+    assert list(bench.in_time("split", 64, ("blocked", "9"))) == ["blocked", "9"]
+
+
 def test_larger_orders(clocked: tuple[Bench, list[float]]) -> None:
     """A size above the paper's goes on beyond it, one below ends before."""
     bench, _ = clocked
@@ -218,7 +235,7 @@ def test_blocks_are_for_gpus(device: Device, monkeypatch: pytest.MonkeyPatch) ->
         return a
 
     monkeypatch.setattr(experiments.blas, "gemm", gemm)
-    bench = Bench(device, 32, 1, Budget(100.0, {"split": 1}), Progress(False))
+    bench = Bench(device, 32, 1, Budget(100.0, {"split": 1, "blocked": 1}), Progress(False))
     for kind, schedule in (("gpu", experiments.BLOCK), ("cpu", None)):
         monkeypatch.setattr(Bench, "kind", kind)
         experiments._ways(bench, 32, "full")["blocked"]()

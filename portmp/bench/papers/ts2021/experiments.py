@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -94,6 +94,17 @@ class Bench(Run):
         self.compiled(max(0.0, first - found.median))
         return found
 
+    def in_time(self, experiment: str, n: int, ways: Collection[str]) -> Iterator[str]:
+        """The ways of an order, the first in any case, while the experiment's time is not over."""
+        names = list(ways)
+        for i, name in enumerate(names):
+            if i and not self.budget.left(experiment):
+                what = f"{', '.join(names[i:])}, N = {n}"
+                limit = f"{self.budget.seconds:g} s (--seconds)"
+                self.skip(experiment, what, f"its part of the limit of {limit} is over")
+                return
+            yield name
+
     def compiled(self, seconds: float) -> None:
         """Leave *seconds* out: of the limit, where compiling does not count, else of the order."""
         self.budget.leave_out(seconds)
@@ -151,25 +162,31 @@ def _split(a: Array, b: Array, slices: int) -> Array:
 def blocked(bench: Bench, n: int) -> list[Row]:
     """Rates of products in blocks, by format (experiments 1 and 2 of the paper)."""
     rows = []
-    for blocks, names in (BLOCKED if bench.kind == "gpu" else ON_CPUS).items():
-        for form in filter(bench.computes, map(formats.get, names)):
-            work = _blocked(*factors(form, n, "full", bench.device, REPEATED), blocks)
-            try:
-                timing = bench.timed(work)
-            except PortmpError as error:  # a device may have no block of so many threads
-                bench.skip("blocked", f"{form.name}, N = {n}, {blocks}", str(error))
-                continue
-            rows.append(
-                {
-                    "n": n,
-                    "blocks": blocks,
-                    "format": form.name,
-                    "seconds": timing.as_dict(),
-                    "operations_per_second": 2 * n**3 / timing.median,
-                    **bench.energy(work, 2 * n**3, timing.median),
-                }
-            )
+    compared = BLOCKED if bench.kind == "gpu" else ON_CPUS
+    works = {
+        f"{form.name}, {blocks}": partial(_timed_block, bench, form, n, blocks)
+        for blocks, names in compared.items()
+        for form in filter(bench.computes, map(formats.get, names))
+    }
+    for name in bench.in_time("blocked", n, works):
+        try:
+            rows.append(works[name]())
+        except PortmpError as error:  # a device may have no block of so many threads
+            bench.skip("blocked", f"{name}, N = {n}", str(error))
     return rows
+
+
+def _timed_block(bench: Bench, form: Format, n: int, blocks: str) -> Row:
+    work = _blocked(*factors(form, n, "full", bench.device, REPEATED), blocks)
+    timing = bench.timed(work)
+    return {
+        "n": n,
+        "blocks": blocks,
+        "format": form.name,
+        "seconds": timing.as_dict(),
+        "operations_per_second": 2 * n**3 / timing.median,
+        **bench.energy(work, 2 * n**3, timing.median),
+    }
 
 
 def _blocked(a: Array, b: Array, blocks: str) -> Work:
@@ -215,7 +232,7 @@ def _ways(bench: Bench, n: int, fill: str) -> dict[str, Work]:
 def split(bench: Bench, n: int) -> list[Row]:
     """Times of the paper's splitting with 9 to 12 slices, over its blocked product (3)."""
     ways = _ways(bench, n, "full")
-    times = {name: bench.timed(work) for name, work in ways.items()}
+    times = {name: bench.timed(ways[name]) for name in bench.in_time("split", n, ways)}
     return [
         {
             "n": n,
@@ -241,6 +258,8 @@ def _errors_of(bench: Bench, n: int) -> list[Row]:
     for fill in FILLS:
         times = []
         for _ in range(2 if n <= COMPILED[bench.kind] else 1):
+            if times and not bench.budget.left("accuracy"):
+                break
             start = bench.budget.passed()
             found = _errors(bench, n, fill)
             times.append(bench.budget.passed() - start)
@@ -256,7 +275,8 @@ def _errors(bench: Bench, n: int, fill: str) -> dict[str, float]:
     # Three words of the sums are far more than errors need.
     exact = mp.from_limbs(blas.gemm(a, b).to_limbs()[:3], "td", bench.device)
     del a, b
-    return {name: _error(work(), exact) for name, work in _ways(bench, n, fill).items()}
+    ways = _ways(bench, n, fill)
+    return {name: _error(ways[name](), exact) for name in bench.in_time("accuracy", n, ways)}
 
 
 def _error(found: Array, exact: Array) -> float:
