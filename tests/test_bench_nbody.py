@@ -23,8 +23,9 @@ from portmp.compilers import loops
 from portmp.compilers.base import KernelReport
 from portmp.compilers.loops import Instruction
 from portmp.compilers.nvrtc import NvrtcCompiler
-from portmp.compilers.occupancy import occupancy
+from portmp.compilers.occupancy import UNITS, occupancy
 from portmp.discovery import finding
+from portmp.errors import ArgumentError
 from portmp.progress import Progress
 from portmp.routines import ceilings
 
@@ -381,7 +382,44 @@ def test_static_counts(run: Run, monkeypatch: pytest.MonkeyPatch, arch: str) -> 
     if arch == "gfx908":
         assert part["bounds"]["MI100"]["bounds"]["paper"] == pytest.approx(16.9e12, rel=0.01)
         assert part["bounds"]["MI100"]["measured"] == 14.63e12
+        exact_bound = part["bounds"]["MI100"]["roots"]["exact"]
+        lanes = 120 * 64 * 1.502e9
+        assert exact_bound == {"bound": pytest.approx(22 * lanes / exact["slots"]["counted"])}
     assert "compiled, not run" in experiments.FAMILY.table(data)
+
+
+def test_cards_of_ones_own() -> None:
+    """Units and clock beside an architecture, and the paper's cards by their names."""
+    assert static.known("gfx90a") == ("gfx90a", 0, 0.0)
+    assert static.known("mi100").arch == "gfx908" and static.known("A100").arch == "sm_80"
+    assert static.known("gfx942:304x2.1") == ("gfx942", 304, 2.1)
+    for bad in (
+        "gfx942:",
+        "gfx942:304",
+        "gfx942:0x2",
+        "gfx942:304x0",
+        "gfx942:304x2.1x",
+        "mi100:x",
+    ):
+        with pytest.raises(ArgumentError, match="units and clock in GHz are needed"):
+            static.known(bad)
+    # MI100's rates of lanes are those of the paper's model.
+    for name, about in model.devices().items():
+        assert UNITS[about["arch"]].rate == about["lanes"], name
+    slots = {"instructions": {}, "turns": 16.0}
+    rows = [
+        {"format": "float32", "root": "fast", "loop": slots, "slots": {"counted": 16.0}},
+        {"format": "float32", "root": "division", "loop": slots | {"turns": 62.0}, "slots": None},
+    ]
+    card = static._bounds(static.known("gfx942:304x2.1"), rows)["304 units of 2.1 GHz"]
+    assert card["lane_rate"] == pytest.approx(304 * 64 * 2.1e9)
+    assert card["roots"]["fast"] == {"bound": pytest.approx(22 * card["lane_rate"] / 16)}
+    mi100 = static._bounds(static.known("mi100"), rows)["MI100"]
+    # The paper's division is faster than portmp's, which goes through float64, could be.
+    assert mi100["roots"]["division"]["share"] == pytest.approx(1.30, abs=0.005)
+    shown = report.static({"note": "", "rows": [], "bounds": {"MI100": mi100}})
+    told = [part for part in shown if isinstance(part, str)]
+    assert "table 3: 130 %" in told[0] and "goes another way" in told[1]
 
 
 def test_a_missing_compiler(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

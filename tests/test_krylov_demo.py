@@ -32,10 +32,9 @@ def test_fewer_iterations(device: Device, tmp_path: Path, capsys: Any) -> None:
     data = json.loads(report.read_text())
     assert data["passed"] and picture.stat().st_size > 1000
     counts = {(s["equations"], s["format"]): s["iterations"] for s in data["solves"]}
-    for n in (64, 256):
-        assert counts[n, "qd"] < counts[n, "dd"] < counts[n, "float64"]
-        assert counts[n, "qd"] > n / 4  # not solved at once
-    assert 2 * counts[64, "dd"] < counts[64, "float64"]
+    assert counts[256, "dd"] < counts[256, "float64"]
+    # Where it saves more iterations than one costs.
+    assert 64 < counts[64, "qd"] < counts[64, "dd"] < counts[64, "float64"] / 2
     shown = capsys.readouterr().out
     assert "the fastest that converged" in shown and f"device {device.name}" in shown
 

@@ -86,7 +86,7 @@ COMMANDS = {
             "size": "particles for roots, at most for sizes (default: what the limit allows)",
             "seconds": "limit (default 60 on CPUs, 120 on GPUs)",
             "runs": "runs of each case (default 10, fewer where they take more than 10 s)",
-            "static": "compile for these (gfx908, sm_90, ...), run nothing",
+            "static": "compile for these (gfx908, mi100, gfx942:304x2.1 by units and GHz), no run",
             "plot": "draw rates by size, and roots",
         },
     ),

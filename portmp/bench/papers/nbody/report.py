@@ -194,6 +194,17 @@ def static(found: Row) -> Iterator[Table | str]:
     yield Table(found["note"], STATIC, found["rows"])
     about = {"counted": "by the instructions counted here", "paper": "by the paper's accounting"}
     for name, beside in found["bounds"].items():
+        roots = ", ".join(
+            f"{root} {quantity(each['bound'], RATE)}"
+            + (f" (the paper's table 3: {100 * each['share']:.0f} %)" if "share" in each else "")
+            for root, each in beside.get("roots", {}).items()
+        )
+        if roots:
+            yield f"{name}: bounds of float32 by the instructions counted here: {roots}"
+        if "share" in beside.get("roots", {}).get("division", {}):
+            yield "  division: portmp's goes another way (by float64), the paper's by less"
+        if "measured" not in beside:
+            continue
         measured = beside["measured"]
         yield (
             f"{name}, measured in the paper: {quantity(measured, RATE)}; bounds for float32 fast:"
