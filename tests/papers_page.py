@@ -436,6 +436,14 @@ def _nbody_bound() -> Iterator[list[str]]:
         ]
 
 
+def _nbody_variants() -> Iterator[list[str]]:
+    rows = record("gpu", "nbody", "variants").rows
+    best = max(rows, key=lambda row: float(row["flops_max"]), default={})
+    for what in ("root", "shared", "ilp", "threads"):
+        theirs = (str(about.get(what, 4)) for about in NBODY.values())
+        yield [what, *theirs, str(best.get(what, NONE))]
+
+
 def _nbody_places() -> Iterator[Place]:
     yield Place(
         "Figures 1 and 2",
@@ -498,6 +506,16 @@ def _nbody_places() -> Iterator[Place]:
         ("rounds", *NBODY, "ideal", "here"),
         list(_nbody_steps()),
         [record("gpu", "nbody", "steps")],
+    )
+    yield Place(
+        "Section 4.4",
+        "the search for the fastest kernel",
+        "portmp bench nbody --experiment variants --seconds 300",
+        "Root, shared memory (0: none, 1: a block's, 2: a warp's), ILP and threads of a block, one "
+        "target each. portmp's own schedules, which the other tables have, take several targets.",
+        ("", *NBODY, "here"),
+        list(_nbody_variants()),
+        [record("gpu", "nbody", "variants")],
     )
     counts = paper_of("nbody")["flop"]
     yield Place(

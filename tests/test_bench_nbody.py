@@ -57,6 +57,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         for kind in table:
             monkeypatch.setitem(table, kind, range(10, 13))
     monkeypatch.setitem(kernels.ITERATIONS, "cpu", (100, 300))
+    monkeypatch.setattr(experiments, "VARIED", ((0, 1), (4,), (64,)))
+    monkeypatch.setattr(experiments, "VARIED_ROOTS", ("rsqrt",))
 
 
 # --- results ---------------------------------------------------------------------------------
@@ -83,6 +85,7 @@ def test_results(run: Run, small: None, device: Device) -> None:
     assert {"portmp", "templates", "date"} <= set(data)
     assert {"clock_mhz", "ceilings"} <= set(part) and part["facts"]["driver"]
     assert part["selected"] == device.name
+    assert {r["shared"] for r in part["experiments"]["variants"]["rows"]} == {0, 1}
     assert list(part["experiments"]) == [e.name for e in experiments.FAMILY.experiments]
     rows = measured(part)
     assert len(rows) >= 4
@@ -147,7 +150,7 @@ def test_budget() -> None:
     assert budget.left("sizes") == pytest.approx(120, abs=1)
     assert budget.left("bound", 2) == pytest.approx(80, abs=1)
     assert Budget(0.0, {"roots": 1}).left("roots") == 0
-    assert len(shares) == 7
+    assert len(shares) == 8
 
 
 def test_trying_takes_time_of_all(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,6 +218,38 @@ def test_the_papers_numbers_are_of_its_format(device: Device) -> None:
         s = experiments.step_schedule(bench)
         (found,) = experiments._step(bench, formats.get(name), "exact", 1, 64, s)
         assert set(found["paper"]) == wanted
+
+
+def test_variants(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those nearest to the first come first; what a device lacks is told once; the best of each."""
+    bench = Bench(device, None, 10, Budget(1e6, {"variants": 1}), Progress(False))
+    monkeypatch.setattr(bench, "rate", lambda form, root: 2.0**30)
+    measured: list[tuple[Any, ...]] = []
+
+    def measure(form: Any, root: str, n: int, s: Any, runs: int) -> dict[str, Any]:
+        assert (n, runs, s.targets) == (2**12, 3, 1)
+        measured.append((root, s.shared, s.ilp, s.threads))
+        return {"root": root, "flops_max": float(s.ilp * s.threads)}
+
+    monkeypatch.setattr(bench, "measure", measure)
+    monkeypatch.setattr(experiments, "VARIED", ((0, 7), (4, 2), (64, 32)))
+    monkeypatch.setattr(experiments, "VARIED_ROOTS", ("rsqrt", "division"))
+    rows = [row for case in experiments.variants(bench) for row in case.measure()]
+    assert measured[:4] == [
+        ("rsqrt", 0, 4, 64),
+        ("rsqrt", 0, 4, 32),
+        ("rsqrt", 0, 2, 64),
+        ("division", 0, 4, 64),
+    ]
+    assert len(rows) == 8 == len(set(measured)) and bench.beside == {"n": 2**12}
+    assert [s["what"] for s in bench.skipped] == [
+        "rsqrt, shared 7, ILP 4, 64 threads",
+        "rsqrt, shared 7, ILP 4, 32 threads",
+    ]
+    whole, best, *papers = report.variants({"rows": rows, "n": 2**12})
+    assert whole.rows[0]["flops_max"] == 256 and len(whole.rows) == 8
+    assert {r["choice"]: r["flops_max"] for r in best.rows}["ilp 2"] == 128
+    assert papers[0].endswith("MI100: rounded, shared 0, ILP 4, 256 threads")
 
 
 def test_beside_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,7 +82,8 @@ COMMANDS = {
         "portmp.bench.papers.nbody.experiments",
         {
             "format": "formats, or 'all' (default float32)",
-            "experiment": f"which {_ALL_OF}cycles, build, copies, steps, roots, sizes, bound",
+            "experiment": f"which {_ALL_OF}cycles, build, copies, steps, roots, sizes, "
+            "variants, bound",
             "size": "particles for roots, at most for sizes (default: what the limit allows)",
             "seconds": "limit (default 60 on CPUs, 120 on GPUs)",
             "runs": "runs of each case (default 10, fewer where they take more than 10 s)",

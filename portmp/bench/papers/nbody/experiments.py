@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -37,6 +38,13 @@ STEP_THREADS = {("gpu", 32): 1024, ("gpu", 64): 256}
 OTHER_THREADS = 256
 ROUNDS = 4
 """Steps of time are looked for after 1, 2, ... rounds of blocks."""
+VARIED_ROOTS = ("rsqrt", "rounded", "division", "fast")
+VARIED = (0, 1, 2), (4, 2, 8, 16, 1), (256, 1024, 512, 128)
+"""Where sources are read (global memory, a block's, a warp's), ILP, threads: what is tried."""
+VARIANT_SECONDS = {"gpu": 0.05, "cpu": 0.05}
+"""What a run of a variant takes, about."""
+VARIANT_RUNS, BESIDE_VARIANT = 3, 8
+"""Runs of a variant, and how many take as long as it with its warm-up and its compilation."""
 SERIES = ("fast", "exact")
 """Roots whose rate is measured by size and put beside its bound."""
 MODEL_SLOTS = {("float32", "fast"): 1, ("float32", "exact"): 8}
@@ -168,6 +176,46 @@ def _step(bench: Bench, form: Format, root: str, k: int, n: int, s: NbodySchedul
 
 def _short(row: Row) -> Row:
     return {name: row[name] for name in ("n", "seconds", "flops_max")}
+
+
+# --- variants ---------------------------------------------------------------------------------
+
+
+def variants(bench: Bench) -> Iterator[Case]:
+    """The search of the paper: roots, shared memory, ILP and threads of a block, one target each.
+
+    What differs least from the first comes first, where time ends the search.
+    """
+    form = formats.get(nbody_paper.FORMAT)
+    roots = [root for root in VARIED_ROOTS if root in roots_of(form, bench.device)]
+    axes: tuple[Sequence[Any], ...] = (roots, *VARIED)
+    found = list(itertools.product(*axes))
+    found.sort(key=lambda one: sum(axis.index(v) > 0 for axis, v in zip(axes, one, strict=True)))
+    each = VARIANT_SECONDS[bench.kind]
+    n = SMALLEST
+    while n < LARGEST and 4.0 * n**2 / bench.rate(form, roots[0]) < each:
+        n *= 2
+    bench.beside = {"n": n}
+    refused = set()
+    for i, (root, shared, ilp, threads) in enumerate(found):
+        s = NbodySchedule(threads, 1, 256, unroll=max(ilp, 8), shared=shared, ilp=ilp)
+        what = f"{root}, shared {shared}, ILP {ilp}, {threads} threads"
+        try:
+            s.check(form, bench.device)
+        except PortmpError as error:
+            if (shared, threads) not in refused:
+                bench.skip("variants", what, str(error))
+            refused.add((shared, threads))
+            continue
+        act = partial(_variant, bench, form, root, n, s)
+        yield Case(what, act, BESIDE_VARIANT * each, rest=f"{what} and {len(found) - i - 1} more")
+        if bench.short:
+            return
+
+
+def _variant(bench: Bench, form: Format, root: str, n: int, s: NbodySchedule) -> list[Row]:
+    row = bench.measure(form, root, n, s, runs=min(bench.runs, VARIANT_RUNS))
+    return [row | {"shared": s.shared, "ilp": s.ilp, "threads": s.threads}]
 
 
 # --- copies -----------------------------------------------------------------------------------
@@ -352,6 +400,7 @@ class Nbody(Family):
             tables=report.sizes,
             drawings=report.draw_sizes,
         ),
+        Experiment("variants", variants, report.VARIANTS, share=2, tables=report.variants),
         Experiment(
             "bound",
             bound,

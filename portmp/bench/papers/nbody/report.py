@@ -133,6 +133,32 @@ def build(found: Row) -> Iterator[Table | str]:
         )
 
 
+_BY = "float32 at 22 flop an interaction"
+VARIANTS = (
+    *map(key, ("root", "shared")),
+    key("ILP", "ilp"),
+    key("threads"),
+    Column("rate", "flops_max", RATE, compared=True),
+)
+
+
+def variants(found: Row) -> Iterator[Table | str]:
+    """The fastest of all, and the fastest with each choice; the paper's choices below."""
+    rows = sorted(found["rows"], key=lambda r: float(r["flops_max"]), reverse=True)
+    title = f"variants: the fastest {min(10, len(rows))} of {len(rows)}, N = {found.get('n')}, "
+    yield Table(title + _BY, VARIANTS, rows[:10])
+    best = [
+        next(r for r in rows if r[name] == value) | {"choice": f"{name} {value}"}
+        for name in ("root", "shared", "ilp", "threads")
+        for value in dict.fromkeys(r[name] for r in rows)
+    ]
+    if best:
+        yield Table("variants: the fastest of each choice", (key("choice"), *VARIANTS), best)
+    for name, about in model.devices().items():
+        threads, root, shared = about["threads"], about["root"], about["shared"]
+        yield f"the paper's best on {name}: {root}, shared {shared}, ILP 4, {threads} threads"
+
+
 COPIES = (key("bytes"), key("way"), Column("rate", "bytes_per_second", "B/s", compared=True))
 
 
