@@ -261,7 +261,7 @@ class Hpcs2011(FamilyBesideVendor):
             "rates",
             measured.cases,
             (*_KEYS, RATE),
-            share=6,
+            share=8,
             tables=_rates,
             found=followed,
             drawings=_drawings,

@@ -7,6 +7,7 @@ A *way* is whose kernels run: the ``paper``'s (one thread a result, its blocks; 
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -273,11 +274,15 @@ def sweep(bench: Bench) -> Iterator[Measurement]:
 
 
 def measurements(bench: Bench, experiment: str, wanted: Sequence[Task]) -> Iterator[Measurement]:
-    """Tasks by turns: those of a routine and size in formats of as many limbs, beside float64."""
+    """Tasks by turns: those of a routine and size in formats of as many limbs, beside float64.
+
+    float64's own rows come last: it runs beside all others.
+    """
     groups: dict[tuple[str, int, int], list[Task]] = {}
     for task in wanted:
         groups.setdefault((task.routine, task.n, task.form.limbs), []).append(task)
-    for i, ((routine, n, _), mine) in enumerate(groups.items()):
+    ordered = sorted(groups.items(), key=lambda group: group[0][2] == 1)
+    for i, ((routine, n, _), mine) in enumerate(ordered):
         beside = [t for t in groups[routine, n, 1] if t not in mine]
         names = ", ".join(dict.fromkeys(t.form.name for t in mine))
         yield Measurement(
@@ -293,11 +298,15 @@ def _measured(
 ) -> list[Row]:
     """Rows of tasks, timed by turns; none where not even the least size fits the time."""
     fitting = bench.affordable(experiment, [*mine, *beside], parts)
-    return measured(bench, fitting, len(mine)) if fitting else []
+    if not fitting:
+        return []
+    return measured(bench, fitting, len(mine), bench.budget.left(experiment, parts))
 
 
-def measured(bench: Bench, found: Sequence[Task], mine: int) -> list[Row]:
+def measured(bench: Bench, found: Sequence[Task], mine: int, left: float = math.inf) -> list[Row]:
     """Time tasks by turns; of the first few rates, shares of the peak and the floor, errors.
+
+    Runs, but for the fewest that there are, take half the time that is *left* at most.
 
     Times over float64's of each way, and what fma gives, are medians of ratios within rounds.
     """
@@ -305,7 +314,7 @@ def measured(bench: Bench, found: Sequence[Task], mine: int) -> list[Row]:
     ready = {task.key: (task, *prepared(bench, task, pools)) for task in found}
     works = {key: call.work for key, (_, call, _) in ready.items()}
     on_host = [key for key, (_, call, _) in ready.items() if call.on_host]
-    seconds = len(works) * measure.BUDGET[bench.kind]
+    seconds = min(len(works) * measure.BUDGET[bench.kind], left / 2)
     rounds = measure.by_turns(bench.device, works, bench.runs, seconds, on_host)
     rows = []
     for key, (task, call, errors) in itertools.islice(ready.items(), mine):

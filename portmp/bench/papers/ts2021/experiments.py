@@ -67,10 +67,10 @@ BYTES = 256
 
 METHODS: Mapping[str, str | Ozaki1 | Ozaki2] = {
     "auto": "auto",
-    "ozaki1": Ozaki1(),
     "ozaki2": Ozaki2(),
-    "ozaki1 96 bits": Ozaki1(bits=96),
     "ozaki2 28 moduli": Ozaki2(moduli=28),
+    "ozaki1": Ozaki1(),
+    "ozaki1 96 bits": Ozaki1(bits=96),
 }
 """portmp's own ways beside its direct product."""
 
