@@ -65,6 +65,8 @@ LONG_ENOUGH = 2e-3
 """What is tried first grows so many times, up to a call of so many seconds."""
 HOST = 50
 """So many times as long for a library on the host, whose threads wait for one another."""
+LONGER = 4
+"""Products of extended precision have so many times as much of the time as others."""
 THREADS = 128
 """The paper's blocks of AXPY and GEMV; GEMM has 8 x 8 in DD and 16 x 16 in QD."""
 EDGE = {2: 8, 4: 16}
@@ -282,13 +284,15 @@ def measurements(bench: Bench, experiment: str, wanted: Sequence[Task]) -> Itera
     for task in wanted:
         groups.setdefault((task.routine, task.n, task.form.limbs), []).append(task)
     ordered = sorted(groups.items(), key=lambda group: group[0][2] == 1)
+    weights = [LONGER if r == "gemm" and limbs > 1 else 1 for (r, _, limbs), _ in ordered]
     for i, ((routine, n, _), mine) in enumerate(ordered):
         beside = [t for t in groups[routine, n, 1] if t not in mine]
         names = ", ".join(dict.fromkeys(t.form.name for t in mine))
+        parts = max(1, sum(weights[i:]) // weights[i])
         yield Measurement(
             f"{routine} {names}, N = {n}",
-            partial(_measured, bench, experiment, mine, beside, len(groups) - i),
-            parts=len(groups) - i,
+            partial(_measured, bench, experiment, mine, beside, parts),
+            parts=parts,
             memory=sum({t.form: t.case.memory for t in (*mine, *beside)}.values()),
         )
 
