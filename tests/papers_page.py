@@ -307,7 +307,7 @@ def _slfp_lines(kind: str, routine: str) -> Iterator[list[str]]:
     n = min(sizes, key=lambda one: abs(one - size), default=0)
     base = {f: r for f in ("float64", "float32") if (r := mine.first(type=f, n=n))}
     for name, stated in theirs.items():
-        row = mine.first(type=name, n=n)
+        row = mine.first(type=f"paper {name}", n=n) or mine.first(type=name, n=n)
         here = cell(value_of(row, "over.float64"))
         watts = value_of(row, "energy.gflops_per_watt")
         ours = value_of(base.get("float64", {}), "energy.gflops_per_watt")
@@ -338,7 +338,7 @@ def _slfp_places() -> Iterator[Place]:
         ("cpu", "axpy", "bound by memory: what matters is how many bytes move"),
         ("cpu", "gemm", "bound by arithmetic: a short format costs the conversion"),
         ("gpu", "axpy", "bound by memory, as then"),
-        ("gpu", "gemm", "portmp's own kernel for short formats in both; clocks follow the power"),
+        ("gpu", "gemm", "by the paper's kernel once that is recorded, else by portmp's"),
     ):
         machine, _ = slfp.theirs(kind, routine)
         table = paper_of("slfp")["devices"][machine][routine]

@@ -256,7 +256,7 @@ def accuracy(bench: Bench) -> Cases:
 def _errors_of(bench: Bench, n: int) -> list[Row]:
     rows: list[Row] = []
     for fill in FILLS:
-        times = []
+        times: list[float] = []
         for _ in range(2 if n <= COMPILED[bench.kind] else 1):
             if times and not bench.budget.left("accuracy"):
                 break
