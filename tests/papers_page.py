@@ -294,9 +294,21 @@ def _hpcs_places() -> Iterator[Place]:
         list(_copies()),
         [record("gpu", "hpcs2011", "copies")],
     )
+    yield _future(
+        "Krylov methods that rounding slows down",
+        "portmp demo krylov --plot krylov.png",
+        "The paper: DD pays off where it halves the iterations. [Shown](linalg.md#more-digits-fewer-"
+        "iterations) on dense matrices for conjugate gradients, where it pays and where it does "
+        "not. The rest of the BLAS and LAPACK's methods are in [linear algebra](linalg.md).",
+    )
 
 
 # --- reduced-length formats -----------------------------------------------------------------------
+
+
+def _future(name: str, command: str, about: str) -> Place:
+    """What a paper leaves for later, and portmp has."""
+    return Place("Future work", name, command, about, (), ())
 
 
 def _slfp_lines(kind: str, routine: str) -> Iterator[list[str]]:
@@ -597,6 +609,14 @@ def _ts_places() -> Iterator[Place]:
         ("N", *(f"{w}, {o}" for w in ("blocked", "9 slices", "12") for o in ("paper", "here"))),
         list(_ts_errors()),
         [record("gpu", "ts2021", "accuracy")],
+    )
+    yield _future(
+        "larger orders, and ill-conditioned systems",
+        "portmp bench ts2021 --size 16384\nportmp demo linalg",
+        "The paper's splitting takes much memory; orders above 8192 are measured where it is "
+        "there. [Systems](ill_conditioned.md) of Hilbert and Vandermonde are solved in `ts` beside "
+        "other formats. Slices of two float32 numbers are not in portmp; residues take fewer "
+        "products than any slices.",
     )
 
 

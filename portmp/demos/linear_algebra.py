@@ -16,7 +16,7 @@ from portmp.progress import Progress
 
 SITES = 1000
 ALLOWED = (16, 4096)
-COLOURS = {"float32": "grey", "float64": "C0", "dd": "C1", "td": "C2", "qd": "C3"}
+COLOURS = {"float32": "grey", "float64": "C0", "dd": "C1", "td": "C2", "qd": "C3", "ts": "C4"}
 ENOUGH = 15
 """Digits that td has of NIST's sets at least, as many as are certified."""
 
@@ -78,7 +78,7 @@ def plot(path: Path, found: list[Outcome]) -> None:
         (roots, ("Wilkinson",), "roots of Wilkinson's polynomials"),
     ):
         for name, style in zip(names, ("-", "--"), strict=False):
-            for form in ill_conditioned.LONG:
+            for form in dict.fromkeys(o.format for o in found if o.problem == name):
                 mine = [o for o in found if o.problem == name and o.format == form]
                 label = f"{name}, {form}" if len(names) > 1 else form
                 x, y = [o.size for o in mine], [o.digits for o in mine]
