@@ -471,15 +471,12 @@ def _written(outputs: Mapping[str, tuple[str | None, Array]]) -> dict[str, str]:
 
 
 def _demo(args: Args) -> int:
-    from portmp.demos import filip
-
     warnings.simplefilter("ignore", LinAlgWarning)  # their tables tell which digits are right
-    if args.about in _SIZED_DEMOS:
-        return _of(f"portmp.demos.{_SIZED_DEMOS[args.about]}")(args)
-    for name in ("format", "size", "output"):
+    others = () if args.about == "storage" else ("format", "size", "output")
+    for name in others[:1] if args.about in _SIZED_DEMOS else others:
         if getattr(args, name) is not None:
             raise ArgumentError(f"--{name}: belongs to portmp demo storage")
-    return filip.command(args)
+    return _of(f"portmp.demos.{_SIZED_DEMOS.get(args.about, args.about)}")(args)
 
 
 _SIZED_DEMOS = {"storage": "storage", "linalg": "linear_algebra", "krylov": "krylov"}

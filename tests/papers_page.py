@@ -202,7 +202,11 @@ def _gemv() -> Iterator[list[str]]:
         form = _OF.get(both, both)
         rates = [_hpcs_row("gpu", r, form).get("operations_per_second") for r in ("gemv", "axpy")]
         here = rates[0] / rates[1] if all(rates) else None
-        yield [both, *(cell(theirs[m][both]) for m in ("C2050", "C1060", "cpu")), cell(here)]
+        yield [
+            both,
+            *(cell(theirs[m][both]) for m in ("C2050", "C1060", "Core i7 920")),
+            cell(here),
+        ]
 
 
 def _copies() -> Iterator[list[str]]:
@@ -297,9 +301,9 @@ def _hpcs_places() -> Iterator[Place]:
     yield _future(
         "Krylov methods that rounding slows down",
         "portmp demo krylov --plot krylov.png",
-        "The paper: DD pays off where it halves the iterations. [Shown](linalg.md#more-digits-fewer-"
-        "iterations) on dense matrices for conjugate gradients, where it pays and where it does "
-        "not. The rest of the BLAS and LAPACK's methods are in [linear algebra](linalg.md).",
+        "The paper: DD pays off where it halves the iterations. "
+        "[Shown](linalg.md#more-digits-fewer-iterations) on dense matrices for conjugate "
+        "gradients, where it pays and where it does not. The rest of the BLAS and LAPACK's methods are in [linear algebra](linalg.md).",
     )
 
 

@@ -18,7 +18,6 @@ import portmp as mp
 from portmp import formats
 from portmp.backends.base import Device
 from portmp.demos.presented import presented
-from portmp.errors import ArgumentError
 from portmp.files import pictures
 from portmp.progress import Progress
 
@@ -31,9 +30,8 @@ Double-double pays in the first, and does not in the second.
 """
 LEAST, MOST = 1e-4, 1e4
 """The eigenvalues' ends."""
-TOLERANCE = 1e-8
-ENOUGH = 100
-"""Iterations for each equation, at most."""
+TOLERANCE, ENOUGH = 1e-8, 100
+"""Of the residual; and iterations for each equation, at most."""
 
 
 class Solve(NamedTuple):
@@ -142,6 +140,4 @@ def plot(path: Path, found: list[Solve]) -> None:
 
 def command(args: Any) -> int:
     """``portmp demo krylov``: 0 if more digits took fewer iterations, else 1."""
-    if args.format is not None:
-        raise ArgumentError("--format: belongs to portmp demo storage")
     return presented(args, SIZE, SIZES, run, table, as_json, plot)

@@ -10,7 +10,6 @@ from portmp.backends.base import Device
 from portmp.demos import ill_conditioned
 from portmp.demos.ill_conditioned import Outcome, Say
 from portmp.demos.presented import presented
-from portmp.errors import ArgumentError
 from portmp.files import pictures
 from portmp.progress import Progress
 
@@ -105,8 +104,6 @@ def _bars(
 
 def command(args: Any) -> int:
     """``portmp demo linalg``: 0 if td and dd have the digits that they must, else 1."""
-    if args.format is not None:
-        raise ArgumentError("--format: belongs to portmp demo storage")
 
     def solved(device: Device, sites: int, progress: Progress) -> list[Outcome]:
         return run(device, sites, progress.show)

@@ -27,7 +27,7 @@ class Pair(NamedTuple):
 
 def _hpcs2011(subject: Subject) -> Iterator[Pair]:
     kind = subject.kind
-    machine = hpcs2011.GPU if kind == "gpu" else "Core i7 920"
+    machine = hpcs2011.GPU if kind == "gpu" else hpcs2011.CPU
     for row, _ in subject.rows("hpcs2011", "rates"):
         form, stated = row["format"], None
         if form in ("dd2011", "qd2011", "dd", "qd"):

@@ -17,7 +17,7 @@ from portmp.bench.tables import Column, Row, Table, key, number, shown, value_of
 from portmp.errors import PortmpError
 
 DOUBLE = "float64"
-GPU, OLDER = "C2050", "C1060"
+GPU, OLDER, CPU = "C2050", "C1060", "Core i7 920"
 _BESIDE = {
     name: ways for name, ways in measured.ARITHMETIC.items() if not name.endswith(WITHOUT_FMA)
 }
@@ -79,9 +79,8 @@ def _there(gpu: str, row: Row) -> str | None:
     at = gpu, row["routine"], row["format"]
     rate, share = rate_there(*at), stated("peak_shares", *at)
     printed = stated("peak_shares", "printed", *at)
-    note = f", printed {shown(printed, SHARE)}" if printed else ""
-    found = [rate] if rate else []
-    return at_size(row, ", ".join([*found, *([shown(share, SHARE) + note] if share else [])]))
+    found = rate, share and shown(share, SHARE), printed and f"printed {shown(printed, SHARE)}"
+    return at_size(row, ", ".join(text for text in found if text))
 
 
 def at_size(row: Row, text: str | None) -> str | None:
@@ -111,21 +110,15 @@ def _rates(found: Row) -> Iterator[Table | str]:
     )
     yield Table(title, columns, found["rows"])
     if found["gains"]:
-        gains = (*_KEYS[:3], Column("gain", "gain"), Column(f"{GPU}", stated_gain))
+        gains = (*_KEYS[:3], Column("gain", "gain"), Column(GPU, stated_gain))
         yield Table("fma: the rate over that without fma, by turns", gains, found["gains"])
         yield (
-            f"fmas are {shown(stated('fma_shares', 'dd2011'), SHARE)} of the paper's instructions "
-            f"in dd, {shown(stated('fma_shares', 'qd2011'), SHARE)} in qd: about half of the peak "
-            "is the bound"
+            "fmas are {dd2011:.1%} of the paper's instructions in dd, {qd2011:.1%} in qd: about "
+            "half of the peak is the bound".format_map(paper_of("hpcs2011")["fma_shares"])
         )
     if found.get("gemv"):
-        machines = (GPU, OLDER) if kind == "gpu" else ("cpu",)
-        names = {"cpu": "Core i7 920"}
-        over = (
-            *_KEYS[1:3],
-            Column("over AXPY", "over_axpy"),
-            *(Column(names.get(m, m), partial(_over_axpy, m)) for m in machines),
-        )
+        theirs = (Column(m, partial(_over_axpy, m)) for m in (GPU, OLDER, CPU))
+        over = (*_KEYS[1:3], Column("over AXPY", "over_axpy"), *theirs)
         yield Table("gemv: its rate over AXPY's in the same format", over, found["gemv"])
 
 
