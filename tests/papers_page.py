@@ -303,7 +303,8 @@ def _hpcs_places() -> Iterator[Place]:
         "portmp demo krylov --plot krylov.png",
         "The paper: DD pays off where it halves the iterations. "
         "[Shown](linalg.md#more-digits-fewer-iterations) on dense matrices for conjugate "
-        "gradients, where it pays and where it does not. The rest of the BLAS and LAPACK's methods are in [linear algebra](linalg.md).",
+        "gradients, where it pays and where it does not. The rest of the BLAS and LAPACK's "
+        "methods are in [linear algebra](linalg.md).",
     )
 
 
