@@ -2061,6 +2061,47 @@ FAULTS = (
         "test_port.py",
         "test_nothing_moves",
     ),
+    # --- the papers' experiments ----------------------------------------------------------
+    Fault(
+        "papers: times over float64's are the other way round",
+        "portmp/bench/papers/hpcs2011/measured.py",
+        "t.way: rounds.faster(k, key) for",
+        "t.way: rounds.faster(key, k) for",
+        "test_bench_hpcs2011.py",
+        "test_turns",
+    ),
+    Fault(
+        "papers: a paper's share of at most 1 % is told as 1 %",
+        "portmp/bench/papers/hpcs2011/experiments.py",
+        '"<= " * (form in most)',
+        '"<= " * (form in ())',
+        "test_bench_hpcs2011.py",
+        "test_words_of_the_paper",
+    ),
+    Fault(
+        "papers: the splitting on CPUs stands beside blocks of GPUs",
+        "portmp/bench/papers/ts2021/experiments.py",
+        'block = BLOCK if bench.kind == "gpu" else None',
+        "block = BLOCK",
+        "test_bench_ts2021.py",
+        "test_blocks_are_for_gpus",
+    ),
+    Fault(
+        "papers: trying the roots uses up their time",
+        "portmp/bench/papers/nbody/measured.py",
+        "        self.budget.share_out(self.budget.passed(), experiment)\n",
+        "",
+        "test_bench_nbody.py",
+        "test_trying_takes_time_of_all",
+    ),
+    Fault(
+        "papers: a library's matrix by columns is not transposed",
+        "portmp/backends/blas.py",
+        "sizes = names.transposed, n, m\n            self._call(names.gemv",
+        "sizes = names.plain, n, m\n            self._call(names.gemv",
+        "test_ozaki.py",
+        "test_library_arguments",
+    ),
 )
 
 

@@ -534,6 +534,10 @@ class Library(ABC):
         """y = alpha x + y for vectors of n float32 or float64, to compare with."""
         raise BackendUnavailable(f"{self.name}: portmp does not call its axpy")
 
+    def gemv(self, queue: Queue, word: str, m: int, n: int, a: Rows, x: Rows, y: Rows) -> None:
+        """y = A x for an m x n matrix of float32 or float64, to compare with."""
+        raise BackendUnavailable(f"{self.name}: portmp does not call its gemv")
+
 
 def available_memory(table: Path = Path("/proc/meminfo")) -> int | None:
     """Bytes of the machine's memory that programs may still take; None where it is not told."""

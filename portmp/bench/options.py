@@ -82,11 +82,12 @@ COMMANDS = {
         "portmp.bench.papers.nbody.experiments",
         {
             "format": "formats, or 'all' (default float32)",
-            "experiment": f"which {_ALL_OF}roots, sizes, steps, cycles, build, copies, bound",
+            "experiment": f"which {_ALL_OF}cycles, build, copies, steps, roots, sizes, "
+            "variants, bound",
             "size": "particles for roots, at most for sizes (default: what the limit allows)",
             "seconds": "limit (default 60 on CPUs, 120 on GPUs)",
-            "runs": "runs of each case (default 10)",
-            "static": "compile for these (gfx908, sm_90, ...), run nothing",
+            "runs": "runs of each case (default 10, fewer where they take more than 10 s)",
+            "static": "compile for these (gfx908, mi100, gfx942:304x2.1 by units and GHz), no run",
             "plot": "draw rates by size, and roots",
         },
     ),
@@ -94,7 +95,7 @@ COMMANDS = {
         "experiments on the BLAS in double-double and quad-double, beside a paper's",
         "portmp.bench.papers.hpcs2011.experiments",
         {
-            "experiment": f"which {_ALL_OF}rates, copies, cpu",
+            "experiment": f"which {_ALL_OF}rates, copies, sweep, cpu",
             "sizes": "full: the paper's (the default on GPUs), or quick (on CPUs)",
             "seconds": _LIMIT,
             "runs": _RUNS,

@@ -272,15 +272,15 @@ _TABLE = [
         _F32,
         **_paper(3, "accumulate3_2021", "add3_2021", "mul3_2021"),
         about="the triple-single paper's arithmetic (GPU listing, corrected)",
-        paper="004",
+        paper="ts2021",
     ),
     Format(
         "dd2011",
         (_F64,) * 2,
         _F64,
         **_paper(2, "accumulate2_2011", "add2_jmp6", "mul2"),
-        about="seed paper's double-double, QD's with FMA",
-        paper="001",
+        about="HPCS2011's double-double, QD's with FMA",
+        paper="hpcs2011",
     ),
     Format(
         "dd2011nofma",
@@ -288,16 +288,16 @@ _TABLE = [
         _F64,
         **_paper(2, "accumulate2_2011_split", "add2_jmp6", "mul2_2011_split"),
         about="the same without FMA",
-        paper="001",
+        paper="hpcs2011",
     ),
     Format(
         "qd2011",
         (_F64,) * 4,
         _F64,
         **_paper(4, "accumulate4_2011", "add4_2011", "mul4_2011"),
-        about="seed paper's quad-double, QD's accurate operations with FMA",
+        about="HPCS2011's quad-double, QD's accurate operations with FMA",
         scalar=True,
-        paper="001",
+        paper="hpcs2011",
     ),
     Format(
         "qd2011nofma",
@@ -306,7 +306,7 @@ _TABLE = [
         **_paper(4, "accumulate4_2011_split", "add4_2011", "mul4_2011_split"),
         about="the same without FMA",
         scalar=True,
-        paper="001",
+        paper="hpcs2011",
     ),
 ]
 
