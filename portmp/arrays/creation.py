@@ -287,8 +287,8 @@ def host_plane(plane: Any) -> np.ndarray[Any, Any]:
         return np.asarray(plane)
     if hasattr(plane, "__dlpack__") and not isinstance(plane, np.ndarray):
         kind = plane.__dlpack_device__()[0]
-        if int(kind) == 1:
-            return np.from_dlpack(plane)
+        if int(kind) == dlpack.CPU:
+            return np.from_dlpack(exchange.resolved(plane))
         if hasattr(plane, "get"):
             return np.asarray(plane.get())
         if hasattr(plane, "cpu"):

@@ -10,6 +10,7 @@ import numpy as np
 from portmp.arrays import manipulation
 from portmp.arrays.array import Array, array, from_limbs
 from portmp.arrays.creation import plain_host
+from portmp.arrays.foreign import as_they_are
 from portmp.arrays.functions import log
 from portmp.arrays.plain import PlainArray, plain_array
 from portmp.errors import ArgumentError, ShapeError
@@ -48,6 +49,7 @@ class SignAndLog(NamedTuple):
     logabsdet: Array
 
 
+@as_they_are
 def lu_factor(a: Array, overwrite_a: bool = False, *, method: By = "auto") -> LuFactors:
     """L and U of a (..., m, n) with partial pivoting, as ``lu_solve`` takes them.
 
@@ -65,6 +67,7 @@ def lu_factor(a: Array, overwrite_a: bool = False, *, method: By = "auto") -> Lu
     return LuFactors(matrix if overwrite_a else operands.unstacked(w, batch), piv)
 
 
+@as_they_are
 def lu_solve(
     lu_and_piv: LuFactors,
     b: Array,
@@ -99,6 +102,7 @@ def lu_solve(
     return _solved(matrix, order, given, trans == 1, method, "lu_solve", overwrite_b)
 
 
+@as_they_are
 def lu(a: Array, *, p_indices: bool = False, method: By = "auto") -> Lu:
     """p, l, u with a = p l u for a (..., m, n): l (..., m, k) with ones on its diagonal, u
     (..., k, n), k the smaller of m and n. Named as SciPy's.
@@ -149,6 +153,7 @@ def solve_directly(
     return _solved(lower, order, given, False, method, name, overwrite_b)
 
 
+@as_they_are
 def inv(a: Array, *, method: By = "auto") -> Array:
     """The inverse of a (..., n, n), column by column the solution of a x = e, with the
     errors and warnings of ``solve``.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from portmp.arrays.array import Array
+from portmp.arrays.foreign import as_they_are
 from portmp.errors import LinAlgError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
@@ -12,6 +13,7 @@ from portmp.routines.cholesky import launch as routine
 from portmp.routines.triangular import launch
 
 
+@as_they_are
 def cholesky(
     a: Array, *, upper: bool = False, overwrite_a: bool = False, method: By = "auto"
 ) -> Array:
@@ -28,6 +30,7 @@ def cholesky(
     return found.mT if upper else found
 
 
+@as_they_are
 def cholesky_solve(
     factor: Array, b: Array, *, upper: bool = False, overwrite_b: bool = False, method: By = "auto"
 ) -> Array:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
-from portmp.arrays.array import Array
+from portmp.arrays.foreign import A, as_they_are
+from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError, choice
 from portmp.linalg import operands
 from portmp.linalg.certified import Certified, certified
@@ -20,8 +21,8 @@ ASSUMED = {"general": "gen", "symmetric": "sym", "positive definite": "pos"}
 
 @overload
 def solve(
-    a: Array,
-    b: Array,
+    a: A,
+    b: A,
     *,
     method: By = "auto",
     refine: Literal[False] = False,
@@ -30,29 +31,25 @@ def solve(
     lower: bool = False,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
-) -> Array: ...
+) -> A: ...
 
 
 @overload
 def solve(
-    a: Array,
-    b: Array,
-    *,
-    method: By = "auto",
-    refine: Literal[True],
-    certify: Literal[False] = False,
+    a: A, b: A, *, method: By = "auto", refine: Literal[True], certify: Literal[False] = False
 ) -> Refined: ...
 
 
 @overload
 def solve(
-    a: Array, b: Array, *, method: By = "auto", refine: bool = False, certify: Literal[True]
+    a: A, b: A, *, method: By = "auto", refine: bool = False, certify: Literal[True]
 ) -> Certified: ...
 
 
+@as_they_are
 def solve(
-    a: Array,
-    b: Array,
+    a: AnyArray,
+    b: AnyArray,
     *,
     method: By = "auto",
     refine: bool = False,
@@ -61,7 +58,7 @@ def solve(
     lower: bool = False,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
-) -> Array | Refined | Certified:
+) -> Any:
     """The solution x of a x = b for a (..., n, n), b (n,) or (..., n, r), by LU with partial
     pivoting.
 

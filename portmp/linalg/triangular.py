@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from portmp.arrays.array import Array, Number, zeros
 from portmp.arrays.blas import scalar
+from portmp.arrays.foreign import as_they_are
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
@@ -11,6 +12,7 @@ from portmp.routines import base
 from portmp.routines.triangular import launch
 
 
+@as_they_are
 def solve_triangular(
     a: Array,
     b: Array,
