@@ -98,6 +98,17 @@ def device_of(kind: int, index: int | None = None) -> Device | None:
     return next(discovery.accepted(there), None)
 
 
+def is_array(x: Any) -> bool:
+    """Whether others may take an object's memory: by DLPack, or by its address."""
+    return hasattr(x, "__dlpack__") or hasattr(x, cuda_array.NAME)
+
+
+def on_host(x: Any) -> bool:
+    """Whether that is the host's memory."""
+    told = getattr(x, "__dlpack_device__", None)
+    return isinstance(x, np.ndarray) or (told is not None and int(told()[0]) == dlpack.CPU)
+
+
 def home(x: Any) -> Device:
     """The device that another library's array is on, opened; ArgumentError where it is none here.
 

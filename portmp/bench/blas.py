@@ -7,10 +7,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from portmp.backends.base import Device
 from portmp.bench import cases as blas
-from portmp.bench import measure, peers, plots, roofline, runner
+from portmp.bench import measure, options, peers, plots, roofline, runner
 from portmp.bench.cases import ACCURATE, Case
 from portmp.bench.energy import Observer
 from portmp.bench.experiment import RATE, SHAPE, TIMES, Experiment, Family, Run, lacking, relative
@@ -228,6 +229,10 @@ class Blas(Family):
     experiments = (
         Experiment("blas", cases, COLUMNS, found=bounded, drawings=drawings, label=named),
     )
+
+    def command(self, args: Any) -> int:
+        """Run it, or the comparison with vendors' libraries where that is asked for."""
+        return options.family("vendors").command(args) if args.vendors else super().command(args)
 
     def check(self, request: Request) -> None:
         choice("--accuracy:", request.args.accuracy, ACCURACIES)
