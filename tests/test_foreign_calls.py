@@ -359,3 +359,22 @@ def test_elements_know_no_neighbours(every_device: Device) -> None:
         assert bits(mp.gemm(a, a.T)) == bits(squares)
         assert bits(mp.gemm(a[2:5], a[1:].T)) == bits(squares[2:5, 1:])
         assert [mp.dot(row, a[0]) for row in a] == [mp.dot(row.copy(), a[0].copy()) for row in a]
+
+
+@pytest.mark.parametrize("library", ["cupy", "torch"])
+@pytest.mark.parametrize("name", CALLS)
+def test_libraries_of_gpus(library: str, name: str, device: Device) -> None:
+    """Operands that its stream has just made, results that it reads at once; NumPy's bits."""
+    if device.platform != "cuda":
+        pytest.skip("the device's memory is not that of GPU libraries")
+    other = pytest.importorskip(library)
+    place = {"device": "cuda"} if library == "torch" else {}
+    found = CALLS[name](made(lambda v: other.asarray(v / 2, **place) * 2))
+    assert (
+        type(found) is type(other.asarray(1.0))
+        and found.device == other.asarray(1.0, **place).device
+    )
+    again = found * 1
+    with mp.device(device):
+        wanted = CALLS[name](made(np.asarray))
+    assert bits(again.get() if library == "cupy" else again.cpu()) == bits(wanted)

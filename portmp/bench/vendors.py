@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 
 import portmp as mp
 from portmp import formats
-from portmp.bench import measure, peers, plots
+from portmp.bench import blas, measure, peers
 from portmp.bench.everyday import made
 from portmp.bench.experiment import RATE, SHAPE, TIMES, Case, Experiment
 from portmp.bench.options import Request, listed
@@ -29,30 +28,29 @@ Shape = tuple[int, ...]
 FORMATS = ("float32", "float64")
 ORDERS: tuple[Shape, ...] = tuple((2**i, 2**i) for i in range(8, 14))
 LENGTHS: tuple[Shape, ...] = tuple((2**i,) for i in range(16, 29, 2))
-ALL: tuple[Shape, ...] = (*ORDERS, (1000, 32, 32), (10000, 16, 16))
+ALL: tuple[Shape, ...] = ((1000, 32, 32), (10000, 16, 16), *ORDERS)
 OURS, THEIRS = "portmp", peers.LIBRARY
 
-
-class Call(NamedTuple):
-    """A routine: its text for portmp and for modules with NumPy's names (``xp``), shapes of a.
-
-    ``operations``: by how many elements a has, and its last axis.
-    """
-
-    text: str
-    shapes: tuple[Shape, ...]
-    operations: Callable[[int, int], float]
-
-
-CALLS = {
-    "gemm": Call("xp.matmul(a, b)", ALL, lambda size, n: 2 * size * n),
-    "gemv": Call("gemv(a, v)", (*ORDERS, (2**14, 2**14)), lambda size, n: 2 * size),
-    "dot": Call("xp.dot(a, b)", LENGTHS, lambda size, n: 2 * size),
-    "sum": Call("xp.sum(a)", LENGTHS, lambda size, n: size),
-    "lu": Call("lu_factor(a)", ORDERS, lambda size, n: 2 / 3 * size * n),
-    "cholesky": Call("xp.linalg.cholesky(p)", ALL, lambda size, n: size * n / 3),
-    "solve": Call("xp.linalg.solve(a, v)", ALL, lambda size, n: size * (2 / 3 * n + 2)),
+CALLS: dict[str, tuple[str, tuple[Shape, ...], Callable[[int, int], float]]] = {
+    "gemm": ("xp.matmul(a, b)", ALL, lambda size, n: 2 * size * n),
+    "gemv": ("gemv(a, v)", (*ORDERS, (2**14, 2**14)), lambda size, n: 2 * size),
+    "dot": ("xp.dot(a, b)", LENGTHS, lambda size, n: 2 * size),
+    "sum": ("xp.sum(a)", LENGTHS, lambda size, n: size),
+    "lu": ("lu_factor(a)", ORDERS, lambda size, n: 2 / 3 * size * n),
+    "cholesky": ("xp.linalg.cholesky(p)", ALL, lambda size, n: size * n / 3),
+    "solve": ("xp.linalg.solve(a, v)", ALL, lambda size, n: size * (2 / 3 * n + 2)),
 }
+"""Texts for portmp and for modules with NumPy's names (``xp``), shapes of the matrix or vector a,
+
+and operations by how many elements a has, and its last axis.
+"""
+
+
+class Library(NamedTuple):
+    """What a device comes with, and a module that has NumPy's names."""
+
+    name: str
+    xp: Any
 
 
 @dataclass
@@ -64,25 +62,16 @@ class Bench(peers.BesideVendor):
     took: dict[tuple[str, Format], tuple[float, float]] = field(default_factory=dict)
 
 
-class Library(NamedTuple):
-    """What a device comes with: a module with NumPy's names, and the one with its LU."""
-
-    name: str
-    xp: Any
-    solvers: str
-
-
 def cases(run: Bench) -> Iterator[Case]:
     """All that were planned."""
     for name, form, shape in run.planned:
-        size = math.prod(shape)
-        operations = CALLS[name].operations(size, shape[-1])
+        size, (text, _, count) = math.prod(shape), CALLS[name]
+        operations = count(size, shape[-1])
         before, seconds = run.took.get((name, form), (operations, 0.0))
         act = partial(_measured, run, name, form, shape, operations)
         what = f"{name} {form.name} {shape_text(shape)}"
-        arrays = 2 + 2 * sum(CALLS[name].text.count(each) for each in ("(a", "b)", "p)"))
-        memory = arrays * size * form.itemsize
-        yield Case(what, act, seconds * operations / before, memory=memory)
+        memory = (2 + 2 * sum(text.count(each) for each in ("(a", "b)", "p)"))) * size
+        yield Case(what, act, seconds * operations / before, memory=memory * form.itemsize)
 
 
 def operands(text: str, shape: Shape, form: Format, device: Any) -> Row:
@@ -97,56 +86,54 @@ def operands(text: str, shape: Shape, form: Format, device: Any) -> Row:
     return found
 
 
-def of_library(library: Library, text: str, mine: Row, near: bool) -> Callable[[], Any]:
+def of_library(xp: Any, near: bool, text: str, mine: Row) -> Callable[[], Any]:
     """The library's call, on a GPU with portmp's memory."""
-    take = library.xp.asarray if near else library.xp.from_dlpack
-    names = {name: take(x) for name, x in mine.items()}
-    names |= {"xp": library.xp, "gemv": library.xp.matmul}
+    take = xp.asarray if near else xp.from_dlpack
+    names = {name: take(x) for name, x in mine.items()} | {"xp": xp, "gemv": xp.matmul}
     if "lu_factor" in text:
-        names["lu_factor"] = importlib.import_module(library.solvers).lu_factor
+        solvers = importlib.import_module("scipy.linalg" if near else "cupyx.scipy.linalg")
+        names["lu_factor"] = solvers.lu_factor
     return made(text, names)
 
 
 def _measured(run: Bench, name: str, form: Format, shape: Shape, operations: float) -> list[Row]:
     """portmp's call and the library's, by turns: on the device's clock, and until each is done."""
-    text, queue, near, row = CALLS[name].text, run.device.queue, run.kind == "cpu", Row()
-    mine = operands(text, shape, form, run.device)
+    text, device, near, xp = (
+        CALLS[name][0],
+        run.device,
+        run.kind == "cpu",
+        run.vendor and run.vendor.xp,
+    )
+    row: Row = {"routine": name, "format": form.name, "shape": shape, "operations": operations}
+    mine = operands(text, shape, form, device)
     own = {"xp": mp, "gemv": mp.gemv, "lu_factor": mp.linalg.lu_factor}
     works = {OURS: made(text, mine | own)}
     works[OURS]()
-    stream: Any = contextlib.nullcontext()
-    if run.vendor and not near:
-        stream = run.vendor.xp.cuda.ExternalStream(run.device.stream_number(queue))
-    with stream:
+    with contextlib.ExitStack() as within:
+        if xp and not near:
+            within.enter_context(xp.cuda.Device(device.index))
+            within.enter_context(xp.cuda.ExternalStream(device.stream_number(device.queue)))
         try:
-            if run.vendor:
-                work = of_library(run.vendor, text, mine, near)
+            if xp:
+                work = of_library(xp, near, text, mine)
                 work()
                 works[THEIRS] = work
         except Exception as error:  # whatever a foreign library raises
             row["problem"] = one_line(error)
-        beside, budget = [THEIRS] if near and THEIRS in works else [], measure.BUDGET[run.kind]
-        rounds = measure.by_turns(run.device, works, run.runs, budget, beside)
-        done: dict[str, measure.Timing] = {}
-        # Threads of the host's libraries wait busily: there each is timed alone.
-        for each in [{one: works[one]} for one in works] if beside else [works]:
-            time.sleep(measure.REST if beside else 0.0)
-            there = measure.issued(each, queue.synchronize, run.runs, budget)[1]
-            done |= {one: there.timing(one) for one in each}
-    run.took[name, form] = operations, 8 * sum(times.median for times in done.values())
-    found = {
-        one: {
-            "seconds": rounds.timing(one).as_dict(),
-            "operations_per_second": operations / rounds.timing(one).median,
-            "done": times.as_dict(),
-        }
-        for one, times in done.items()
-    }
-    if THEIRS in found:
-        row |= {THEIRS: found[THEIRS], "share": rounds.faster(OURS, THEIRS)}
-        row["done_share"] = done[THEIRS].median / done[OURS].median
-    row |= {"routine": name, "format": form.name, "shape": list(shape), "operations": operations}
-    return [row | found[OURS] | run.energy(works[OURS], operations, rounds.timing(OURS).median)]
+        budget, beside = measure.BUDGET[run.kind], [THEIRS] if near and THEIRS in works else []
+        rounds = measure.by_turns(device, works, run.runs, budget, beside)
+        done = rounds  # on CPUs the device's clock is the wall's
+        if not near:
+            done = measure.issued(works, device.queue.synchronize, run.runs, budget)[1]
+    run.took[name, form] = operations, 6 * sum(done.timing(one).median for one in works)
+    for one in works:
+        times = rounds.timing(one)
+        found: Row = {"seconds": times.as_dict(), "done": done.timing(one).as_dict()}
+        found["operations_per_second"] = operations / times.median
+        row |= found if one == OURS else {THEIRS: found}
+    if THEIRS in works:
+        row["share"], row["done_share"] = (by.faster(OURS, THEIRS) for by in (rounds, done))
+    return [row | run.energy(works[OURS], operations, rounds.timing(OURS).median)]
 
 
 COLUMNS = (
@@ -160,19 +147,6 @@ COLUMNS = (
     Column(THEIRS, f"{THEIRS}.done.median", "s"),
     Column("share", "done_share", "%"),
 )
-_LEGEND = (
-    "time, rate: of a call on the device's clock (the host's library: on the wall's), by turns;",
-    "done: with the host's work; share: the library's time over portmp's",
-)
-
-
-def drawings(found: Row) -> Iterator[plots.Draw]:
-    """Shares of the library's rate by routine, at its largest case."""
-    shares: dict[str, dict[str, float]] = {}
-    for row in (r for r in found["rows"] if "share" in r):
-        shares.setdefault(row["format"], {})[row["routine"]] = 100 * row["share"]
-    up = "rate over the library's (%)"
-    yield partial(plots.bars, series=shares, across="routine", up=up, line=100)
 
 
 class Vendors(peers.FamilyBesideVendor):
@@ -181,44 +155,47 @@ class Vendors(peers.FamilyBesideVendor):
     name = "vendors"
     limits = {"gpu": 400.0, "cpu": 120.0}  # noqa: RUF012
     run = Bench
-    experiments = (Experiment("vendors", cases, COLUMNS, drawings=drawings),)
+    experiments = (
+        Experiment(
+            *("vendors", cases, COLUMNS),
+            drawings=lambda found: blas.drawings(
+                [row for row in found["rows"] if "share" in row], "rate over the library's"
+            ),
+        ),
+    )
 
     def check(self, request: Request) -> None:
         if request.args.peers or request.args.accuracy != "both":
             raise ArgumentError("--vendors: takes neither --peers nor --accuracy")
-        for form in request.forms:
-            choice("--format:", form.name, FORMATS)
-        _calls(request)
+        _planned(request)
 
     def ready(self, run: Any, request: Request) -> None:
-        forms = request.forms or list(map(formats.get, FORMATS))
-        ordered = sorted((i, n, s) for n in _calls(request) for i, s in enumerate(CALLS[n].shapes))
-        shapes = [(n, s) for _, n, s in ordered if not request.sizes or s[-1] in request.sizes]
-        run.planned = [(n, form, s) for n, s in shapes for form in forms if run.computes(form)]
-        run.vendor, run.no_vendor = _library(run)
+        run.planned = [each for each in _planned(request) if run.computes(each[1])]
+        near = run.kind == "cpu"
+        peer = next(peer for peer in peers.PEERS if peer.module == ("numpy" if near else "cupy"))
+        xp, run.no_vendor = peers.imported(peer)
+        if peer.platform not in ("", run.device.platform):
+            run.no_vendor = f"{peer.name} runs beside {peer.platform} alone"
+        if not run.no_vendor:
+            name = f"{peer.module} {xp.__version__}"
+            with contextlib.suppress(PortmpError):
+                name += f", {peers.OpenBlas().name}" if near else ""
+            run.vendor = Library(name, xp)
 
     def legend(self, data: Row) -> list[str]:
-        return [*_LEGEND]
+        return [
+            "time, rate: on the device's clock (the host's library: on the wall's), by turns;",
+            "done: with the host's work; share: the library's time over portmp's",
+        ]
 
 
-def _calls(request: Request) -> list[str]:
-    found = listed(request.args.routine, lambda name: choice("--routine:", name, CALLS))
-    return found or [*CALLS]
-
-
-def _library(run: Bench) -> tuple[Library | None, str]:
-    """A device's library, or why there is none."""
-    near = run.kind == "cpu"
-    peer = next(peer for peer in peers.PEERS if peer.module == ("numpy" if near else "cupy"))
-    if peer.platform not in ("", run.device.platform):
-        return None, f"{peer.name} runs beside {peer.platform} alone"
-    xp, problem = peers.imported(peer)
-    if problem:
-        return None, problem
-    name = f"{peer.module} {xp.__version__}"
-    with contextlib.suppress(PortmpError):
-        name += f", {peers.OpenBlas().name}" if near else ""
-    return Library(name, xp, "scipy.linalg" if near else "cupyx.scipy.linalg"), ""
+def _planned(request: Request) -> list[tuple[str, Format, Shape]]:
+    """What is asked for: all calls at their first shapes, then at larger ones."""
+    names = listed(request.args.routine, lambda name: choice("--routine:", name, CALLS)) or CALLS
+    forms = [choice("--format:", form.name, FORMATS) for form in request.forms] or FORMATS
+    shapes = sorted((i, name, s) for name in names for i, s in enumerate(CALLS[name][1]))
+    asked = [(n, s) for _, n, s in shapes if not request.sizes or s[-1] in request.sizes]
+    return [(name, formats.get(form), shape) for name, shape in asked for form in forms]
 
 
 FAMILY = Vendors()
