@@ -206,7 +206,7 @@ def test_out_of_a_device(elsewhere: Device) -> None:
 
 # --- where elements lie ---------------------------------------------------------------------------
 
-FIELDS = np.zeros(5, [("short", "f4"), ("x", "f8")])
+FIELDS = np.zeros(5, [("x", "f8"), ("short", "f4")])
 FIELDS["x"] = B[0, :, 0]
 VIEWS: dict[str, np.ndarray[Any, Any]] = {
     "transposed": A[0].T,
