@@ -94,6 +94,7 @@ def by_address(x: AnyArray) -> dict[str, Any]:
 
 def device_of(kind: int, index: int | None = None) -> Device | None:
     """The device with memory of this kind of DLPack's, opened; None where there is none."""
+    kind = dlpack.MANAGED.get(kind, kind)
     there = (d for d in discovery.listed() if d.dlpack_type == kind and index in (None, d.index))
     return next(discovery.accepted(there), None)
 
@@ -106,7 +107,7 @@ def is_array(x: Any) -> bool:
 def on_host(x: Any) -> bool:
     """Whether that is the host's memory."""
     told = getattr(x, "__dlpack_device__", None)
-    return isinstance(x, np.ndarray) or (told is not None and int(told()[0]) == dlpack.CPU)
+    return isinstance(x, np.ndarray) or (told is not None and int(told()[0]) in dlpack.HOSTS)
 
 
 def home(x: Any) -> Device:

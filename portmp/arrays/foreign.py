@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
@@ -42,7 +42,7 @@ def as_they_are(function: F) -> F:
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         for one in (*args, *options.values()):
-            if not isinstance(one, _USUAL) and any(True for _ in _arrays(one)):
+            if not isinstance(one, _USUAL) and _arrays(one):
                 return _called(function, args, options)
         return function(*args, **options)
 
@@ -77,19 +77,17 @@ def _called(function: Callable[..., Any], args: Any, options: Any) -> Any:
         taken.queue.synchronize()  # the caller may change or free what was read
 
 
-def _arrays(value: Any) -> Iterator[Any]:
+def _arrays(value: Any) -> list[Any]:
     """The arrays of other libraries that a value is, or a tuple holds.
 
     Of NumPy's those of float32 and float64: all others are numbers, as lists are.
     """
     if isinstance(value, tuple):
-        for one in value:
-            yield from _arrays(one)
-    elif isinstance(value, np.ndarray):
-        if value.dtype.char in "fd":
-            yield value
-    elif not isinstance(value, (Viewed, np.generic)) and exchange.is_array(value):
-        yield value
+        return [x for one in value for x in _arrays(one)]
+    if isinstance(value, np.ndarray):
+        return [value] if value.dtype.char in "fd" else []
+    lent = not isinstance(value, (Viewed, np.generic)) and exchange.is_array(value)
+    return [value] if lent else []
 
 
 def _dtype(x: Any) -> str:
@@ -124,13 +122,13 @@ class _Taken(NamedTuple):
             return self.host is not None and value
         if name == "out":
             return value if self.host is not None or value is None else self._target(value)
-        if name in _NUMBERS and any(True for _ in _arrays(value)):
+        if name in _NUMBERS and _arrays(value):
             if tuple(value.shape):
                 raise ShapeError(f"{argument}: one number expected, shape {value.shape} given")
             return int(value) if "int" in _dtype(value) else float(value)
         if isinstance(value, tuple):
             return tuple(self.argument(name, one, argument) for one in value)
-        return value if next(_arrays(value), None) is None else self._taken(value, argument)
+        return self._taken(value, argument) if _arrays(value) else value
 
     def _taken(self, x: Any, argument: str) -> AnyArray:
         """An array of portmp's for another one."""

@@ -12,7 +12,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import portmp as mp
 from portmp import formats
@@ -46,16 +47,12 @@ and operations by how many elements a has, and its last axis.
 """
 
 
-class Library(NamedTuple):
-    """What a device comes with, and a module that has NumPy's names."""
-
-    name: str
-    xp: Any
-
-
 @dataclass
 class Bench(peers.BesideVendor):
-    """A run with what was planned, and each call's operations and seconds at its last size."""
+    """A run with what was planned, and each call's operations and seconds at its last size.
+
+    The vendor has a name, and ``xp``, a module with NumPy's names.
+    """
 
     vendor: Any = None
     planned: Sequence[tuple[str, Format, Shape]] = ()
@@ -180,7 +177,7 @@ class Vendors(peers.FamilyBesideVendor):
             name = f"{peer.module} {xp.__version__}"
             with contextlib.suppress(PortmpError):
                 name += f", {peers.OpenBlas().name}" if near else ""
-            run.vendor = Library(name, xp)
+            run.vendor = SimpleNamespace(name=name, xp=xp)
 
     def legend(self, data: Row) -> list[str]:
         return [
