@@ -586,6 +586,14 @@ FAULTS = (
         "told_apart and add",
     ),
     Fault(
+        "plans: what waited for compilers is not planned again",
+        "portmp/runtime/launch.py",
+        "    if planner.awaited:\n",
+        "    if False:\n",
+        "test_launch.py",
+        "compiled_together",
+    ),
+    Fault(
         "plans: an operand begins where the first call's did",
         "portmp/runtime/launch.py",
         "held.append(one.start)",

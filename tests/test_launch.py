@@ -14,8 +14,10 @@ import pytest
 from work import frames
 
 import portmp as mp
+from portmp import paths
 from portmp.backends.base import Device, recording, replay
-from portmp.errors import DeviceError
+from portmp.codegen.render import RenderedSource
+from portmp.errors import CompileError, DeviceError
 from portmp.runtime import launch, planes, program
 from portmp.runtime.planes import PERIOD, Start, Unknown
 from portmp.schedules import database
@@ -326,3 +328,38 @@ def test_calls_run_few_functions(
     values = {"a": some((100,), form, device), "m": some((64, 64), form, device)}
     call(values)
     assert frames(lambda: call(values)) <= most
+
+
+def test_kernels_of_a_plan_are_compiled_together(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By threads, each once and before the first is loaded; what fails is tried again."""
+    rng = np.random.default_rng(70)
+    a = mp.array(rng.standard_normal((70, 70)), "dd", device) + 70 * mp.eye(70, dtype="dd")
+    wanted = bits(mp.linalg.solve(a.to("host"), a[:, 0].to("host")))
+    asked, loaded = [], []
+    compiled, load, broken = program.compile_source, device.load, [True]
+
+    def compile_source(where: Device, text: RenderedSource) -> bytes:
+        asked.append((threading.current_thread(), text.text))
+        if broken and "lu_panel" in text.kernels:
+            broken.clear()
+            raise CompileError("as a test asks")
+        return compiled(where, text)
+
+    def counted(binary: bytes, kernels: Any) -> Any:
+        loaded.append(len(asked))
+        return load(binary, kernels)
+
+    monkeypatch.setattr(paths, "kept", lambda _: None)
+    monkeypatch.setattr(program, "compile_source", compile_source)
+    monkeypatch.setattr(device, "load", counted)
+    monkeypatch.setattr(device.queue, "plans", None)
+    program.forget(device)
+    with pytest.raises(CompileError, match="as a test asks"):
+        mp.linalg.solve(a, a[:, 0])
+    assert bits(mp.linalg.solve(a, a[:, 0])) == wanted
+    texts = [text for _, text in asked]
+    assert len(set(texts)) == len(texts) - 1
+    assert not any(thread is threading.current_thread() for thread, _ in asked)
+    assert len(loaded) > 5 and max(loaded.count(n) for n in loaded) > 3

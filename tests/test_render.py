@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -670,9 +671,9 @@ def test_compilation_units_are_what_is_compiled(
     loaded: list[str] = []
     load = program.load
 
-    def recorded(on: Device, text: RenderedSource) -> dict[str, Kernel]:
+    def recorded(on: Device, text: RenderedSource, *begun: Any) -> dict[str, Kernel]:
         loaded.append(text.text)
-        return load(on, text)
+        return load(on, text, *begun)
 
     monkeypatch.setattr(a.queue, "plans", None)  # a plan that is known loads nothing
     monkeypatch.setattr(program, "load", recorded)

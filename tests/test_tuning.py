@@ -428,7 +428,7 @@ def test_bad_use(words: list[str], message: str, capsys: Captured) -> None:
         ("slfp64in48b", "along", "stored"),
         ("slfp64in48b", "across", "float64"),
         ("tsin80b_rz", "along", "tsin80b"),
-        ("float64", "one", "float64"),
+        ("float64", "one", "float64x1"),
     ],
 )
 def test_storage_formats_have_reductions_of_their_own(name: str, shape: str, taken: str) -> None:
@@ -442,6 +442,16 @@ def test_storage_formats_have_reductions_of_their_own(name: str, shape: str, tak
     }
     task = Task("reduce", formats.get(name), "accurate", shape)
     assert next(tuning._candidates(h200, task)).format == taken
+
+
+@pytest.mark.parametrize(
+    "name", ["float32", "float64", "ds", "ts", "qs", "dd", "td", "qd", "d+s", "slfp64in48b"]
+)
+def test_products_with_a_vector_leave_no_thread_idle(name: str) -> None:
+    """On GPUs each thread of a block has an element."""
+    for shape, side in (("columns-1", "n"), ("rows-1", "m")):
+        schedule = tuning.default(Task("gemm", formats.get(name), "accurate", shape))
+        assert getattr(schedule, f"tile_{side}") == 1
 
 
 @pytest.mark.parametrize(("shape", "vectors"), [("along", "float64"), ("one", "slfp64in16b")])

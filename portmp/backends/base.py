@@ -204,6 +204,10 @@ class Queue(ABC):
         for target in targets:
             self.write(target, np.zeros(target.nbytes, np.uint8))
 
+    def awaits(self, unit: Any) -> bool:
+        """Whether a unit is compiled beside what is noted, which is noted once more then."""
+        return False
+
     def multiply(self, library: Library, asked: Multiplication) -> None:
         """Let a library multiply."""
         library.multiply(self, asked)

@@ -117,6 +117,13 @@ class Planner(Queue):
         self.steps: list[Step] = []
         self.scratch: list[int] = []
         self.idle: list[Slot] = []
+        self.awaited: set[program.CompilationUnit] = set()
+
+    def awaits(self, unit: program.CompilationUnit) -> bool:
+        """Whether threads compile a unit: the rest is told to them first, and planned again."""
+        if unit not in self.awaited and program.begin(self.device, unit):
+            self.awaited.add(unit)
+        return unit in self.awaited
 
     def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
         return tuple([Memory(self.device, n, self._slot(n).index, self.idle) for n in sizes])
@@ -275,6 +282,8 @@ def run(
 
     *given*: what its signature names: views, numbers as limbs, integers.
     """
+    if queue.awaits(tuple(unit)):
+        return
     kernel = kernel or unit[0].name
     signature = {s.kernel: s for one in unit for s in one.signatures}[kernel]
     loaded = program.kernels(queue.device, *unit)[kernel]
@@ -404,5 +413,7 @@ def _planned(
     planner.held = index
     with program.watching(alone=True) as specs:  # a run tells them
         launches(*stand_ins)
+    if planner.awaited:
+        return _planned(queue, operands, launches, makes, placed)
     noted = tuple(planner.steps), tuple(planner.scratch), tuple(specs)
     return Plan(queue, makes, None, *noted)

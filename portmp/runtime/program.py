@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
 import threading
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from portmp import paths
@@ -20,6 +22,9 @@ from portmp.codegen.kernel_spec import KernelSpec
 from portmp.codegen.platform import Traits
 from portmp.codegen.render import RenderedSource
 from portmp.errors import CheckError, CompileError, LaunchError, PortmpError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 _ERROR_LINE = re.compile(
     r"""^(?:error:\ )?                            # PoCL puts the severity first
@@ -35,6 +40,9 @@ CompilationUnit = tuple[KernelSpec, ...]
 
 Loaded = dict[tuple[Traits, CompilationUnit], dict[str, Kernel]]
 _loaded: WeakKeyDictionary[Device, Loaded] = WeakKeyDictionary()
+Begun = dict[tuple[int, Traits, CompilationUnit], "tuple[RenderedSource, Future[bytes]]"]
+_begun: WeakKeyDictionary[Device, Begun] = WeakKeyDictionary()
+"""What is being compiled by threads of a process, which a fork of it has not."""
 _lock = threading.Lock()
 
 
@@ -84,6 +92,29 @@ def kernels(device: Device, *unit: KernelSpec) -> dict[str, Kernel]:
     return found
 
 
+def begin(device: Device, unit: CompilationUnit) -> bool:
+    """Start to compile a unit in a thread; False where it is loaded, kept on disk, or begun."""
+    with _lock:
+        begun, key = _begun.setdefault(device, {}), (os.getpid(), device.traits, unit)
+        there = key[1:] in _loaded.get(device, ()) or key in begun or is_cached(device, unit)
+        if not there:
+            text = source(device, *unit)
+            there = paths.kept(binary_name(_digest(device, text))) is not None
+        if not there:
+            begun[key] = text, _compilers(os.getpid()).submit(compile_source, device, text)
+    return not there
+
+
+@lru_cache(maxsize=1)
+def _compilers(process: int) -> ThreadPoolExecutor:
+    """Threads of a process that compile."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from portmp.backends.cpu.runtime import processors
+
+    return ThreadPoolExecutor(processors(), "portmp compiles")
+
+
 def forget(device: Device) -> None:
     """Load nothing again that *device* has loaded: its compiler is another."""
     _loaded.pop(device, None)
@@ -131,8 +162,9 @@ def is_cached(device: Device, unit: CompilationUnit) -> bool:
 
 def _rendered(device: Device, unit: CompilationUnit, note: str) -> dict[str, Kernel]:
     """The kernels of a unit, and a note for the next process."""
-    text = source(device, *unit)
-    found = load(device, text)
+    begun = _begun.get(device, {}).pop((os.getpid(), device.traits, unit), None)
+    text, binary = begun or (source(device, *unit), None)
+    found = load(device, text, binary)
     paths.keep(note, " ".join([_digest(device, text), *text.kernels]).encode())
     return found
 
@@ -144,16 +176,18 @@ def source(device: Device, *unit: KernelSpec) -> RenderedSource:
     return kernel_spec.rendered(unit, device.platform, device.traits)
 
 
-def load(device: Device, text: RenderedSource) -> dict[str, Kernel]:
-    """Compile (or fetch) and load rendered source."""
+def load(
+    device: Device, text: RenderedSource, begun: Future[bytes] | None = None
+) -> dict[str, Kernel]:
+    """Compile (or fetch) and load rendered source; *begun*: what compiles it already."""
     name = binary_name(_digest(device, text))
-    binary = paths.kept(name)
+    binary = None if begun else paths.kept(name)
     if binary is not None:
         try:
             return device.load(binary, text.kernels)
         except PortmpError:
             paths.forget(name)
-    binary = compile_source(device, text)
+    binary = begun.result() if begun else compile_source(device, text)
     kernels = device.load(binary, text.kernels)
     paths.keep(name, binary)
     return kernels

@@ -42,9 +42,9 @@ ${p.kernel.format(threads)} ${head()}
         if (row < size && side < columns)
             mine[v] = ${w.element("b", "at")};
     }
-## Several elements are read before they are kept; beyond the triangle and below its rows others are
-## read, of which nothing comes.
-    for (int e = thread; e < ${most * most}; e += ${batch * threads}) {
+## Several elements are read before they are kept; beyond the triangle others are read, of which
+## nothing comes.
+    for (int e = thread; e < ${most} * size; e += ${batch * threads}) {
         ${w.value} read[${batch}];
         ${p.unroll}
         for (int u = 0; u < ${batch}; ++u) {
@@ -60,7 +60,7 @@ ${p.kernel.format(threads)} ${head()}
             const int at_once = e + u * ${threads};
             const int i = a_by_rows ? at_once % ${most} : at_once / ${most};
             const int column = a_by_rows ? at_once / ${most} : at_once % ${most};
-            if (column <= i) {
+            if (column <= i && i < size) {
                 const ${w.value} l = read[u], minus = ${neg}(l);
                 const int spot = i * (i + 1) / 2 + column;
 % for k in w.limbs:
@@ -92,11 +92,11 @@ ${kept("known", "spot", "x")}\
             }
             ${together}
             x = ${there("known", "spot")};
-## Pairs of rows do not wait for each other; the second one may be beyond the last. All but the first of a thread's rows are below row i.
+## Pairs of rows do not wait for each other; those beyond the last are of no use. All but the first of a thread's rows are below row i.
 % for pair in pairs:
             if (${pair[0]} < ${own} - done) {
 % for v in pair:
-                const int row${v} = ${f"first + {v * lanes}" if v == pair[0] else f"first + {v * lanes} < {most} ? first + {v * lanes} : {most - 1}"};
+                const int row${v} = first + ${v * lanes} < size ? first + ${v * lanes} : size - 1;
                 const int at${v} = row${v} * (row${v} + 1) / 2 + i;
                 const ${w.value} z${v} = ${fma}(${there("left", f"at{v}")}, x, mine[${v}]);
 % endfor

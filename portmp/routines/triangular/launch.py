@@ -340,6 +340,8 @@ class OnDevice(Steps[Planes]):
             tiles = base.blocks(columns, TILE)
         else:
             lanes = min(lanes_for(batch * columns), threads)
+            sides = 1 << (columns - 1).bit_length()
+            threads = min(threads, max(lanes * sides, b.device.properties.warp_size))
             key = lanes_spec(self.form.name, threads, lanes)
             tiles = base.blocks(columns, threads // lanes)
         given = {"n": n, "columns": columns, "tiles": tiles, "unit": unit, "a": a, "b": b}
