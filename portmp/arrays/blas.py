@@ -104,7 +104,8 @@ def gemm(
     """alpha op(a) op(b) + beta c, with op the transpose where asked for.
 
     a (..., m, k), b (..., k, n), c and out (..., m, n), one format, one device; batch
-    axes broadcast. beta = 0 does not read c, alpha = 0 does not read a and b.
+    axes broadcast. beta = 0 does not read c, alpha = 0 does not read a and b. Arrays of another
+    library are taken as they are, and results are its arrays (docs/foreign_arrays.md).
     *accuracy* chooses the multiply-accumulate: ``accurate``, or ``fast``, which keeps one
     word less and takes about three quarters of the time. Error per element, with u the
     word's roundoff, N limbs, T the sum of |a_i b_i| and S_i the running sums of a slab of

@@ -64,7 +64,8 @@ def solve(
 
     Backward stable in the format's precision. *method* as in ``lu_factor``. Raises ArgumentError
     for a singular matrix, naming the column whose pivot is zero or NaN; a LinAlgWarning tells of
-    one that is numerically singular, as far as its pivots show that (docs/linalg.md).
+    one that is numerically singular, as far as its pivots show that (docs/linalg.md). Arrays of
+    another library are taken as they are, and x is one of its (docs/foreign_arrays.md).
 
     With *refine* (one matrix) the factors are computed in one limb, and x is refined with residuals
     in the format until its backward error is at most n u^N, as one of the format's own LU; where
