@@ -315,6 +315,8 @@ def test_beside_arrays_of_portmp(device: Device) -> None:
             assert (found == call(third, mp.array(x, "dd", device))).all()
     assert (mp.axpy("0.1", A, third) == mp.axpy("0.1", mp.array(A, "dd", device), third)).all()
     assert isinstance(mp.gemm(A, A, out=mp.zeros(A.shape, "float64", device)), mp.Array)
+    whole = mp.asarray([1, 2, 3, 4, 5], device=device)  # integers beside them: as of lists
+    assert (whole @ A[0]).format.name == mp.dot(A[0], whole).format.name == "dd"
     for form in ("float32", "ds"):
         with pytest.raises(FormatError, match=r"gemm: b: an array of float64 given"):
             mp.gemm(mp.array(A, form, device), B)

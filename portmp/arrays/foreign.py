@@ -56,8 +56,8 @@ def _called(function: Callable[..., Any], args: Any, options: Any) -> Any:
     named = [(key, one) for key, value in given for one in _arrays(value)]
     guests = [one for key, one in named if key not in ("out", *_NUMBERS)]
     known = [x for _, x in given if isinstance(getattr(x, "dtype", None), Format)]
-    if not known and not guests:
-        return function(*args, **options)
+    if not known and (not guests or any(isinstance(x, Viewed) for x in args)):
+        return function(*args, **options)  # with no value, or beside integers: numbers
     if is_recording():
         raise ArgumentError(f"{name}: recorded work takes arrays of portmp's alone, no others")
     host: Any = known[0] if known else None
