@@ -15,8 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers
+from slow import first_device, slow
 
 import portmp as mp
+from portmp import discovery
 from portmp.arrays import exchange
 from portmp.backends import dlpack
 from portmp.backends.base import Device
@@ -109,9 +112,8 @@ def _from_dlpack(x: Any) -> Lent:
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Device:
     """The processor as the device of that library."""
-    device = next((d for d in mp.devices() if type(d) is CpuDevice), None)
-    if device is None:
-        pytest.skip("no clang for the processor")
+    tiers.check("cpu")
+    device = discovery.get("cpu:0")
     module = ModuleType("lending")
     module.from_dlpack = _from_dlpack  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "lending", module)
@@ -331,6 +333,12 @@ def test_recorded_work_takes_none(device: Device) -> None:
 # --- the same bits --------------------------------------------------------------------------------
 
 
+@slow(
+    "the cuts of other batches, and the kernels of another word",
+    unless=lambda p: (
+        p["n"] == 17 and (p["dtype"] == "float64" or p["every_device"] == first_device())
+    ),
+)
 @pytest.mark.parametrize(("n", "dtype"), [(5, "float64"), (17, "float64"), (17, "float32")])
 def test_a_system_knows_no_neighbours(n: int, dtype: str, every_device: Device) -> None:
     """Its solution is the same alone, in any batch, at any place, and on every device."""

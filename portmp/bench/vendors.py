@@ -95,12 +95,8 @@ def of_library(xp: Any, near: bool, text: str, mine: Row) -> Callable[[], Any]:
 
 def _measured(run: Bench, name: str, form: Format, shape: Shape, operations: float) -> list[Row]:
     """portmp's call and the library's, by turns: on the device's clock, and until each is done."""
-    text, device, near, xp = (
-        CALLS[name][0],
-        run.device,
-        run.kind == "cpu",
-        run.vendor and run.vendor.xp,
-    )
+    text, device, near = CALLS[name][0], run.device, run.kind == "cpu"
+    xp = run.vendor and run.vendor.xp
     row: Row = {"routine": name, "format": form.name, "shape": shape, "operations": operations}
     mine = operands(text, shape, form, device)
     own = {"xp": mp, "gemv": mp.gemv, "lu_factor": mp.linalg.lu_factor}
