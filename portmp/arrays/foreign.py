@@ -55,16 +55,16 @@ def _called(function: Callable[..., Any], args: Any, options: Any) -> Any:
     given = [*zip(names, args, strict=False), *options.items()]
     named = [(key, one) for key, value in given for one in _arrays(value)]
     guests = [one for key, one in named if key not in ("out", *_NUMBERS)]
-    known = [x for _, x in given if isinstance(getattr(x, "dtype", None), Format)]
+    known = [x for _, x in given if isinstance(x, Viewed) and isinstance(x.dtype, Format)]
     if not known and (not guests or any(isinstance(x, Viewed) for x in args)):
         return function(*args, **options)  # with no value, or beside integers: numbers
     if is_recording():
         raise ArgumentError(f"{name}: recorded work takes arrays of portmp's alone, no others")
     host: Any = known[0] if known else None
     taken = _Taken(host.dtype, host.queue, host) if known else _alone(name, guests)
-    made = {key: taken.argument(key, value, f"{name}: {key}") for key, value in given}
-    out, target = options.get("out"), made.get("out", host)
     try:
+        made = {key: taken.argument(key, value, f"{name}: {key}") for key, value in given}
+        out, target = options.get("out"), made.get("out", host)
         found = function(*[made.pop(key) for key in names[: len(args)]], **made)
         if known or out is None:
             return found if known else taken.given_back(found)
