@@ -578,6 +578,14 @@ FAULTS = (
     ),
     # --- keys, devices ------------------------------------------------------------------
     Fault(
+        "processors: masked truth tables are trusted",
+        "portmp/compilers/cpu.py",
+        "or not _MASKED_TABLE.search(made)",
+        "or True",
+        "test_cpu.py",
+        "choices_of_signs",
+    ),
+    Fault(
         "plans: strides are left out of what they are found by",
         "portmp/runtime/planes.py",
         "key = (self.elements, self.shape, self.strides, start)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import math
+import platform as machine
 import re
 import subprocess
 import sys
@@ -302,6 +303,37 @@ def test_too_many_parameters(processor: CpuDevice) -> None:
 
 
 # --- the language ---------------------------------------------------------------------------------
+
+
+CHOSEN = """
+#define SIGN 0x7fffffffffffffff
+#define BIG (double8)(4503599627370496.0)
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void chosen(
+    __global double8 *x, __global double8 *y, const long n)
+{
+    double8 r = x[0], q = y[0];
+    for (long i = 0; i < n; ++i) {
+        const double8 w = r / q, size = as_double8(as_long8(w) & SIGN);
+        const long8 sized = as_long8((size + BIG) - BIG) & SIGN;
+        const double8 near = as_double8(sized | (as_long8(w) & ~SIGN));
+        const double8 whole = (size < BIG) ? near : w;
+        const double8 low = (w < whole) ? whole - (double8)(1.0) : whole;
+        const double8 last = (low < (double8)(2.0)) ? low : low - (double8)(1.0);
+        r = r - q * (((double8)(1e300) < r) ? last : whole);
+    }
+    x[0] = r;
+}
+"""
+
+
+@pytest.mark.skipif(machine.machine() not in ("x86_64", "AMD64"), reason="code of x86")
+def test_choices_of_signs_with_avx512() -> None:
+    """None of clang's masked truth tables, some of which are of operands in another order."""
+    for clang in cpu.found():
+        compiler = cpu.CpuCompiler(clang)
+        assert not cpu._MASKED_TABLE.search(compiler.object(CHOSEN, "x86-64-v4"))
+        if int(clang.version.partition("version ")[2].partition(".")[0]) < cpu._TABLES_RIGHT:
+            assert cpu._MASKED_TABLE.search(compiler._object(CHOSEN, "x86-64-v4"))
 
 
 def test_contraction_is_refused(processor: CpuDevice) -> None:

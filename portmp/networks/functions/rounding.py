@@ -19,8 +19,8 @@ def integral(out: Listing, s: Setting, word: str) -> str:
     """The integer nearest to a word of any size, ties to even; zero has the word's sign."""
     big = repr(2.0 ** (s.p - 1))
     size = out.named(f"fabs({word})")
-    near = out.named(f"copysign(({size} + {big}) - {big}, {word})")
-    return out.named(f"select(less({size}, {big}), {near}, {word})")
+    near = out.named(f"select(less({size}, {big}), ({size} + {big}) - {big}, {size})")
+    return out.named(f"copysign({near}, {word})")
 
 
 def floor_word(out: Listing, s: Setting, word: str) -> str:

@@ -88,11 +88,11 @@ def kernel_spec(form: str, width: int = 1) -> KernelSpec:
 
 
 @cache
-def lanes_spec(form: str, threads: int, lanes: int) -> KernelSpec:
-    """The same for GPUs, *lanes* threads a right-hand side."""
+def lanes_spec(form: str, threads: int, lanes: int, most: int = definition.BLOCK) -> KernelSpec:
+    """The same for GPUs, of *most* unknowns, *lanes* threads a right-hand side."""
     f = formats.get(form)
     roles = f.roles("div", "neg", "fma")
-    sizes: dict[str, Any] = {"threads": threads, "lanes": lanes, "most": definition.BLOCK}
+    sizes: dict[str, Any] = {"threads": threads, "lanes": lanes, "most": most}
     sizes["takes"] = *SIDES, *OPERANDS
     return spec("triangular_lanes", "linalg/triangular_lanes.mako", f, roles, **sizes)
 
@@ -342,7 +342,8 @@ class OnDevice(Steps[Planes]):
             lanes = min(lanes_for(batch * columns), threads)
             sides = 1 << (columns - 1).bit_length()
             threads = min(threads, max(lanes * sides, b.device.properties.warp_size))
-            key = lanes_spec(self.form.name, threads, lanes)
+            most = definition.BLOCK if n > definition.BLOCK // 2 else definition.BLOCK // 2
+            key = lanes_spec(self.form.name, threads, lanes, most)
             tiles = base.blocks(columns, threads // lanes)
         given = {"n": n, "columns": columns, "tiles": tiles, "unit": unit, "a": a, "b": b}
         launch.run(b.queue, (key,), (batch * tiles, 1, 1), (threads, 1, 1), given)
