@@ -134,10 +134,11 @@ def test_results_are_the_callers(name: str, device: Device) -> None:
     with mp.device(device):
         wanted = CALLS[name](made(lambda v: mp.array(v, "float64")))
         found = CALLS[name](made(np.asarray))
-        other = CALLS[name](made(strict.asarray))
-    assert isinstance(found, np.generic if wanted.shape == () else np.ndarray)
-    assert type(other) is type(strict.asarray(1.0))
-    assert bits(found) == bits(other) == bits(wanted)
+        assert isinstance(found, np.generic if wanted.shape == () else np.ndarray)
+        assert bits(found) == bits(wanted)
+        if np.lib.NumpyVersion(np.__version__) >= "2.1.0":  # which hands on what it was handed
+            other = CALLS[name](made(strict.asarray))
+            assert type(other) is type(strict.asarray(1.0)) and bits(other) == bits(wanted)
 
 
 @pytest.mark.parametrize("name", ["gemm", "sum", "nrm2", "solve", "cholesky"])
