@@ -183,7 +183,7 @@ class Plan:
         Where it makes a view, that is returned: *out*, or new memory. None stands for it.
         """
         queue = self.queue
-        found: Any = out
+        found = cast("V", out)
         views: Any = operands
         if isinstance(self.makes, Blank):
             found = self.makes.made(queue) if out is None else out
