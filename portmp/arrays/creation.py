@@ -13,7 +13,7 @@ from portmp import discovery, formats
 from portmp.arrays import dtypes, elementwise, exchange, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_arrays, wrapped
-from portmp.backends import cuda_array, dlpack
+from portmp.backends import dlpack
 from portmp.backends.base import Device, Queue, is_recording
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError, choice, shown
 from portmp.formats import Format, convert, foreign, losses
@@ -150,10 +150,7 @@ def _on_device(data: Any) -> Any:
         return data
     if isinstance(data, complex):
         return _real(data)
-    told = getattr(data, "__dlpack_device__", None)
-    if told is None and not hasattr(data, cuda_array.NAME):
-        return data
-    if told is not None and int(told()[0]) == dlpack.CPU:
+    if not exchange.is_array(data) or exchange.on_host(data):
         return data
     return wrapped(exchange.taken(data))
 
@@ -287,9 +284,8 @@ def host_plane(plane: Any) -> np.ndarray[Any, Any]:
     if isinstance(plane, Viewed):
         return np.asarray(plane)
     if hasattr(plane, "__dlpack__") and not isinstance(plane, np.ndarray):
-        kind = plane.__dlpack_device__()[0]
-        if int(kind) == 1:
-            return np.from_dlpack(plane)
+        if exchange.on_host(plane):
+            return np.from_dlpack(exchange.resolved(plane))
         if hasattr(plane, "get"):
             return np.asarray(plane.get())
         if hasattr(plane, "cpu"):

@@ -568,6 +568,8 @@ class Device(ABC):
     """Blocks that a grid may have along each axis."""
     fragile: bool = False
     """Whether its driver may crash the process: such a device is probed in another one."""
+    near: bool = False
+    """Whether its kernels read the host's memory where it lies (``adopt``)."""
     dlpack_type: int = 0
     """What DLPack calls its memory, where other libraries can use that in its place."""
 

@@ -55,6 +55,7 @@ COMMANDS = {
             "seconds": "limit (default none)",
             "runs": _RUNS,
             "peers": "measure what else is installed",
+            "vendors": "float32 and float64 beside cuBLAS, cuSOLVER and CUB (by CuPy), or OpenBLAS",
             "plot": "draw shares and rates",
         },
     ),
@@ -131,9 +132,11 @@ WITHIN = {
         ("verify", "digests", "recorded digests"),
         ("tune", "tuned", "a search for schedules"),
         ("history", "history", "two builds by turns"),
+        ("vendors", "vendors", "the libraries that come with devices"),
     )
 }
-"""Families without a command: suites run the first two, ``bench/history.py`` the last."""
+"""Families without a command: suites run the first two, ``bench/history.py`` the third, ``bench
+blas --vendors`` the last."""
 
 SUITES = {
     "all": Command(
@@ -165,6 +168,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "runs": {"type": int, "metavar": "N"},
     "seconds": {"type": float},
     "peers": {"action": "store_true"},
+    "vendors": {"action": "store_true"},
     "tune": {"action": "store_true"},
     "plot": {"metavar": "FILE"},
 }

@@ -190,6 +190,7 @@ class EmulatedDevice(CpuDevice):
     """A processor under qemu."""
 
     interpreted = True
+    near = False
     compiler: cpu.ProgramCompiler
 
     def __init__(self, clang: cpu.Clang, target: str) -> None:

@@ -235,6 +235,7 @@ class CpuDevice(PooledDevice):
 
     platform = "opencl"
     kind = Part
+    near = True
     most_blocks = (2**31 - 1,) * 3
     compiler: cpu.CpuCompiler
     clangs: Iterator[cpu.Clang] = iter(())
@@ -320,6 +321,9 @@ class CpuDevice(PooledDevice):
     def give_one(self, place: int) -> None:
         """Give it back."""
         _give(place)
+
+    def adopt(self, pointer: int, nbytes: int, owner: object) -> Part:
+        return Part(self, pointer, nbytes, owner)
 
     def new_queue(self) -> CpuQueue:
         queue = CpuQueue(self)
