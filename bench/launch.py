@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Host time of a warm launch: of a kernel of the user's own, and of the driver's call by hand.
 
-One block of 64 threads adds two short vectors. Four ways by turns: ``portmp.Kernel`` called with
-arrays by name, one that takes a number too (another one each time), portmp's queue with the same
-arguments, and the driver's own API (cuLaunchKernel by cuda-bindings, clSetKernelArg and
+One block of 64 threads adds two short vectors. Five ways by turns: ``portmp.Kernel`` called with
+arrays by name, one that takes a number too (another one each time), the first one's launches
+captured and replayed by hundreds (until they are done), portmp's queue with the same arguments, and
+the driver's own API (cuLaunchKernel by cuda-bindings, clSetKernelArg and
 clEnqueueNDRangeKernel by pyopencl, or, on a processor, the C function of the pool by ctypes, which
 computes so small a launch before it returns).
 """
@@ -28,6 +29,8 @@ from portmp.backends.base import Device
 from portmp.errors import PortmpError
 
 LAUNCHES, TURNS = 500, 31
+CAPTURED = 100
+"""Launches of a loop."""
 
 ADD = """
 ${kernel()}
@@ -56,12 +59,21 @@ def ways(device: str | None) -> tuple[Device, dict[str, Callable[[], None]]]:
     scaled(a=0.5, x=x, y=y)
     numbers = itertools.count(0.5, 2.0**-20)  # each launch has another
     target, queue = x.device, x.planes.queue
+    with mp.capture() as loop:
+        for _ in range(CAPTURED):
+            kernel(x=x, y=y)
+
+    def replayed() -> None:
+        loop.replay()
+        queue.synchronize()
+
     loaded = kernel.module.load(target, kernel.name, frozenset("xy"))["add_to"].kernel
     arguments = [*x.planes.buffers, *y.planes.buffers, 64]
     grid, block = (1, 1, 1), (64, 1, 1)
     return target, {
         "kernel": lambda: kernel(x=x, y=y),
         "with a number": lambda: scaled(a=next(numbers), x=x, y=y),
+        "captured": replayed,
         "queue": lambda: queue.launch(loaded, grid, block, arguments),
         "driver": BY_HAND[target.name.partition(":")[0]](queue, loaded, arguments),
     }
@@ -112,7 +124,7 @@ def measured(device: Device, known: dict[str, Callable[[], None]]) -> dict[str, 
         for name, launch in known.items():
             device.queue.synchronize()
             began = time.perf_counter()
-            for _ in range(LAUNCHES):
+            for _ in range(LAUNCHES // (CAPTURED if name == "captured" else 1)):
                 launch()
             found[name].append((time.perf_counter() - began) / LAUNCHES * 1e6)
             device.queue.synchronize()

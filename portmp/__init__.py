@@ -14,6 +14,7 @@ import importlib
 import importlib.util
 import re
 import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,20 @@ _PLACES = _places(__name__)
 __all__ = list(_PLACES)
 
 
+class _Package(types.ModuleType):
+    """The package, which has none of mpmath's settings: to set them would change nothing."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("dps", "prec", "pretty"):
+            errors = importlib.import_module("portmp.errors")
+            not_here = importlib.import_module("portmp.errors.not_here")
+            raise errors.no_attribute(f"portmp.{name} cannot be set: {not_here.DIGITS}")
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
 def __getattr__(name: str) -> Any:
     found = _found(name)
     globals()[name] = found
@@ -80,7 +95,7 @@ def _found(name: str) -> Any:
     packages = {p: vars(_found(p)) for p in ("linalg", "random", "sparse")}
     inside = [p for p, there in packages.items() if name in there.get("__all__", there)]
     told = f"{plain}: it is portmp.{inside[0]}.{name}" if inside else plain
-    said = not_here.said(name)
+    said = None if inside else not_here.said(name)
     raise (
         importlib.import_module("portmp.errors").no_attribute(said)
         if said

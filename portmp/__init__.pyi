@@ -213,6 +213,7 @@ from portmp.arrays.functions import sinh as sinh
 from portmp.arrays.functions import tan as tan
 from portmp.arrays.functions import tanh as tanh
 from portmp.arrays.functions import trunc as trunc
+from portmp.arrays.fusing import fuse as fuse
 from portmp.arrays.inspection import __array_api_version__ as __array_api_version__
 from portmp.arrays.inspection import __array_namespace_info__ as __array_namespace_info__
 from portmp.arrays.manipulation import array_split as array_split
@@ -353,9 +354,9 @@ from portmp.arrays.products import trace as trace
 from portmp.arrays.products import vander as vander
 from portmp.arrays.products import vdot as vdot
 from portmp.arrays.products import vecdot as vecdot
-from portmp.arrays.queues import Graph as Graph
+from portmp.arrays.queues import Loop as Loop
+from portmp.arrays.queues import capture as capture
 from portmp.arrays.queues import give_memory_back as give_memory_back
-from portmp.arrays.queues import graph as graph
 from portmp.arrays.queues import memory as memory
 from portmp.arrays.queues import pinned as pinned
 from portmp.arrays.queues import queue as queue

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import json
 import os
 import re
@@ -70,6 +71,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed when the process started
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):  # names that a terminal cannot show are escaped
+            stream.reconfigure(errors="backslashreplace")
     words = _attached(sys.argv[1:] if argv is None else argv) or ["--help"]
     args = command_line(words).parse_args(words)
     try:
@@ -244,8 +248,8 @@ def _finish(
         print(note, file=sys.stderr)
     elif told is not None:
         print(
-            f"residual {told.residual:.2g} of |b|; about {told.digits} digits of the solution can "
-            "be trusted, as far as the given numbers are exact",
+            f"residual {told.residual:.2g} of |b|; of the solution's least certain number about "
+            f"{told.digits} digits can be trusted, as far as the given numbers are exact",
             file=sys.stderr,
         )
     return 0
@@ -434,6 +438,10 @@ def _eigh(args: Args) -> int:
             f"{a.shape[-1] - 1} are needed"
         )
     options: dict[str, Any] = {"UPLO": "U" if args.upper else "L", "subset_by_index": subset}
+    for name, x in ((args.a, a), (args.b, b)):
+        if x is not None and x.ndim > 1 and x.shape == x.mT.shape and not (x == x.mT).all():
+            half = "upper" if args.upper else "lower"
+            print(f"{name}: not symmetric: its {half} triangle alone is read", file=sys.stderr)
     with _waiting("eigh", a):
         if args.vectors is None:
             return _finish(args, mp.linalg.eigvalsh(a, b, **options))
@@ -467,17 +475,16 @@ def _written(outputs: Mapping[str, tuple[str | None, Array]]) -> dict[str, str]:
 
 
 def _demo(args: Args) -> int:
-    from portmp.demos import filip, linear_algebra, storage
-
     warnings.simplefilter("ignore", LinAlgWarning)  # their tables tell which digits are right
-    if args.about == "storage":
-        return storage.command(args)
-    if args.about == "linalg":
-        return linear_algebra.command(args)
-    for name in ("format", "size", "output"):
+    others = () if args.about == "storage" else ("format", "size", "output")
+    for name in others[:1] if args.about in _SIZED_DEMOS else others:
         if getattr(args, name) is not None:
             raise ArgumentError(f"--{name}: belongs to portmp demo storage")
-    return filip.command(args)
+    return _of(f"portmp.demos.{_SIZED_DEMOS.get(args.about, args.about)}")(args)
+
+
+_SIZED_DEMOS = {"storage": "storage", "linalg": "linear_algebra", "krylov": "krylov"}
+"""Demonstrations that take a size, and their modules."""
 
 
 def _of(module: str) -> Callable[[Args], int]:
@@ -754,7 +761,9 @@ def command_line(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
 
     _gemm_options(command("gemm", _gemm, "multiply two matrices from files"))
     _linear_options(command)
-    _demo_options(command("demo", _demo, "the Filip regression in several formats, or storage's"))
+    _demo_options(
+        command("demo", _demo, "the Filip regression in several formats, and other examples")
+    )
 
     _render_options(command("render", _render, "print the source text of a routine"))
 
@@ -820,23 +829,22 @@ def _demo_options(demo: argparse.ArgumentParser) -> None:
     demo.add_argument(
         "about",
         nargs="?",
-        choices=("filip", "storage", "linalg"),
+        choices=("filip", *_SIZED_DEMOS),
         default="filip",
-        help="filip (the default), storage: what short formats cost, and refinement, or linalg: "
-        "digits of ill-conditioned problems in each format",
+        help="filip (the default), storage: what short formats cost, and refinement, linalg: "
+        "digits of ill-conditioned problems in each format, or krylov: where more digits pay by "
+        "fewer iterations",
     )
     demo.add_argument("--device", help=_DEVICE)
-    demo.add_argument("--plot", metavar="FILE", help="draw digits, or storage's errors")
+    demo.add_argument("--plot", metavar="FILE", help="draw digits, errors or iterations")
     demo.add_argument("--format", metavar="F,...", help="storage: formats (default all slfp64)")
     demo.add_argument(
         "--size",
         type=int,
         metavar="N",
-        help="storage: equations (default 1024); linalg: sites (default 1000)",
+        help="storage, krylov: equations (default 1024); linalg: sites (default 1000)",
     )
-    demo.add_argument(
-        "-o", "--output", metavar="FILE", help="storage, linalg: write the JSON report"
-    )
+    demo.add_argument("-o", "--output", metavar="FILE", help="write the JSON report, not of filip")
 
 
 def _bench_parsers(bench: argparse.ArgumentParser) -> None:

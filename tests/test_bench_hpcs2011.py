@@ -16,7 +16,7 @@ from portmp import cli, formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
-from portmp.bench import experiment, peers, reports
+from portmp.bench import experiment, measure, peers, reports
 from portmp.bench.experiment import paper_of
 from portmp.bench.measure import Budget
 from portmp.bench.papers.hpcs2011 import copies, experiments, measured
@@ -36,7 +36,7 @@ SMALL = {"axpy": 3000, "gemv": 70, "gemm": 40}
 
 def bench(device: Device, seconds: float = 1e6) -> Bench:
     """A run with ceilings that were not measured."""
-    shares = {"rates": 1, "copies": 1, "cpu": 1}
+    shares = {"rates": 1, "copies": 1, "sweep": 1, "cpu": 1}
     found = Bench(device, None, 1, Budget(seconds, shares), Progress(False), sizes=SMALL)
     found.ceilings = Ceilings("cpu", RATES, 1e9, "triad")
     return found
@@ -70,14 +70,22 @@ def test_flops_are_the_papers() -> None:
 def test_the_papers_numbers_agree() -> None:
     """Rates, shares of the peak and times over double are not independent."""
     data = paper_of("hpcs2011")
-    for routine, shares in data["peak_shares"].items():
-        for form in shares if routine != "note" else ():
-            rate = data["rates"][routine][form]
-            share = rate * data["flops"][form] / 2 / data["peaks"]["C2050"]
-            assert share == pytest.approx(shares[form], rel=0.02)
+    found = 0
+    for gpu, peak in data["peaks"].items():
+        for routine, shares in data["peak_shares"][gpu].items():
+            for form in shares:
+                share = data["rates"][gpu][routine][form] * data["flops"][form] / 2 / peak
+                assert share == pytest.approx(shares[form], rel=0.02)
+                found += 1
+    assert found == 9
     over = data["over_float64"]["gpu"]
+    for gpu, forms in (("C2050", ("dd", "qd")),):
+        rates = data["rates"][gpu]
+        for form in forms:
+            ratio = rates["gemv"][f"{form}2011"] / rates["axpy"][f"{form}2011"]
+            assert ratio == pytest.approx(data["gemv_over_axpy"][gpu][form], rel=0.06)
     for routine in ("axpy", "gemm"):
-        rates = data["rates"][routine]
+        rates = data["rates"]["C2050"][routine]
         for form in ("dd", "qd"):
             ratio = rates["float64"] / rates[f"{form}2011"]
             assert ratio == pytest.approx(over[routine][form], rel=0.03)
@@ -114,11 +122,55 @@ def test_a_library(device: Device) -> None:
     run.vendor, problem = peers.find(device)
     if run.vendor is None:
         pytest.skip(problem)
-    for routine in ("axpy", "gemm"):
-        row = measured.measured(run, Task(routine, formats.get("float64"), LIBRARY, SMALL[routine]))
+    float64 = formats.get("float64")
+    for routine in measured.ROUTINE_NAMES:
+        tasks = [Task(routine, float64, LIBRARY, SMALL[routine])]
+        (row,) = measured.measured(run, tasks, 1)
         assert row["way"] == LIBRARY and not row["error"]["wrong"]
+        assert row["over_float64"] == {LIBRARY: 1}
     names = [(t.routine, t.way) for t in measured.tasks(run, {"float64": (PORTMP, LIBRARY)})]
-    assert ("gemv", LIBRARY) not in names and ("gemm", LIBRARY) in names
+    assert {(r, LIBRARY) for r in measured.ROUTINE_NAMES} <= set(names)
+
+
+def test_turns(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ratios are of runs beside each other: what slows the device down slows all of them."""
+    run = bench(device)
+    tasks = [
+        Task("axpy", formats.get(name), PORTMP, SMALL["axpy"])
+        for name in ("dd2011", "dd2011nofma", "float64")
+    ]
+    # The machine gets four times as slow in the second round, for all.
+    rounds = measure.Rounds([t.key for t in tasks], {t.key: 1 for t in tasks})
+    for slower in (1.0, 4.0, 4.0):
+        for task, seconds in zip(tasks, (3.0, 6.0, 1.5), strict=True):
+            rounds.seconds[task.key].append(slower * seconds)
+    seen = []
+
+    def by_turns(there: Device, works: dict[str, Any], *more: Any) -> measure.Rounds:
+        seen.append(list(works))
+        return rounds
+
+    monkeypatch.setattr(measured.measure, "by_turns", by_turns)
+    rows = measured.measured(run, tasks, 2)
+    assert seen == [[t.key for t in tasks]]
+    assert [r["format"] for r in rows] == ["dd2011", "dd2011nofma"]
+    assert rows[0]["gain"] == 2 and "gain" not in rows[1]
+    assert [r["over_float64"] for r in rows] == [{PORTMP: 2}, {PORTMP: 4}]
+    groups = [m.what for m in measured.measurements(run, "rates", tasks)]
+    assert groups == ["axpy dd2011, dd2011nofma, N = 3000", "axpy float64, N = 3000"]
+
+
+def test_words_of_the_paper() -> None:
+    """At most one per cent is said so; a correction has what is printed; sizes that differ."""
+    row = {"routine": "gemm", "format": "qd2011", "way": PAPER, "n": 4096}
+    assert experiments._stated_share("C2050", row) == "<= 1.0%"
+    assert experiments._stated_share("C1060", row | {"format": "float64"}) == "3.5%"
+    assert experiments._stated_share("C2050", row | {"n": 512}) == "<= 1.0% at 4096"
+    assert experiments._there("C2050", row) == "0.97 G/s, 26.7%, printed 33.1%"
+    assert experiments._there("C1060", row | {"format": "float64"}) == "75.2 G/s, 96.4%"
+    assert experiments._over("cpu", row) == "1016"
+    assert experiments._over("gpu", row | {"n": 64}) == "179 at 4096"
+    assert experiments._over_axpy("C1060", {"format": "float64"}) == 3.2
 
 
 @pytest.mark.parametrize("routine", measured.ROUTINE_NAMES)
@@ -158,19 +210,23 @@ def test_values_wrap_around(device: Device) -> None:
 
 def test_sizes_that_time_allows(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Halved until they fit, down to a least one; what is left out is said."""
-    run = bench(device, seconds=3.0)
+    run = bench(device, seconds=4.0)
     passed = 0.0
     monkeypatch.setattr(run.budget, "passed", lambda: passed)
     task = Task("axpy", formats.get("dd"), PORTMP, 2**20)
     run.rates["axpy", "dd", PORTMP] = (
         5 * 2.0**19
     )  # operations a second: five calls of 2^18 take a second
-    found = run.affordable("rates", task, 1)
-    assert found and found.n == 2**18
+    (found,) = run.affordable("rates", [task], 1)
+    assert found.n == 2**18
     assert run.skipped[0]["reason"] == "time allows N = 262144 (--seconds)"
-    assert run.affordable("rates", dataclasses.replace(task, n=2**18), 1) and len(run.skipped) == 1
+    less = dataclasses.replace(task, n=2**18)
+    assert run.affordable("rates", [less], 1) and len(run.skipped) == 1
+    # Two by turns take twice as long, and have one size.
+    assert [t.n for t in run.affordable("rates", [task, task], 1)] == [2**17, 2**17]
+    del run.skipped[1:]
     passed = 0.99
-    assert run.affordable("rates", task, 1) is None
+    assert run.affordable("rates", [task], 1) == []
     assert "would take about 62.5 ms; 0.0 s of the limit" in run.skipped[1]["reason"]
 
 
@@ -209,9 +265,17 @@ def test_command(
     for row in rows:
         assert not row["error"]["wrong"] and len(row["seconds"]["each"]) == 1
         doubled = rate[row["routine"], "float64", PORTMP]
-        assert row["over_float64"][PORTMP] == doubled / row["operations_per_second"]
+        over = doubled / row["operations_per_second"]
+        own = row["format"] == "float64"  # others have a run of float64 beside them
+        assert row["over_float64"][PORTMP] > 0
+        assert not own or row["over_float64"][PORTMP] == pytest.approx(over)
         flops = measured.flops(formats.get(row["format"]))
         assert row["peak_share"] == pytest.approx(row["operations_per_second"] * flops / 8e9)
+    swept = part["experiments"]["sweep"]["rows"]
+    sizes = {r: [n // 4, n // 2, 3 * n // 4] for r, n in SMALL.items()}
+    for routine, wanted in sizes.items():
+        mine = (r["n"] for r in swept if (r["routine"], r["format"]) == (routine, "qd2011"))
+        assert list(mine) == wanted
     gains = {(g["routine"], g["format"]): g["gain"] for g in part["experiments"]["rates"]["gains"]}
     assert set(gains) == {(r, f) for r in SMALL for f in ("dd2011", "qd2011")}
     moved = part["experiments"]["copies"]["rows"]
@@ -219,7 +283,7 @@ def test_command(
     assert all(0 < r["share"] < 1 for r in moved)
     assert part["experiments"]["cpu"]["rows"] == []
     # The paper's: DD GEMM over double's on its CPU, the share of copies, the gain of fma.
-    for number in ("84", "93.1 %", "1.41", "this is what a GPU stands beside"):
+    for number in ("84 at 4096", "93.1% at 8192000", "1.41", "this is what a GPU stands beside"):
         assert number in shown
 
 

@@ -16,15 +16,16 @@ from portmp.backends.base import Device
 from portmp.bench import reports
 from portmp.bench.experiment import SCHEMA, paper_of
 from portmp.bench.measure import Budget
-from portmp.bench.papers.nbody import experiments, kernels, model, static
+from portmp.bench.papers.nbody import experiments, kernels, model, report, static
 from portmp.bench.papers.nbody.measured import Bench
 from portmp.cli import main
 from portmp.compilers import loops
 from portmp.compilers.base import KernelReport
 from portmp.compilers.loops import Instruction
 from portmp.compilers.nvrtc import NvrtcCompiler
-from portmp.compilers.occupancy import occupancy
+from portmp.compilers.occupancy import UNITS, occupancy
 from portmp.discovery import finding
+from portmp.errors import ArgumentError
 from portmp.progress import Progress
 from portmp.routines import ceilings
 
@@ -56,6 +57,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         for kind in table:
             monkeypatch.setitem(table, kind, range(10, 13))
     monkeypatch.setitem(kernels.ITERATIONS, "cpu", (100, 300))
+    monkeypatch.setattr(experiments, "VARIED", ((0, 1), (4,), (64,)))
+    monkeypatch.setattr(experiments, "VARIED_ROOTS", ("rsqrt",))
 
 
 # --- results ---------------------------------------------------------------------------------
@@ -82,6 +85,7 @@ def test_results(run: Run, small: None, device: Device) -> None:
     assert {"portmp", "templates", "date"} <= set(data)
     assert {"clock_mhz", "ceilings"} <= set(part) and part["facts"]["driver"]
     assert part["selected"] == device.name
+    assert {r["shared"] for r in part["experiments"]["variants"]["rows"]} == {0, 1}
     assert list(part["experiments"]) == [e.name for e in experiments.FAMILY.experiments]
     rows = measured(part)
     assert len(rows) >= 4
@@ -104,7 +108,7 @@ def test_the_table(run: Run, small: None, metered: str) -> None:
     status, out, _ = run(*words, "--energy")
     titles = [line.split(":")[0] for line in out.splitlines()]
     assert status == 0
-    places = [titles.index(name) for name in ("roots", "steps", "cycles", "build", "copies")]
+    places = [titles.index(name) for name in ("cycles", "build", "copies", "steps", "roots")]
     assert places == sorted(places) and "sizes" not in titles
     assert "paper" in out and "22 N^2 / t" in out
     assert f"energy: {metered}; idle" in out
@@ -146,7 +150,106 @@ def test_budget() -> None:
     assert budget.left("sizes") == pytest.approx(120, abs=1)
     assert budget.left("bound", 2) == pytest.approx(80, abs=1)
     assert Budget(0.0, {"roots": 1}).left("roots") == 0
-    assert len(shares) == 7
+    assert len(shares) == 8
+
+
+def test_trying_takes_time_of_all(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not of the roots alone: they have their share of what is left."""
+    bench = Bench(device, None, 10, Budget(40.0, {"roots": 1, "sizes": 3}), Progress(False))
+    passed = 0.0
+    monkeypatch.setattr(bench.budget, "passed", lambda: passed)
+
+    def rate(form: Any, root: str, schedule: Any = None) -> float:
+        nonlocal passed
+        if root not in seen:
+            passed += 10.0
+        seen.append(root)
+        return 2.0**20
+
+    seen: list[str] = []
+    monkeypatch.setattr(bench, "rate", rate)
+    monkeypatch.setattr(experiments, "roots_of", lambda form, device: ["exact", "fast"])
+    bench.forms = [formats.get("float32")]
+    cases = list(experiments.roots(bench))
+    # 20 of 40 s are over; a quarter of the rest is for the roots: 2^20 interactions take a second,
+    # of runs and of those beside them.
+    assert bench.budget.left("roots") == 5 and bench.budget.left("sizes") == 20
+    assert [c.what for c in cases] == ["float32 exact, N = 1024", "float32 fast, N = 1024"]
+    assert "time allows N = 1024" in bench.skipped[0]["reason"]
+
+
+def test_long_runs_are_few(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as asked for, else so few that they take ten seconds."""
+    bench = Bench(device, None, 10, Budget(1e6, {"roots": 1}), Progress(False))
+    form, calls = formats.get("float32"), []
+    bench._rates[form.name, "fast", None] = 2.0**30
+
+    def times(device: Device, work: Any, runs: int, apart: int) -> list[float]:
+        calls.append((runs, apart))
+        return [1.0] * runs
+
+    monkeypatch.setattr(ceilings, "times", times)
+    monkeypatch.setattr(Bench, "work", lambda *_: lambda: None)
+    # A run takes 2^-6, 1, 4 and 64 s.
+    assert [bench.planned(form, "fast", 2**k) for k in (12, 15, 16, 18)] == [
+        (10, 1),
+        (10, 0),
+        (2, 0),
+        (1, 0),
+    ]
+    assert bench.expected(form, "fast", 2**18) == 128
+    bench.measure(form, "fast", 2**16)
+    bench.asked = True
+    bench._rates[form.name, "fast", None] = 2.0**30
+    bench.measure(form, "fast", 2**16)
+    assert calls == [(2, 0), (10, 0)]
+
+
+def test_the_papers_numbers_are_of_its_format(device: Device) -> None:
+    """No share of table A.1 and no step of tables 4 and 5 stands beside another format."""
+    paper = {n: {"at_once": 1, "rows": d["sizes"]} for n, d in model.devices().items()}
+    row = {"root": "fast", "n": 1024, "flops_max": 1.0, "flops_median": 1.0, "schedule": None}
+    rows = [row | {"format": f, "share": 1, "model": 1, "at_once": 1} for f in ("float32", "dd")]
+    single, double = report.sizes({"paper": paper, "rows": rows})
+    assert "MI100" in single.lines()[1] and "table A.1" in single.title
+    assert "MI100" not in double.lines()[1] and "paper" not in double.title
+    for name, wanted in (("float32", {"MI100", "A100"}), ("float64", set())):
+        bench = Bench(device, None, 1, Budget(1e6, {"steps": 1}), Progress(False))
+        s = experiments.step_schedule(bench)
+        (found,) = experiments._step(bench, formats.get(name), "exact", 1, 64, s)
+        assert set(found["paper"]) == wanted
+
+
+def test_variants(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those nearest to the first come first; what a device lacks is told once; the best of each."""
+    bench = Bench(device, None, 10, Budget(1e6, {"variants": 1}), Progress(False))
+    monkeypatch.setattr(bench, "rate", lambda form, root: 2.0**30)
+    measured: list[tuple[Any, ...]] = []
+
+    def measure(form: Any, root: str, n: int, s: Any, runs: int) -> dict[str, Any]:
+        assert (n, runs, s.targets) == (2**12, 3, 1)
+        measured.append((root, s.shared, s.ilp, s.threads))
+        return {"root": root, "flops_max": float(s.ilp * s.threads)}
+
+    monkeypatch.setattr(bench, "measure", measure)
+    monkeypatch.setattr(experiments, "VARIED", ((0, 7), (4, 2), (64, 32)))
+    monkeypatch.setattr(experiments, "VARIED_ROOTS", ("rsqrt", "division"))
+    rows = [row for case in experiments.variants(bench) for row in case.measure()]
+    assert measured[:4] == [
+        ("rsqrt", 0, 4, 64),
+        ("rsqrt", 0, 4, 32),
+        ("rsqrt", 0, 2, 64),
+        ("division", 0, 4, 64),
+    ]
+    assert len(rows) == 8 == len(set(measured)) and bench.beside == {"n": 2**12}
+    assert [s["what"] for s in bench.skipped] == [
+        "rsqrt, shared 7, ILP 4, 64 threads",
+        "rsqrt, shared 7, ILP 4, 32 threads",
+    ]
+    whole, best, *papers = report.variants({"rows": rows, "n": 2**12})
+    assert whole.rows[0]["flops_max"] == 256 and len(whole.rows) == 8
+    assert {r["choice"]: r["flops_max"] for r in best.rows}["ilp 2"] == 128
+    assert papers[0].endswith("MI100: rounded, shared 0, ILP 4, 256 threads")
 
 
 def test_beside_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +273,7 @@ def test_plot(run: Run, small: None) -> None:
 BAD_USE = {
     "experiment": (["--experiment", "sizs"], "did you mean 'sizes'"),
     "format": (["--format", "flot32"], "unknown format 'flot32'"),
-    "a paper's format": (["--format", "dd2011"], "dd2011 has none"),
+    "a paper's format": (["--format", "dd2011"], "dd2011 given, a paper's own arithmetic"),
     "size": (["--size", "1e3"], "--size: '1e3' given"),
     "small": (["--size", "9"], "--size: 9 given, 256 to 16777216 is allowed"),
     "two sizes": (["--size", "512,1024"], "one number of particles is needed"),
@@ -314,7 +417,44 @@ def test_static_counts(run: Run, monkeypatch: pytest.MonkeyPatch, arch: str) -> 
     if arch == "gfx908":
         assert part["bounds"]["MI100"]["bounds"]["paper"] == pytest.approx(16.9e12, rel=0.01)
         assert part["bounds"]["MI100"]["measured"] == 14.63e12
+        exact_bound = part["bounds"]["MI100"]["roots"]["exact"]
+        lanes = 120 * 64 * 1.502e9
+        assert exact_bound == {"bound": pytest.approx(22 * lanes / exact["slots"]["counted"])}
     assert "compiled, not run" in experiments.FAMILY.table(data)
+
+
+def test_cards_of_ones_own() -> None:
+    """Units and clock beside an architecture, and the paper's cards by their names."""
+    assert static.known("gfx90a") == ("gfx90a", 0, 0.0)
+    assert static.known("mi100").arch == "gfx908" and static.known("A100").arch == "sm_80"
+    assert static.known("gfx942:304x2.1") == ("gfx942", 304, 2.1)
+    for bad in (
+        "gfx942:",
+        "gfx942:304",
+        "gfx942:0x2",
+        "gfx942:304x0",
+        "gfx942:304x2.1x",
+        "mi100:x",
+    ):
+        with pytest.raises(ArgumentError, match="units and clock in GHz are needed"):
+            static.known(bad)
+    # MI100's rates of lanes are those of the paper's model.
+    for name, about in model.devices().items():
+        assert UNITS[about["arch"]].rate == about["lanes"], name
+    slots = {"instructions": {}, "turns": 16.0}
+    rows = [
+        {"format": "float32", "root": "fast", "loop": slots, "slots": {"counted": 16.0}},
+        {"format": "float32", "root": "division", "loop": slots | {"turns": 62.0}, "slots": None},
+    ]
+    card = static._bounds(static.known("gfx942:304x2.1"), rows)["304 units of 2.1 GHz"]
+    assert card["lane_rate"] == pytest.approx(304 * 64 * 2.1e9)
+    assert card["roots"]["fast"] == {"bound": pytest.approx(22 * card["lane_rate"] / 16)}
+    mi100 = static._bounds(static.known("mi100"), rows)["MI100"]
+    # The paper's division is faster than portmp's, which goes through float64, could be.
+    assert mi100["roots"]["division"]["share"] == pytest.approx(1.30, abs=0.005)
+    shown = report.static({"note": "", "rows": [], "bounds": {"MI100": mi100}})
+    told = [part for part in shown if isinstance(part, str)]
+    assert "table 3: 130 %" in told[0] and "goes another way" in told[1]
 
 
 def test_a_missing_compiler(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from portmp.bench import exact, experiment, measure, peers, reports
 from portmp.bench.measure import Budget
 from portmp.bench.papers.slfp import accuracy, layouts
 from portmp.bench.papers.slfp import experiments as slfp
-from portmp.bench.papers.slfp.measured import KINDS, Axpy, Bench
+from portmp.bench.papers.slfp.measured import BLOCKS, KINDS, Axpy, Bench
 from portmp.bench.runner import Pool
 from portmp.bench.values import values_of
 from portmp.errors import BackendUnavailable
@@ -254,10 +254,31 @@ def test_command(device: Device, tmp_path: Path, short: None, capsys: Any, meter
         r["operations_per_second"] * r["seconds"]["median"] == pytest.approx(2 * 64**3 + 3 * 64**2)
         for r in gemm
     )
+    by_paper = {r["type"]: r for r in gemm if r["type"].startswith("paper ")}
+    assert set(by_paper) == {
+        f"paper {f}" for f in ("float64", "slfp64in48b", "float32", "slfp32in16b")
+    }
+    # Over the same kernel's float64, as in the paper, not over portmp's.
+    assert by_paper["paper float64"]["over"]["float64"] == 1
+    assert list(by_paper["paper slfp32in16b"]["over"]) == ["float64", "float32"]
+    assert not any(r["error"]["wrong"] for r in gemm)
     (layout,) = part["experiments"]["interleaved"]["rows"]
     assert layout["same_bits"] and layout["word"] == 2
     for text in ("paper x", "1.3", "eff x", "truncated", "same bits", "toward zero"):
         assert text in shown, text
+
+
+def test_the_papers_kernel(device: Device) -> None:
+    """The same bits as portmp's schedule gives: tiles of 128 x 16, blocks of 256 on CPUs."""
+    gemm = KINDS["gemm"]
+    kind = device.properties.kind
+    assert BLOCKS["gpu"].tile_m == 128 and BLOCKS["gpu"].threads == 256
+    assert BLOCKS["cpu"].rows == 256
+    ready = gemm.prepare(device, formats.get("slfp64in48b"), 100, None)
+    assert ready.paper and kind in BLOCKS
+    own, theirs = (work().to_limbs() for work in (ready.work, ready.paper))
+    assert np.array_equal(own, theirs)
+    assert KINDS["axpy"].prepare(device, formats.get("float64"), 100, None).paper is None
 
 
 def test_wrong_results(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import math
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from portmp import cli, formats
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
 from portmp.bench import reports, values
-from portmp.bench.experiment import SCHEMA, Experiment
+from portmp.bench.experiment import SCHEMA, Experiment, paper_of
 from portmp.bench.measure import Budget
 from portmp.bench.papers.ts2021 import experiments
 from portmp.bench.papers.ts2021.experiments import Bench
@@ -140,32 +142,107 @@ def test_ratios() -> None:
     }
 
 
-def test_time_is_kept(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An order whose time is not left is skipped, with all above, and the reason is told."""
-    bench = Bench(device, 2048, 1, Budget(10.0, {"split": 1}), Progress(False))
-    passed = iter([0.0, 0.0, 0.5, 0.5, 0.5, 9.0, 9.0])
-    monkeypatch.setattr(bench.budget, "passed", lambda: next(passed))
-    seen = []
+@pytest.fixture
+def clocked(device: Device, monkeypatch: pytest.MonkeyPatch) -> tuple[Bench, list[float]]:
+    """A run with a limit of 100 s, compiling too, and the seconds that have passed of it."""
+    bench = Bench(device, 2048, 1, Budget(100.0, {"split": 1}, whole=True), Progress(False))
+    clock = [0.0]
+    monkeypatch.setattr(bench.budget, "passed", lambda: clock[0])
+    return bench, clock
 
-    def act(one: Bench, n: int) -> list[dict[str, Any]]:
-        start = one.budget.passed()
+
+def ordered(bench: Bench, sizes: tuple[int, ...], act: Any) -> list[int]:
+    """The orders that were measured."""
+    seen: list[int] = []
+
+    def one(there: Bench, n: int) -> list[dict[str, Any]]:
         seen.append(n)
-        one.next += experiments.GROWTH * (one.budget.passed() - start)
+        act(n)
         return []
 
-    orders = lambda one: one.orders(experiments.SPLIT_SIZES, act)  # noqa: E731
-    assert Experiment("split", orders, ()).measured(bench) == {"rows": []}
-    assert seen == [256, 512]
+    measured = Experiment("split", lambda run: run.orders(sizes, one), ())
+    assert measured.measured(bench) == {"rows": []}
+    return seen
+
+
+def test_time_is_kept(clocked: tuple[Bench, list[float]]) -> None:
+    """An order whose time is not left is skipped, with all above, and the reason is told."""
+    bench, clock = clocked
+
+    def act(n: int) -> None:
+        clock[0] += {256: 1.0, 512: 7.0, 1024: 30.0}[n]
+
+    # Five times as long at first, then as the last was longer: 5 s and 49 s.
+    assert ordered(bench, (256, 512, 1024, 2048), act) == [256, 512, 1024]
     assert bench.skipped == [
         {
             "experiment": "split",
-            "what": "N = 1024, 2048",
+            "what": "N = 2048",
             "failed": False,
             "reason": (
-                "would take about 68 s; 1.0 s of the limit of 10 s (--seconds) are left for it"
+                "would take about 129 s; 62.0 s of the limit of 100 s (--seconds) are left for it"
             ),
         }
     ]
+
+
+def test_compiling_says_nothing_of_larger_orders(clocked: tuple[Bench, list[float]]) -> None:
+    """Nor do orders so small that they all take as long."""
+    bench, clock = clocked
+    bench.size = None
+
+    def act(n: int) -> None:
+        clock[0] += 5.0
+        if n == 32:
+            clock[0] += 20.0
+            bench.compiled(20.0)
+
+    assert ordered(bench, (32, 64, 128, 256, 512), act) == [32, 64, 128, 256, 512]
+    assert not bench.skipped
+
+
+def test_ways_in_time(clocked: tuple[Bench, list[float]]) -> None:
+    """The first in any case; those for which no time is left are told."""
+    bench, clock = clocked
+    clock[0] = 200.0
+    assert list(bench.in_time("split", 64, ("blocked", "9", "12"))) == ["blocked"]
+    assert bench.skipped == [
+        {
+            "experiment": "split",
+            "what": "9, 12, N = 64",
+            "reason": "its part of the limit of 100 s (--seconds) is over",
+            "failed": False,
+        }
+    ]
+    clock[0] = 50.0
+    assert list(bench.in_time("split", 64, ("blocked", "9"))) == ["blocked", "9"]
+
+
+def test_larger_orders(clocked: tuple[Bench, list[float]]) -> None:
+    """A size above the paper's goes on beyond it, one below ends before."""
+    bench, _ = clocked
+    assert ordered(bench, (256, 512), lambda n: None) == [256, 512, 1024, 2048]
+    bench.size = 300
+    assert ordered(bench, (256, 512), lambda n: None) == [256]
+
+
+def test_blocks_are_for_gpus(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On CPUs the paper's arithmetic has portmp's schedule: its blocks would turn its finding."""
+    given: list[Any] = []
+
+    def gemm(a: Array, b: Array, schedule: Any = None, **_: Any) -> Array:
+        given.append(schedule)
+        return a
+
+    monkeypatch.setattr(experiments.blas, "gemm", gemm)
+    bench = Bench(device, 32, 1, Budget(100.0, {"split": 1, "blocked": 1}), Progress(False))
+    for kind, schedule in (("gpu", experiments.BLOCK), ("cpu", None)):
+        monkeypatch.setattr(Bench, "kind", kind)
+        experiments._ways(bench, 32, "full")["blocked"]()
+        assert given.pop() is schedule
+    rows = experiments.blocked(bench, 32)
+    assert {r["blocks"] for r in rows} == {"portmp"} and set(given) == {None}
+    assert [r["format"] for r in rows] == [experiments.PAPER, "ts", "ds", "d+s", "dd", "float64"]
 
 
 def test_command(
@@ -176,6 +253,7 @@ def test_command(
     monkeypatch.setattr(experiments, "SPLIT_SIZES", (32,))
     few = {"paper": (experiments.PAPER, "dd"), "portmp": ("ts", "dd")}
     monkeypatch.setattr(experiments, "BLOCKED", few)
+    monkeypatch.setattr(experiments, "ON_CPUS", {"portmp": ("ts2021", "ts", "dd")})
     monkeypatch.setattr(experiments, "COMPILED", {"gpu": 0, "cpu": 0})
     report, picture = tmp_path / "r.json", tmp_path / "p.png"
     words = ["bench", "ts2021", "--device", device.name, "--size", "32", "--runs", "1"]
@@ -188,8 +266,9 @@ def test_command(
     assert data["family"] == "ts2021" and not reports.broken(data)
     assert experiments.FAMILY.table(data) in shown and picture.stat().st_size > 1000
     found = part["experiments"]
+    wanted = experiments.BLOCKED if part["facts"]["kind"] == "gpu" else experiments.ON_CPUS
     assert [r["format"] for r in found["blocked"]["rows"]] == [
-        f for names in experiments.BLOCKED.values() for f in names
+        f for names in wanted.values() for f in names
     ]
     times = {row["way"]: row for row in found["split"]["rows"]}
     assert times["blocked"]["over_blocked"] == 1
@@ -199,7 +278,7 @@ def test_command(
         each = {row["way"]: row["relative_error"] for row in errors if row["fill"] == fill}
         assert each["12"] < 1e-18 and each["ozaki2 28 moduli"] < 1e-20
         assert set(each) == set(times) and all(map(math.isfinite, each.values()))
-    assert "5.9" in shown and "paper" in shown
+    assert "5.9" in shown and "the largest over N = 32 to 32" in shown
     assert part["energy"]["read"] == metered and "energy, split: GFLOP/s/W and J/op" in shown
     assert all(row["energy"]["watts"] > 0 for row in times.values())
     for row in found["blocked"]["rows"]:
@@ -221,3 +300,13 @@ def test_bad_words(words: list[str], message: str, capsys: Any) -> None:
     """Refused before a device is opened."""
     assert cli.main(["bench", "ts2021", "--device", "none:7", *words]) == 2
     assert re.search(message, capsys.readouterr().err)
+
+
+def test_names_that_a_terminal_cannot_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The paper's authors are told in letters that not every terminal has: escaped there."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert cli.main(["formats"]) == 0
+    print(paper_of("ts2021")["source"], flush=True)
+    shown = stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    assert r"\u6253\u6850\u5927\u96c5 and T. Kouya" in shown

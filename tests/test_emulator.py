@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import io
+import itertools
 import json
 import os
 import re
@@ -26,7 +27,9 @@ import tiers
 from slow import mostly_slow, slow
 
 from portmp import discovery, formats, nbody, progress
-from portmp.arrays.array import Array
+from portmp.arrays.array import Array, zeros
+from portmp.arrays.creation import array
+from portmp.arrays.queues import capture
 from portmp.backends import driver_api
 from portmp.backends.cuda import runtime as cuda
 from portmp.backends.driver_api import GpuDevice, Names
@@ -471,7 +474,7 @@ def test_every_call_of_the_backend_has_arguments_here() -> None:
     functions = inspect.getmembers(rocm.RocmDriver, inspect.isfunction)
     offered = {name for name, _ in functions if not name.startswith("_")}
     beside = {"allow_memory", "clock_mhz", "current", "knows", "pci_address", "order", "reaches"}
-    beside |= {"call", "check_launch", "launcher", "resident_blocks"}
+    beside |= {"call", "captured", "check_launch", "launcher", "resident_blocks"}
     direct = set(re.findall(r'\b_?driver\.call(?:\(|, )"(\w+)"', SOURCE))
     assert offered - CALLS.keys() == beside
     assert CALLS.keys() - offered == direct and len(direct) == 8
@@ -484,7 +487,7 @@ def _names(table: Names) -> list[str]:
     return [*(prefix + name for name in (*own.values(), *SHARED)), *constants]
 
 
-CONSTANTS = ("pool_access", "on_device", "read_write", "out_of_memory")
+CONSTANTS = ("pool_access", "on_device", "read_write", "out_of_memory", "capture_mode")
 
 
 def test_the_tables_name_what_the_bindings_have() -> None:
@@ -499,7 +502,7 @@ def test_the_tables_name_what_the_bindings_have() -> None:
         assert attrgetter(name)(real) is not None, name
     for table in (cuda.NAMES, rocm.NAMES):
         used = len(asdict(table)) - 3 - (not table.launch_together)
-        assert len(set(_names(table))) == used + len(SHARED) and len(SHARED) == 19
+        assert len(set(_names(table))) == used + len(SHARED) and len(SHARED) == 24
 
 
 class Renamed:
@@ -507,8 +510,9 @@ class Renamed:
 
     CUdevice_attribute = SimpleNamespace(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED=0)
     CUresult = SimpleNamespace(CUDA_ERROR_OUT_OF_MEMORY=hip.hipError_t.hipErrorOutOfMemory)
+    CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL=1)
 
-    def __init__(self, inner: hip.Hip) -> None:
+    def __init__(self, inner: Any) -> None:
         self.inner = inner
         self.names = dict(zip(astuple(cuda.NAMES), astuple(rocm.NAMES), strict=True))
 
@@ -551,6 +555,101 @@ def test_one_driver_class_by_two_tables() -> None:
     assert driver.elapsed(start, driver.record(stream)) >= 0
     assert not driver.reaches(driver)
     assert driver.memory()[1] == device.properties.memory
+
+
+class Graphs:
+    """The interpreter's runtime with streams that capture, and graphs that do what was captured.
+
+    ``failing``: calls that fail.
+    """
+
+    hipStreamCaptureMode = SimpleNamespace(hipStreamCaptureModeThreadLocal=1)
+
+    def __init__(self, inner: hip.Hip) -> None:
+        self.inner, self.numbers = inner, itertools.count(1000)
+        self.captured: dict[Any, list[Any]] = {}
+        self.graphs: dict[int, list[Any]] = {}
+        self.calls: list[str] = []
+        self.failing: set[str] = set()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("hip") and name[3].isupper():
+            self.calls.append(name)
+            if name in self.failing:
+                return lambda *given: (hip.hipError_t.hipErrorLaunchFailure, None)
+        return super().__getattribute__(name)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.inner, name)
+        place = {"hipModuleLaunchKernel": 8, "hipMemcpyDtoDAsync": 3}.get(name)
+        if place is None:
+            return found
+
+        def called(*given: Any) -> Any:
+            noted = self.captured.get(given[place])
+            if noted is None:
+                return found(*given)
+            noted.append(lambda stream: found(*given[:place], stream, *given[place + 1 :]))
+            return (hip.hipError_t.hipSuccess,)
+
+        return called
+
+    def hipStreamBeginCapture(self, stream: Any, mode: Any) -> Any:
+        assert mode == 1 and stream in self.inner.streams
+        self.captured[stream] = []
+        return (hip.hipError_t.hipSuccess,)
+
+    def hipStreamEndCapture(self, stream: Any) -> Any:
+        return self._kept(self.captured.pop(stream))
+
+    def _kept(self, work: list[Any]) -> Any:
+        number = next(self.numbers)
+        self.graphs[number] = work
+        return hip.hipError_t.hipSuccess, number
+
+    def hipGraphInstantiateWithFlags(self, graph: int, flags: int) -> Any:
+        assert flags == 0
+        return self._kept(self.graphs[graph])
+
+    def hipGraphLaunch(self, graph: int, stream: Any) -> Any:
+        assert all(not work(stream)[0] for work in self.graphs[graph])
+        return (hip.hipError_t.hipSuccess,)
+
+    def hipGraphDestroy(self, graph: int) -> Any:
+        del self.graphs[graph]
+        return (hip.hipError_t.hipSuccess,)
+
+    hipGraphExecDestroy = hipGraphDestroy
+
+
+@pytest.mark.parametrize("vendor", [cuda.CudaDriver, rocm.RocmDriver])
+def test_captured_launches_are_a_graph(vendor: Any) -> None:
+    """One call for all, by each vendor's names; launches where no graph is made; no leftovers."""
+    inner = _device("gfx908")
+    api = Graphs(inner.hip)
+    driver = vendor(Renamed(api) if vendor is cuda.CudaDriver else api, 0)
+    device = GpuDevice(0, driver, inner.properties, inner.traits, inner.compiler)
+    device.platform = "rocm"
+    x = zeros(20, "dd", device.queue) + 0.5
+    streams = len(inner.hip.streams)
+    for fails in ("", "hipStreamBeginCapture", "hipGraphInstantiateWithFlags", "hipGraphLaunch"):
+        y = x.copy()
+        with capture() as loop:
+            y += 1
+            z = array([1, 2], "dd", device.queue) + 1
+        api.failing, api.calls = {fails}, []
+        if fails == "hipGraphLaunch":
+            with pytest.raises(DeviceError, match="hipErrorLaunchFailure"):
+                loop.replay()
+        else:
+            loop.replay()
+            loop.replay(2)
+            assert (y - x - 4).to_float64().any() == 0 and z.to_float64().tolist() == [2, 3]
+            assert api.calls.count("hipGraphLaunch") == (0 if fails else 3)
+        api.failing = set()
+        del loop, y, z
+        gc.collect()
+        assert (len(inner.hip.streams), len(api.graphs)) == (streams, 0), fails
 
 
 class Pooled(Renamed):

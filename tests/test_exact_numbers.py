@@ -74,6 +74,10 @@ def test_what_python_expects() -> None:
     assert hash(2 * pi) == hash(Fraction(2 * pi))
     assert pickle.loads(pickle.dumps(pi)) is copy.deepcopy(pi) is pi
     assert pickle.loads(pickle.dumps(pi / 3)) == copy.copy(pi / 3) == pi / 3
+    for one in (3.0, 3, Fraction(3), mp.array(3.0)):
+        assert pi > one and one < pi and not pi < one and pi >= one and pi != one
+    for one in (4.0, 4, Fraction(4), mp.array(4.0)):
+        assert pi < one and one > pi and not pi > one and pi <= one and pi != one
     assert repr(pi) == "portmp.pi"
     assert str(2 * pi).startswith("6.28318530717958647692528676655900576839433879875021")
     assert str(Exact(1, 8)) == "0.125" and str(pi * 10**90).endswith("E+90")

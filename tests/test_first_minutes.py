@@ -5,18 +5,22 @@ from __future__ import annotations
 import itertools
 import re
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.integrate
+import scipy.linalg
+import scipy.optimize
 import scipy.sparse
 
 import portmp as mp
 from portmp import formats, progress
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, FormatError, UnsupportedError
+from portmp.errors import ArgumentError, FormatError, PortmpError, ShapeError, UnsupportedError
 from portmp.formats import inputs
 from portmp.routines.jacobi import blocks, columns, symmetric
 
@@ -130,22 +134,25 @@ def test_advice_about_sparse_operands_works() -> None:
     with pytest.raises(ArgumentError, match=r"portmp\.array\(x\.toarray\(\), 'qd'\)"):
         _ = y * x
     assert (y * mp.array(x.toarray(), "qd"))[1].to_strings(30) == ["0.0", "0.2"]
-    with pytest.raises(UnsupportedError, match=r"portmp\.sparse\.csr_array SciPy's matrices"):
+    with pytest.raises(UnsupportedError, match=r"portmp\.sparse\.csr_array\(T, 'qd'\)"):
         _ = x @ y
     assert (mp.sparse.csr_array(x, "qd") @ y).to_strings(30) == ["0.1", "0.2"]
 
 
-@pytest.mark.skipif(
-    np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="earlier ones say 'object' of all others"
+NEWEST = pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="earlier ones ask no object for a dtype"
 )
+
+
+@NEWEST
 def test_finfo_of_numpy_names_our_own() -> None:
-    """It asks nobody; what it says holds our words for a format, and these are true."""
     x = mp.array(["0.1", "0.2"], "qd")
     for asked in (x, x[0], x.dtype):
-        with pytest.raises(ValueError, match=r"limits: portmp\.finfo\('qd'\)>"):
+        with pytest.raises(FormatError, match=r"portmp\.finfo\('qd'\) gives limits"):
             np.finfo(asked)
         assert mp.finfo(asked) == mp.finfo("qd")
     assert mp.finfo(x).eps == 2.0**-211
+    assert np.finfo(mp.zeros(2, "float32")).eps == np.finfo(np.float32).eps
     assert np.iinfo(mp.asarray([1])).max == mp.iinfo(mp.asarray([1])).max == 2**63 - 1
 
 
@@ -208,7 +215,7 @@ def test_columns_of_pandas_are_operands() -> None:
     assert (v @ s).to_strings(30) == "0.8" and (v == s).tolist() == [False, False]
     table = pd.DataFrame({"x": [2.0, 3.0]})
     assert (table * v[:, None]).to_strings(30) == [["0.2"], ["0.6"]]
-    with pytest.raises(UnsupportedError, match=r"a\.to_float64\(\) gives values rounded"):
+    with pytest.raises(UnsupportedError, match=r"x\.to_float64\(\) can be computed with"):
         table["y"] = v
     table["y"] = v.to_float64()
     assert table["y"].tolist() == [0.1, 0.2]
@@ -295,3 +302,173 @@ def test_kernels_refuse_one_array_as_input_and_result(device: Device) -> None:
     with pytest.raises(ArgumentError, match="both: x: overlaps y"):
         both(x=a, y=a)
     mp.Kernel(text, "kept(x: in [n], y: inout [n])", threads="n", block=64)(x=a, y=a)
+
+
+def _fitted(a: Any, b: Any, c: Any) -> Any:
+    return b * a + c * mp.array(["0.1", "0.2", "0.3"], "qd")
+
+
+@NEWEST
+def test_solvers_of_scipy_say_how_functions_are_given() -> None:
+    """Where a function gives an array with more digits, and where the first guess is one."""
+    x = mp.array(["0.1", "0.2", "0.3"], "qd")
+    plain = x.to_float64()
+    calls: list[Callable[[], Any]] = [
+        lambda: scipy.optimize.least_squares(lambda p: p - x, plain),
+        lambda: scipy.optimize.least_squares(lambda p: p - x, x),
+        lambda: scipy.optimize.minimize(lambda p: ((p - x) ** 2).sum(), plain),
+        lambda: scipy.optimize.minimize(lambda p: ((p - x) ** 2).sum(), x),
+        lambda: scipy.optimize.root(lambda p: p - x, plain),
+        lambda: scipy.optimize.root(lambda p: p - x, x),
+        lambda: scipy.optimize.curve_fit(_fitted, plain, plain),
+        lambda: scipy.optimize.curve_fit(_fitted, x, plain),
+        lambda: scipy.integrate.solve_ivp(lambda t, p: -p * x, (0, 1), plain),
+        lambda: scipy.integrate.solve_ivp(lambda t, p: -p, (0, 1), x),
+    ]
+    for call in calls:
+        with pytest.raises((FormatError, UnsupportedError), match=r"SciPy.*f\(x\)\.to_float64\(\)"):
+            call()
+    found = scipy.optimize.least_squares(lambda p: (p - x).to_float64(), plain + 1).x
+    assert np.abs(found - plain).max() < 1e-12
+
+
+def test_libraries_are_told_what_serves_them() -> None:
+    """Each sentence names what can be done there, and it works."""
+    x, square = mp.array(["0.1", "0.2"], "qd"), mp.array([["0.1", 0], [0, 2]], "qd")
+    table = pd.DataFrame({"a": [1, 2]})
+    asked: list[tuple[Callable[[], Any], str]] = [
+        (lambda: table.assign(y=x), r"pandas.*x\.to_strings\(\)"),
+        (lambda: scipy.linalg.solve(square, x), r"portmp\.linalg has most"),
+        (lambda: scipy.sparse.csr_array(np.eye(2)) * x, r"portmp\.sparse\.csr_array\(T, 'qd'\)"),
+        (lambda: np.testing.assert_allclose(x, x), r"portmp\.testing"),
+        (lambda: np.asarray(x), r"portmp\.array takes lists"),
+    ]
+    for call, words in asked:
+        with pytest.raises(UnsupportedError, match=words):
+            call()
+    assert list(table.assign(y=x.to_strings("short")).y) == ["0.1", "0.2"]
+    assert mp.array(table.assign(y=x.to_strings()).y, "qd").tolist() == x.tolist()
+    table.loc[0, "z"] = x[0]
+    assert mp.array([table.z[0]], "qd").tolist() == x[:1].tolist()
+
+
+# --- names and settings of mpmath's ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["dps", "prec"])
+def test_settings_of_mpmath_are_refused(name: str) -> None:
+    """To set them would change nothing, and nobody would be told."""
+    with pytest.raises(AttributeError, match=rf"{name} cannot be set: digits are a format's"):
+        setattr(mp, name, 50)
+    with mp.default_format("td"):
+        assert mp.sqrt(2).format == "td"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("mpf", r"portmp\.array\('0\.1', 'qd'\)"),
+        ("workdps", "digits are a format's"),
+        ("zeta", r"mpmath\.zeta takes x\.to_mpmath\(\)"),
+        ("lu_solve", r"portmp\.linalg\.lu_solve"),
+    ],
+)
+def test_names_of_mpmath_lead_on(name: str, words: str) -> None:
+    with pytest.raises(AttributeError, match=words):
+        getattr(mp, name)
+
+
+def test_a_default_format_without_with_is_told() -> None:
+    """It changes nothing, and all that follows would have fewer digits than was thought."""
+    with pytest.warns(RuntimeWarning, match=r"no effect by itself: write `with .*'qd'\):`"):
+        mp.default_format("qd")
+    with pytest.raises(FormatError, match="unknown format"):
+        mp.default_format("quad")
+
+    @mp.default_format("qd")
+    def nested(depth: int) -> str:
+        return nested(depth - 1) if depth else str(mp.zeros(1).format)
+
+    with mp.default_format("td"):
+        assert nested(2) == "qd" and mp.zeros(1).format == "td"
+    assert mp.zeros(1).format == "dd"
+
+
+def test_kernels_say_how_their_format_is_told() -> None:
+    text = "${kernel()} { const ${index} i = ${global_id()}; ${store('x', 'i', 'number(1)')} }"
+    x = mp.zeros(4, "qd")
+    with pytest.raises(FormatError, match=r"dd is needed: Kernel\(\.\.\., format='qd'\)"):
+        mp.Kernel(text, "one(x: out [n])", threads="n")(x=x)
+    for alone in ("", "void k() { }"):
+        with pytest.raises(PortmpError, match=r"has no \$\{kernel"):
+            mp.Kernel(alone, "one(x: out [n])", threads="n")(x=mp.zeros(4))
+
+
+# --- formats where NumPy has dtypes ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [None, 1, "fro", np.inf])
+@pytest.mark.parametrize("cond", [mp.linalg.cond, np.linalg.cond])
+def test_condition_numbers_of_rounding_errors_are_told(cond: Any, p: Any) -> None:
+    """A Hilbert matrix of 25 rows has 2e36, and 8e34 is found."""
+    line = mp.arange(25)
+    with pytest.warns(mp.linalg.LinAlgWarning, match="in dd x may as well be singular; td has"):
+        assert cond(1 / (line[:, None] + line + 1), p) > 1e33
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cond(1 / (line[:6, None] + line[:6] + 1), p) < 1e9
+        assert cond(mp.zeros((2, 2)), p) == mp.inf
+
+
+def test_lists_and_arrays_are_broadcast_by_full() -> None:
+    assert mp.full((2, 2), ["0.1", 2], "qd")[1].to_strings(30) == ["0.1", "2.0"]
+    assert mp.full((2, 2), np.array([1, 2])).tolist() == [[1, 2], [1, 2]]
+    with pytest.raises(ShapeError, match="broadcast"):
+        mp.full((2, 2), [1, 2, 3])
+
+
+def test_orders_of_memory_and_no_axes_are_taken_as_numpy_has_them() -> None:
+    x = mp.array([["0.1", 2], [3, 4]], "qd")
+    assert (x.copy(order="F") == x).all() and (x.transpose(None) == x.T).all()
+
+
+def test_formats_are_equal_to_their_names() -> None:
+    x, y = mp.zeros(1, "qd"), mp.zeros(1, "float64")
+    assert x.dtype == "qd" == x.dtype and x.dtype != "dd" and x.dtype in ("dd", "qd")
+    assert y.dtype == np.float64 == y.dtype and y.dtype == np.dtype(float) and y.dtype != np.int64
+    assert x.dtype not in (np.float64, 1) and {x.dtype: 1}[mp.qd] == 1
+
+
+def test_like_makes_arrays_of_the_same_format() -> None:
+    x = mp.array(["0.1"], "qd")
+    made = [
+        np.zeros(2, like=x),  # type: ignore[call-overload]
+        np.full(2, "0.1", like=x),  # type: ignore[call-overload]
+        np.array([1, 2], like=x),  # type: ignore[call-overload]
+        np.eye(2, 3, 1, like=x),  # type: ignore[call-overload]
+        np.tri(2, 3, like=x),  # type: ignore[call-overload]
+        np.arange(0, 1, 0.5, like=x),  # type: ignore[call-overload]
+    ]
+    assert {one.format for one in made} == {mp.qd}
+    assert made[1].tolist() == [x.item()] * 2 and made[3].shape == (2, 3)
+    assert np.zeros(2, int, like=x).dtype == np.int64  # type: ignore[call-overload]
+    with pytest.raises(UnsupportedError, match="loadtxt"):
+        np.loadtxt(["1"], like=x)  # type: ignore[call-overload]
+
+
+def test_a_format_may_follow_the_number_of_points() -> None:
+    for made in (mp.linspace(1, 2, 3, "qd"), mp.geomspace(1, 2, 3, "qd")):
+        assert made.format == "qd"
+    assert abs(mp.logspace(0, 1, 3, "qd")[1] - mp.sqrt(mp.array(10, "qd"))) < 1e-63
+
+
+def test_exact_numbers_stay_exact_beside_arrays_of_one_number() -> None:
+    x = mp.array("0.1", "qd")
+    assert (np.array(2.0) * mp.pi * x - 2 * mp.pi * x).item() == 0
+    assert isinstance(divmod(mp.pi, 1)[1] * 2.0, type(2 * mp.pi))
+    assert (np.array([1, 2], object) * mp.pi)[1] == 2 * mp.pi
+    assert repr(2 * mp.pi).startswith(
+        "<exact number 6.28318530717958647692528676655900576839433879875"
+    )
+    with pytest.raises(TypeError):
+        _ = np.array("a") * mp.pi

@@ -61,7 +61,7 @@ def test_repeated_calls_are_calls(device: Device) -> None:
     assert len(plans(kernel)) == 1
     kernel(x=x[:1], y=y[1:])
     assert len(plans(kernel)) == 2 and y.to_fractions() == [6, 61]
-    with mp.graph() as step:
+    with mp.capture() as step:
         kernel(x=x, y=y)
     step.replay()
     assert y.to_fractions() == [8, 81]
@@ -102,7 +102,7 @@ def test_numbers_change_from_launch_to_launch(device: Device) -> None:
     for wrong in ({"a": "x", "last": 1}, {"a": 2, "last": 2**31}, {"a": y, "last": 1}):
         with pytest.raises(PortmpError, match=r"scaled: (a|last)"):
             kernel(y=y, **wrong)
-    with mp.graph() as step:
+    with mp.capture() as step:
         kernel(a=2, last=1, y=y)
     kernel(a=7, last=2, y=y)
     step.replay()

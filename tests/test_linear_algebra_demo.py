@@ -71,6 +71,9 @@ def test_systems_and_roots(device: Device) -> None:
         for form in problems.LONG:
             assert table[name, 5, form] > table[name, 20, form]
     assert table["Hilbert", 20, "float64"] == 0
+    # Three words of float32 are more than one of float64, and fewer digits than two.
+    assert table["Hilbert", 5, "float64"] + 3 < table["Hilbert", 5, "ts"]
+    assert table["Hilbert", 5, "ts"] + 3 < table["Hilbert", 5, "dd"]
     assert table["Wilkinson", 20, "qd"] > 40
 
 

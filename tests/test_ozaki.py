@@ -717,6 +717,14 @@ def test_library_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [plain(x) for x in given[1:2] + given[3:]] == [2**28, 0x1000, 1, 0x200C, 1]
     with pytest.raises(DeviceError, match="vectors of 2147483648 are beyond its 32 bits"):
         blas.axpy(stub(stream=9), "float64", 2**31, 0.5, Rows(a, 1), Rows(b, 1))
+    # A of 7 rows and 5 columns is one of 5 rows by columns, to be transposed.
+    blas.gemv(stub(stream=9), "float64", 7, 5, Rows(a, 12, 1), Rows(b, 1, 3), Rows(c, 1))
+    name, given = library.calls[-1]
+    assert name == "cublasDgemv_v2"
+    got = [plain(x) for x in given[1:4] + given[5:9] + given[10:]]
+    assert got == [one.transposed, 5, 7, 0x1008, 12, 0x2018, 1, 0x3000, 1]
+    with pytest.raises(DeviceError, match="7x2147483648 in rows of 1 is beyond its 32 bits"):
+        blas.gemv(stub(stream=9), "float64", 7, 2**31, Rows(a, 1), Rows(b, 1), Rows(c, 1))
 
 
 HIPBLAS = r"""
@@ -744,6 +752,14 @@ int hipblasDaxpy(void *handle, int n, const double *alpha, const void *x, int dx
     fflush(stdout);
     return 0;
 }
+int hipblasDgemv(void *handle, int how, int m, int n, const double *alpha, const void *a, int da,
+    const void *x, int dx, const double *beta, void *y, int dy)
+{
+    printf("%lx %d %d %d %g %lx %d %lx %d %g %lx %d\n", (long)handle, how, m, n, *alpha, (long)a,
+        da, (long)x, dx, *beta, (long)y, dy);
+    fflush(stdout);
+    return 0;
+}
 """
 
 HIPBLAS_USED = """
@@ -763,6 +779,7 @@ for batch in (2, 3):
     except DeviceError as error:
         print(error, flush=True)
 blas.axpy(Stub(stream=9), "float64", 1000, -0.3, Rows(a, 1), Rows(b, 1, 2))
+blas.gemv(Stub(stream=9), "float64", 7, 5, Rows(a, 12, 1), Rows(b, 1, 3), Rows(c, 1))
 """
 
 
@@ -791,6 +808,8 @@ def test_hipblas_through_its_bindings(tmp_path: Path) -> None:
         "hipBLAS: hipblasGemmStridedBatchedEx: HIPBLAS_STATUS_NOT_SUPPORTED",
         "77 9",
         "77 1000 -0.3 1000 1 2010 1",
+        "77 9",
+        "77 112 5 7 1 1008 12 2018 1 0 3000 1",
     ]
 
 
@@ -917,7 +936,8 @@ def test_clblast_calls(monkeypatch: pytest.MonkeyPatch) -> None:
         if len(calls) > 2:
             raise RuntimeError("PyCLBlast: invalid kernel")
 
-    fake = stub(gemm=product)
+    given: list[tuple[Any, ...]] = []
+    fake = stub(gemm=product, gemv=lambda *words, **starts: given.append((words[1:], starts)))
     monkeypatch.setitem(sys.modules, "pyclblast", fake)
     arrays = stub(Array=lambda *_, data: data)
     monkeypatch.setitem(sys.modules, "pyopencl", stub(array=arrays))
@@ -931,6 +951,9 @@ def test_clblast_calls(monkeypatch: pytest.MonkeyPatch) -> None:
         "b_offset": 101,
         "c_offset": 202,
     }
+    library.gemv(stub(queue=object()), "float64", 5, 6, *rows)
+    starts = {"a_offset": 0, "x_offset": 1, "y_offset": 2}
+    assert given == [((5, 6, 0, 1, 2, 10), starts)]
     with pytest.raises(DeviceError, match="CLBlast: PyCLBlast: invalid kernel"):
         library.multiply(stub(queue=object()), Multiplication("float64", 5, 6, 7, *rows))
     with pytest.raises(ArgumentError, match="of another platform"):

@@ -738,7 +738,7 @@ def test_one_name_for_two(tmp_path: Path, capsys: Any) -> None:
     assert cli.main(["port", "--hip", "-o", str(out), *every[:1], *every]) == 2
     assert "a/x.h would be written twice" in capsys.readouterr().err
     assert cli.main(["port", "--hip", "-o", str(tmp_path), *every]) == 2
-    message = f"x.h is {every[0]}, which was read and would be written over: give another folder"
+    message = f"-o: {every[0]} was read and would be written over: give another folder"
     assert message in capsys.readouterr().err
     assert not list(out.glob("*")) and (tmp_path / "a/x.h").read_text() == sources_of["a/x.h"]
     assert cli.main(["port", "--hip", "-o", str(out), *every]) == 0

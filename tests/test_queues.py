@@ -141,19 +141,21 @@ def test_pinned_memory_goes_back(device: Device) -> None:
 
 
 def test_repeated_launches(anywhere: Device) -> None:
-    """A graph does again what was recorded, in place."""
+    """A loop does again what was recorded, in place."""
     x, y = mp.array(range(50), "dd", anywhere), mp.zeros(50, "dd", anywhere)
-    with mp.graph() as recorded:
+    with mp.capture() as recorded:
         step(x=x, y=y)
         step(x=x, y=y)
-    assert len(recorded) == 2 and repr(recorded) == "<portmp graph of 2 launches>"
+    assert (
+        len(recorded) == 2 and repr(recorded) == f"<portmp loop of 2 launches on {anywhere.name}>"
+    )
     for _ in range(3):
         recorded.replay()
     assert y.to_fractions() == [8 * i for i in range(50)]
 
 
 def _recorded(x: mp.Array, plane: Any) -> None:
-    with mp.graph():
+    with mp.capture():
         x.write_from(plane, plane)
 
 

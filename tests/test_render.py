@@ -56,6 +56,7 @@ from portmp.routines.split2021 import launch as split2021
 from portmp.routines.triangular import launch as triangular
 from portmp.runtime import program
 from portmp.verify import programs
+from portmp.verify.capture import CaptureDevice
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = render.template_folder()
@@ -151,6 +152,15 @@ def by_units(on: str) -> Iterator[tuple[str, str, RenderedSource]]:
             yield on, f"{one.name} by {unit}", one.render(on, traits)
 
 
+def fused(on: str) -> list[KernelSpec]:
+    """The kernels of an expression, and of its sum."""
+    x = mp.ones((9, 9), "float16", CaptureDevice(on))
+    with program.watching() as specs:
+        mp.fuse(lambda x: mp.sqrt(x) * x.T - 1)(x)
+        mp.fuse(lambda x: mp.sum(x * x.T - 1, axis=1))(x)
+    return list(dict.fromkeys(specs))
+
+
 def everything() -> Iterator[tuple[str, str, RenderedSource]]:
     """All kernels of a few formats on all platforms, and one of a user's own."""
     own = mp.Kernel(OWN, "own(x: in [n], y: out [n], k: inout int64 [n])", grid=1)
@@ -160,6 +170,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
             yield on, "own program", own.program(on)
             yield on, "program of a routine", programs.program("add", "float32", on)
         yield from by_units(on)
+        yield from ((on, one.name, one.render(on)) for one in fused(on))
         for name in ("float32", "dd", "d+s", "ts", "qd2011"):
             kernels = [
                 *compilation_units.kernels(name).values(),

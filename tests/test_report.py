@@ -384,6 +384,33 @@ def test_ratios_of_papers() -> None:
     stated = {p.stated for p in papers.pairs(subject, "ts2021")}
     assert stated == {5.9, 9.5, 2.1, 1.4}
     assert papers.pairs(shown(FILES[6])[0], "slfp") == []
+    assert any("N to 8192" in p.what for p in papers.pairs(subject, "ts2021"))
+
+
+def test_ratios_over_the_library() -> None:
+    """The paper's times are over CUBLAS's float64, so those beside them are over the library's."""
+    file = max(RESULTS.glob("hpcs2011-h200-cuda-*.json"))
+    (subject,) = [s for s in shown(file) if s.kind == "gpu"]
+    found = {p.what: p for p in papers.pairs(subject, "hpcs2011")}
+    product = found["gemm dd2011, paper: time over the library's float64"]
+    (row,) = (
+        r
+        for r, _ in subject.rows("hpcs2011", "rates")
+        if (r["routine"], r["format"], r["way"]) == ("gemm", "dd2011", "paper")
+    )
+    assert product.stated == 12 and product.here == row["over_float64"]["library"] > 50
+    assert not any("over float64's" in what for what in found)
+
+
+def test_the_fastest_product() -> None:
+    """Of all methods in the tile, and by which; the direct one where it is called so."""
+    found = subjects.read([RESULTS.parent / "devices" / "nvidia-h200-cuda.json"])[0]
+    ordered = subjects.sorted_by_device(found)
+    (tile,) = (both for both in page.tiles(ordered) if "product in dd" in both[1])
+    assert tile == ("32.2 T/s", "operations, the fastest product in dd, by residues")
+    best = page.best_product(ordered[0])
+    assert best and best["routine"] == "gemm" and best["operations_per_second"] < 2e12
+    assert "direct GEMM dd" in page.overview(ordered).heads
 
 
 def test_a_figure_as_text() -> None:

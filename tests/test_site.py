@@ -18,7 +18,7 @@ import tiers
 import portmp as mp
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-EXECUTED = ("index", "tutorial", "precision", "recipes", "digits")
+EXECUTED = ("index", "tutorial", "precision", "recipes", "foreign_arrays", "digits")
 """Pages whose blocks of Python run one after another, as a reader would type them."""
 
 _BLOCK = re.compile(

@@ -294,7 +294,8 @@ def logspace(
     *,
     device: Where = None,
 ) -> Any:
-    """Powers of *base* whose exponents ``linspace`` gives."""
+    """Powers of *base* whose exponents ``linspace`` gives; a format may follow *num*, as there."""
+    endpoint, dtype = (True, endpoint) if creation.is_format(endpoint) else (endpoint, dtype)
     exponents = creation.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
     return composed.power(base, exponents)
 
@@ -311,8 +312,10 @@ def geomspace(
     """*num* numbers of equal ratios from *start* to *stop*, which are of one sign: by logarithms.
 
     Element i is start e^(i log(stop / start) / d), d as of ``linspace``; the ends are exact. Where
-    the quotient leaves the format's range, it is that of numbers over powers of two.
+    the quotient leaves the format's range, it is that of numbers over powers of two. A format may
+    follow *num*, as in ``linspace``.
     """
+    endpoint, dtype = (True, endpoint) if creation.is_format(endpoint) else (endpoint, dtype)
     ends = creation.linspace(start, stop, 2, dtype=dtype, device=device)
     first, last = ends[0], ends[1]
     sizes = ends.to_limbs()[0].astype(np.float64)

@@ -55,6 +55,8 @@ class Array(Methods[Planes], holds=Planes):
         "planes.elements", "The number format, by the name that NumPy has for it."
     )
 
+    __numpy_dtype__: Any = within("planes.elements.__numpy_dtype__", "NumPy's dtype of the same.")
+
     @property
     def limbs(self) -> tuple[Array, ...]:
         """The planes on the device, leading limb first: arrays of one limb, in the same memory."""

@@ -7,7 +7,7 @@ alpha and beta are exact scalars: Python numbers, decimal strings, or an Array o
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from portmp import definition
 from portmp.arrays import norm_bounds
 from portmp.arrays.array import Array, Number, operand
 from portmp.arrays.elementwise import sqrt
+from portmp.arrays.foreign import A, as_they_are
 from portmp.arrays.products import Bound, ProductBound, dot
+from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import base, certified, methods, normwise, tight
 from portmp.routines.elementwise import launch as elementwise
@@ -49,10 +51,10 @@ class GemmOptions(TypedDict, total=False):
 
     alpha: Number | Array
     beta: Number | Array
-    c: Array | None
+    c: AnyArray | None
     trans_a: bool
     trans_b: bool
-    out: Array | None
+    out: AnyArray | None
     accuracy: str
     schedule: Schedule | None
     method: str | Auto | Ozaki1 | Ozaki2
@@ -64,29 +66,28 @@ class GemvOptions(TypedDict, total=False):
 
     alpha: Number | Array
     beta: Number | Array
-    y: Array | None
+    y: AnyArray | None
     trans: bool
-    out: Array | None
+    out: AnyArray | None
     accuracy: str
     schedule: ReduceSchedule | SweepSchedule | None
     rounding: str | None
 
 
 @overload
-def gemm(
-    a: Array, b: Array, *, bound: Literal[False] = False, **options: Unpack[GemmOptions]
-) -> Array: ...
+def gemm(a: A, b: A, *, bound: Literal[False] = False, **options: Unpack[GemmOptions]) -> A: ...
 
 
 @overload
 def gemm(
-    a: Array, b: Array, *, bound: Literal[True, "tight", "normwise"], **options: Unpack[GemmOptions]
-) -> tuple[Array, Array]: ...
+    a: A, b: A, *, bound: Literal[True, "tight", "normwise"], **options: Unpack[GemmOptions]
+) -> tuple[A, A]: ...
 
 
+@as_they_are
 def gemm(
-    a: Array,
-    b: Array,
+    a: AnyArray,
+    b: AnyArray,
     *,
     alpha: Number | Array = 1,
     beta: Number | Array = 0,
@@ -99,11 +100,12 @@ def gemm(
     method: str | Auto | Ozaki1 | Ozaki2 = methods.AUTO,
     rounding: str | None = None,
     bound: ProductBound = False,
-) -> Array | tuple[Array, Array]:
+) -> Any:
     """alpha op(a) op(b) + beta c, with op the transpose where asked for.
 
     a (..., m, k), b (..., k, n), c and out (..., m, n), one format, one device; batch
-    axes broadcast. beta = 0 does not read c, alpha = 0 does not read a and b.
+    axes broadcast. beta = 0 does not read c, alpha = 0 does not read a and b. Arrays of another
+    library are taken as they are, and results are its arrays (docs/foreign_arrays.md).
     *accuracy* chooses the multiply-accumulate: ``accurate``, or ``fast``, which keeps one
     word less and takes about three quarters of the time. Error per element, with u the
     word's roundoff, N limbs, T the sum of |a_i b_i| and S_i the running sums of a slab of
@@ -165,20 +167,19 @@ def gemm(
 
 
 @overload
-def gemv(
-    a: Array, x: Array, *, bound: Literal[False] = False, **options: Unpack[GemvOptions]
-) -> Array: ...
+def gemv(a: A, x: A, *, bound: Literal[False] = False, **options: Unpack[GemvOptions]) -> A: ...
 
 
 @overload
 def gemv(
-    a: Array, x: Array, *, bound: Literal[True, "tight", "normwise"], **options: Unpack[GemvOptions]
-) -> tuple[Array, Array]: ...
+    a: A, x: A, *, bound: Literal[True, "tight", "normwise"], **options: Unpack[GemvOptions]
+) -> tuple[A, A]: ...
 
 
+@as_they_are
 def gemv(
-    a: Array,
-    x: Array,
+    a: AnyArray,
+    x: AnyArray,
     *,
     alpha: Number | Array = 1,
     beta: Number | Array = 0,
@@ -189,7 +190,7 @@ def gemv(
     schedule: ReduceSchedule | SweepSchedule | None = None,
     rounding: str | None = None,
     bound: ProductBound = False,
-) -> Array | tuple[Array, Array]:
+) -> Any:
     """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). Other options as in gemm.
 
     The matrix may be in a storage format of the vectors': it is read short, all else is done and
@@ -220,7 +221,7 @@ def _followed(given: Asked, accuracy: str, method: object) -> tuple[Array, Array
     return _pair(value, certified.distance(value, near))
 
 
-def _planes(value: Array | None, argument: str) -> Planes | None:
+def _planes(value: object, argument: str) -> Planes | None:
     return None if value is None else operand(value, argument).planes
 
 
@@ -245,28 +246,32 @@ def _kept(given: Asked) -> Asked:
     return given._replace(c=elementwise.apply("copy", [given.c]))
 
 
-def axpy(alpha: Number | Array, x: Array, y: Array, *, out: Array | None = None) -> Array:
+@as_they_are
+def axpy(alpha: Number | Array, x: A, y: A, *, out: A | None = None) -> A:
     """alpha x + y, elementwise."""
-    words = scalar(operand(x, "x"), alpha, "alpha")
-    target = _planes(out, "out")
-    return Array(elementwise.axpy(words, x.planes, operand(y, "y").planes, target))
+    left, right, target = operand(x, "x"), operand(y, "y"), _planes(out, "out")
+    words = scalar(left, alpha, "alpha")
+    return cast("A", Array(elementwise.axpy(words, left.planes, right.planes, target)))
 
 
-def scal(alpha: Number | Array, x: Array, *, out: Array | None = None) -> Array:
+@as_they_are
+def scal(alpha: Number | Array, x: A, *, out: A | None = None) -> A:
     """alpha x."""
-    words = scalar(operand(x, "x"), alpha, "alpha")
-    return Array(elementwise.scal(words, x.planes, _planes(out, "out")))
+    given = operand(x, "x")
+    words = scalar(given, alpha, "alpha")
+    return cast("A", Array(elementwise.scal(words, given.planes, _planes(out, "out"))))
 
 
 @overload
-def nrm2(x: Array, *, bound: Literal[False] = False) -> Array: ...
+def nrm2(x: A, *, bound: Literal[False] = False) -> A: ...
 
 
 @overload
-def nrm2(x: Array, *, bound: Literal[True, "tight"]) -> tuple[Array, Array]: ...
+def nrm2(x: A, *, bound: Literal[True, "tight"]) -> tuple[A, A]: ...
 
 
-def nrm2(x: Array, *, bound: Bound = False) -> Array | tuple[Array, Array]:
+@as_they_are
+def nrm2(x: AnyArray, *, bound: Bound = False) -> Any:
     """The Euclidean norm, scaled by a power of two so that squares neither overflow nor vanish.
 
     Definition: s = 2^-e with e the exponent of the largest |x_i|, then
@@ -292,7 +297,7 @@ def nrm2(x: Array, *, bound: Bound = False) -> Array | tuple[Array, Array]:
 
 def _unscaled(square: Array, exponent: int | None) -> Array:
     """2^exponent sqrt(square)."""
-    root = sqrt(square)
+    root: Array = sqrt(square)
     return root if exponent is None else scal(math.ldexp(1.0, exponent), root)
 
 

@@ -13,7 +13,7 @@ from portmp import discovery, formats
 from portmp.arrays import dtypes, elementwise, exchange, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_arrays, wrapped
-from portmp.backends import cuda_array, dlpack
+from portmp.backends import dlpack
 from portmp.backends.base import Device, Queue, is_recording
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError, choice, shown
 from portmp.formats import Format, convert, foreign, losses
@@ -51,7 +51,7 @@ def chosen(format: Any, dtype: Any, usual: Dtype | None = None) -> Dtype:
     return dtypes.resolved(given, "dtype" if format is None else "format", usual)
 
 
-def _is_format(value: Any) -> bool:
+def is_format(value: Any) -> bool:
     """Whether an argument of another kind is a format or its name, given where zeros takes it."""
     try:
         return isinstance(value, Format) or (isinstance(value, str) and bool(formats.get(value)))
@@ -150,10 +150,7 @@ def _on_device(data: Any) -> Any:
         return data
     if isinstance(data, complex):
         return _real(data)
-    told = getattr(data, "__dlpack_device__", None)
-    if told is None and not hasattr(data, cuda_array.NAME):
-        return data
-    if told is not None and int(told()[0]) == dlpack.CPU:
+    if not exchange.is_array(data) or exchange.on_host(data):
         return data
     return wrapped(exchange.taken(data))
 
@@ -259,6 +256,7 @@ def _are_truths(data: Any) -> bool:
 
 def plain_host(data: Any, dtype: str | None, argument: str) -> np.ndarray[Any, Any]:
     """*data* as a C-contiguous NumPy array of plain numbers of *dtype*, with the same values."""
+    convert.refuse_masked(data, argument)
     try:
         given = np.asarray(data)
         if given.dtype.kind == "f" and not hasattr(data, "dtype"):
@@ -286,9 +284,8 @@ def host_plane(plane: Any) -> np.ndarray[Any, Any]:
     if isinstance(plane, Viewed):
         return np.asarray(plane)
     if hasattr(plane, "__dlpack__") and not isinstance(plane, np.ndarray):
-        kind = plane.__dlpack_device__()[0]
-        if int(kind) == 1:
-            return np.from_dlpack(plane)
+        if exchange.on_host(plane):
+            return np.from_dlpack(exchange.resolved(plane))
         if hasattr(plane, "get"):
             return np.asarray(plane.get())
         if hasattr(plane, "cpu"):
@@ -374,9 +371,14 @@ def full(
     *,
     dtype: Any = None,
 ) -> Any:
-    """An array of equal numbers; without a format of the number's kind, as ``asarray`` has it."""
+    """An array of equal numbers; without a format of the number's kind, as ``asarray`` has it.
+
+    Arrays and lists are broadcast.
+    """
     usual = None if format is not None or dtype is not None else _kind_of(fill_value)
     kind = chosen(format, dtype, usual)
+    if isinstance(fill_value, (list, tuple, np.ndarray)):
+        fill_value = asarray(fill_value, dtype=kind, device=device)
     if device is None and isinstance(fill_value, Viewed):
         device = fill_value.queue
     made = new(shape, kind, device, "full")
@@ -433,9 +435,9 @@ def arange(
     Element i is the value of start + i step: a product and a sum of the format (``fma``). Numbers
     may be decimal strings and Fractions; how many elements there are is computed exactly.
     """
-    if _is_format(stop):
+    if is_format(stop):
         stop, format = None, stop
-    elif _is_format(step):
+    elif is_format(step):
         step, format = 1, step
     start, stop = (0, start) if stop is None else (start, stop)
     numbers = [_exact(x, name) for x, name in ((start, "start"), (stop, "stop"), (step, "step"))]
@@ -501,7 +503,7 @@ def linspace(
     and a device those of *start* or *stop*, if one is an array; between arrays with axes as many
     rows. *retstep*: a pair, with the distance.
     """
-    num, format = (50, num) if _is_format(num) else (num, format)
+    num, format = (50, num) if is_format(num) else (num, format)
     (count,) = integers((num,), "num", count=1)
     if count < 0:
         raise ArgumentError(f"linspace: num: {count} given, a number from 0 on is needed")
@@ -551,7 +553,7 @@ def eye(
     dtype: Any = None,
 ) -> Any:
     """Ones on a diagonal, the k-th above the main one, zeros elsewhere: ``eye(3, "qd")``."""
-    n_cols, format = (None, n_cols) if _is_format(n_cols) else (n_cols, format)
+    n_cols, format = (None, n_cols) if is_format(n_cols) else (n_cols, format)
     rows, cols = _sizes((n_rows, n_rows if n_cols is None else n_cols), "eye")
     (shift,) = integers((k,), "k", count=1)
     found = zeros((rows, cols), chosen(format, dtype), device)

@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextlib import ContextDecorator
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -20,7 +19,7 @@ import numpy as np
 
 from portmp import formats
 from portmp.errors import ArgumentError, FormatError
-from portmp.formats import Format
+from portmp.formats import Format, losses
 from portmp.formats.meeting import fits, meeting
 from portmp.routines.conversions.launch import holds
 from portmp.runtime.planes import Planes, View
@@ -49,15 +48,35 @@ def default() -> Format:
         raise FormatError(f"{SETTING}: {error}") from None
 
 
-@contextmanager
-def default_format(format: str | Format) -> Iterator[Format]:
-    """Within it, arrays that are given no format have this one, in this thread."""
-    form = formats.get(format)
-    token = _chosen.set(form)
-    try:
-        yield form
-    finally:
-        _chosen.reset(token)
+class default_format(ContextDecorator):
+    """``with default_format("qd"):`` arrays that are given no format have this one, in this thread.
+
+    Without a ``with`` (or ``@``, of a function) it has no effect, of which a warning tells.
+    """
+
+    _used = True
+
+    def __init__(self, format: str | Format) -> None:
+        self._form = formats.get(format)
+        self._tokens: list[Token[Format | None]] = []
+        self._used = False
+
+    def __call__(self, function: Any) -> Any:
+        self._used = True
+        return super().__call__(function)
+
+    def __enter__(self) -> Format:
+        self._used = True
+        self._tokens.append(_chosen.set(self._form))
+        return self._form
+
+    def __exit__(self, *error: object) -> None:
+        _chosen.reset(self._tokens.pop())
+
+    def __del__(self) -> None:
+        if not self._used:
+            told = f"write `with portmp.default_format({self._form.name!r}):`, or set {SETTING}"
+            losses.warn(f"default_format has no effect by itself: {told}", RuntimeWarning)
 
 
 # --- what is given --------------------------------------------------------------------------------

@@ -17,9 +17,8 @@ from portmp import formats
 from portmp.arrays import dtypes
 from portmp.arrays.dtypes import BOOL, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
-from portmp.codegen.answers import TESTS
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
-from portmp.formats import Format, losses
+from portmp.formats import Format, convert, losses
 from portmp.formats.meeting import fits
 from portmp.formats.parse import parse_number
 from portmp.routines import base
@@ -74,8 +73,11 @@ def refuse_sequence(operation: str, operand: Any, kind: Dtype) -> None:
     """ArgumentError for what is no number, with what makes it an array of a dtype."""
     if not is_number(operand):
         what = f"{operation}: {type(operand).__name__} given"
-        if getattr(getattr(operand, "dtype", None), "kind", "") == "c":
+        found = getattr(getattr(operand, "dtype", None), "kind", "")
+        if found == "c":
             raise ArgumentError(f"{what}, formats are real: x.real and x.imag are operands")
+        if found in ("", *"VMm"):
+            raise ArgumentError(f"{what}; arrays, numbers, their texts and lists are operands")
         short = str(getattr(operand, "dtype", "")) == "float16"
         x = "x.toarray()" if hasattr(operand, "toarray") else "x.astype('float32')" * short or "x"
         raise ArgumentError(f"{what}; make it an array first: portmp.array({x}, {str(kind)!r})")
@@ -142,6 +144,7 @@ def _joining(value: Any, known: AnyArray) -> Any:
     if isinstance(value, (list, tuple, range)):
         kind = known.dtype
         return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
+    convert.refuse_masked(value, "operand")
     if is_column(value):
         value = np.asarray(value)
     if isinstance(value, np.ndarray) and value.dtype.kind in "iub" and not value.ndim:
@@ -191,13 +194,16 @@ def refuse_rounding(value: Any, kind: Dtype, argument: str) -> None:
 
 def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:
     """A view's elements in another dtype, each rounded once; itself if it has that one."""
+    if view.queue.converter and isinstance(dtype, Format) and view.elements is not dtype:
+        noted: View[Any] = view.queue.converter(view, dtype)
+        return noted
     if isinstance(view, Planes):
         if view.format is dtype:
             return view
         if isinstance(dtype, Format):
             return conversions.between(view, dtype)
         if dtype == BOOL:
-            return routine.tested("nonzero", [view])
+            return routine.apply("nonzero", [view])
         return conversions.to_plain(view, dtype.name)
     assert isinstance(view, Numbers)
     if isinstance(dtype, Format):
@@ -337,10 +343,7 @@ def call(name: str, *operands: Any, out: AnyArray | None = None) -> Any:
         return given_back(_of_plain(function, kind, given, out), out)
     assert function.values is not None
     place = None if out is None else target(out)
-    if function.values in TESTS:
-        found: View[Any] = routine.tested(function.values, given, place)
-    else:
-        found = routine.apply(function.values, given, place)
+    found: View[Any] = routine.apply(function.values, given, place)
     return wrapped(found) if out is None else out
 
 

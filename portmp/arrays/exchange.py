@@ -94,14 +94,26 @@ def by_address(x: AnyArray) -> dict[str, Any]:
 
 def device_of(kind: int, index: int | None = None) -> Device | None:
     """The device with memory of this kind of DLPack's, opened; None where there is none."""
+    kind = dlpack.MANAGED.get(kind, kind)
     there = (d for d in discovery.listed() if d.dlpack_type == kind and index in (None, d.index))
     return next(discovery.accepted(there), None)
 
 
-def taken(x: Any) -> View[Any]:
-    """A view of another library's memory, which its first queue can use.
+def is_array(x: Any) -> bool:
+    """Whether others may take an object's memory: by DLPack, or by its address."""
+    return hasattr(x, "__dlpack__") or hasattr(x, cuda_array.NAME)
 
-    By DLPack or, where there is none, by its address; what was given to its stream comes first.
+
+def on_host(x: Any) -> bool:
+    """Whether that is the host's memory."""
+    told = getattr(x, "__dlpack_device__", None)
+    return isinstance(x, np.ndarray) or (told is not None and int(told()[0]) in dlpack.HOSTS)
+
+
+def home(x: Any) -> Device:
+    """The device that another library's array is on, opened; ArgumentError where it is none here.
+
+    By DLPack or, where there is none, by the array's address.
     """
     if hasattr(x, "__dlpack__"):
         device = device_of(*(int(n) for n in x.__dlpack_device__()))
@@ -109,16 +121,32 @@ def taken(x: Any) -> View[Any]:
         device = device_of(cuda_array.DEVICE_TYPE, device.index_at(cuda_array.borrowed(x).pointer))
     if device is None:
         raise ArgumentError(f"{type(x).__name__} given, and no device here has such memory")
+    return device
+
+
+def taken(x: Any) -> View[Any]:
+    """A view of another library's memory, which its device's first queue can use.
+
+    What was given to its stream comes first.
+    """
+    device = home(x)
     queue = device.queue
     if hasattr(x, "__dlpack__"):
-        return _over(dlpack.borrowed(x.__dlpack__(stream=device.stream_number(queue))), queue)
-    there = cuda_array.borrowed(x)
-    if there.stream is not None:
-        device.wait_for_stream(there.stream)
-    return _over(there, queue)
+        there = resolved(x).__dlpack__(stream=device.stream_number(queue))
+        return over(dlpack.borrowed(there), queue)
+    known = cuda_array.borrowed(x)
+    if known.stream is not None:
+        device.wait_for_stream(known.stream)
+    return over(known, queue)
 
 
-def _over(there: dlpack.Borrowed | cuda_array.Borrowed, queue: Queue) -> View[Any]:
+def resolved(x: Any) -> Any:
+    """An array whose memory holds its values: PyTorch may keep them with the other sign."""
+    return x.resolve_neg() if hasattr(x, "resolve_neg") else x
+
+
+def over(there: dlpack.Borrowed | cuda_array.Borrowed, queue: Queue) -> View[Any]:
+    """A view of memory that a device's kernels can use where it lies."""
     size, device = np.dtype(there.dtype).itemsize, queue.device
     low, high = reach(there.shape, there.strides)
     # Kernels rely on where buffers begin: this one begins below the array, at a round address.

@@ -17,6 +17,7 @@ import numpy as np
 
 from portmp.backends.base import Queue
 from portmp.errors import PlaceError, ShapeError, shown
+from portmp.formats import convert
 from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.moves import launch as moves
@@ -66,6 +67,7 @@ def _item(item: Any, argument: str = "index") -> Any:
     if isinstance(item, (bool, np.bool_)):
         return np.asarray(item)
     if isinstance(item, (list, range, np.ndarray)) or hasattr(item, "__array__"):
+        convert.refuse_masked(item, argument)
         found = np.asarray(item)
         if not found.size and isinstance(item, (list, range)):
             found = found.astype(np.int64)

@@ -11,10 +11,13 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import itertools
+import traceback
 from typing import Any
 
 import numpy as np
 
+from portmp.arrays import dtypes
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, UnsupportedError, not_here
 from portmp.runtime.planes import Numbers
@@ -38,14 +41,35 @@ def as_numpy(x: AnyArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]
     if wanted is not None and wanted.kind == "O":
         return np.array(x.tolist(), object).reshape(x.shape)
     if x.format.limbs > 1:
-        raise UnsupportedError(
-            f"NumPy has no {x.format.name}: a.to_float64() gives values rounded to float64, "
-            "a.to_limbs() the limbs, a.tolist() exact numbers; portmp's functions keep all digits: "
-            "portmp.array takes lists of arrays, portmp.sparse.csr_array SciPy's matrices, "
-            "portmp.testing has numpy.testing's assertions; SciPy's solvers: docs/recipes.md"
-        )
+        raise UnsupportedError(_asking().format(x.format.name))
     values: np.ndarray[Any, Any] = x.to_limbs()[0]
     return values if wanted is None else values.astype(wanted)
+
+
+_ASKING = {
+    "": "NumPy has no {0}: x.to_float64() rounds to float64, x.tolist() gives exact numbers; "
+    "portmp's functions keep all digits, and portmp.array takes lists of arrays",
+    "numpy.testing": "NumPy has no {0}: portmp.testing has the same assertions, and numpy's take "
+    "x.to_float64()",
+    "matplotlib": "matplotlib has no {0}: pictures are drawn of x.to_float64()",
+    "pandas": "pandas has no {0}: a column of x.to_strings() keeps all digits, one of "
+    "x.to_float64() can be computed with; portmp.array(column, '{0}') takes both",
+    "scipy": "SciPy has no {0}: its solvers take x.to_float64(), and functions that return "
+    "f(x).to_float64() (docs/recipes.md)",
+    "scipy.linalg": "SciPy has no {0}: portmp.linalg has most of these functions, with all digits; "
+    "others take x.to_float64()",
+    "scipy.sparse": "SciPy has no {0}: portmp.sparse.csr_array(T, '{0}') takes its matrices, and "
+    "has @ with all digits",
+}
+"""What is said to the library that asks for NumPy's array."""
+
+
+def _asking() -> str:
+    """What to write instead, by the modules between portmp and who called a library."""
+    names = (frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_stack(None))
+    ours = ("portmp", "numpy", "scipy", "pandas", "matplotlib")
+    among = list(itertools.takewhile(lambda name: name.partition(".")[0] in ours, names))
+    return _ASKING[max((k for k in _ASKING for n in among if n.startswith(k)), key=len)]
 
 
 def ufunc(x: AnyArray, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -89,6 +113,8 @@ def function(x: AnyArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """A function of NumPy's on arrays of portmp's."""
     module = func.__module__.removeprefix("numpy").removeprefix(".")
     name = f"{module}.{func.__name__}" if module else func.__name__
+    if name in _MAKERS:
+        return _made_like(x, name, args, kwargs)
     own = _own(name)
     if own is None:
         if _lossless((args, kwargs)):
@@ -100,6 +126,18 @@ def function(x: AnyArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     except TypeError:
         _check_names(f"np.{name}", own, args, kept)
         raise
+
+
+def _made_like(x: AnyArray, name: str, args: Any, kwargs: Any) -> Any:
+    """What ``like=x`` asks for: on its device and, where no dtype is told, in its format."""
+    made = getattr(importlib.import_module("portmp"), name, None)
+    if made is None:
+        raise _missing(f"np.{name}", {})
+    kept = {k: v for k, v in kwargs.items() if v is not None and (k, v) not in _DEFAULTS}
+    args = (*args, kept.pop("M")) if "M" in kept else args
+    _check_names(f"np.{name}", made, args, kept)
+    with dtypes.default_format(getattr(x, "format", None) or dtypes.default()):
+        return made(*args, **kept).to(x.queue)
 
 
 def _check_names(name: str, own: Any, args: Any, kwargs: Any) -> None:
@@ -149,8 +187,13 @@ def _copied(given: Any) -> Any:
 
 _OTHERS = {"conjugate": "positive", "float_power": "power"}
 """Functions whose namesakes here have no *out*, or another dtype."""
-_MAKERS = ("array", "asarray", "asanyarray", "empty", "zeros", "ones", "full", "eye", "arange")
-_NOT_THESE = (*_MAKERS, "linspace", "save")
+_MAKERS = (
+    *("array", "asarray", "asanyarray", "empty", "zeros", "ones", "full", "eye", "identity"),
+    *("arange", "tri", "fromfunction", "fromiter", "frombuffer", "fromfile", "fromstring"),
+    *("loadtxt", "genfromtxt"),
+)
+"""Functions of NumPy's that come here by ``like=`` alone."""
+_NOT_THESE = ("linspace", "save")
 """Functions of NumPy's that those of these names do not stand for."""
 _AS_NUMPY = {
     "linalg.cond": ("portmp.linalg.norms", "cond_in_format"),

@@ -14,6 +14,7 @@ import numpy as np
 
 from portmp.arrays import creation, elementwise, manipulation, statistics
 from portmp.arrays.dtypes import BOOL
+from portmp.arrays.foreign import as_they_are
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.routines import axes, base, certified, methods
@@ -36,6 +37,7 @@ def _pair(what: str, x1: Any, x2: Any) -> tuple[Any, Any]:
     return a, b
 
 
+@as_they_are
 def matmul(x1: AnyArray, x2: AnyArray, /, *, out: AnyArray | None = None) -> Any:
     """The matrix product: x1 (..., m, k), x2 (..., k, n); vectors stand for a row or a column."""
     a, b = _pair("matmul", x1, x2)
@@ -134,6 +136,7 @@ ProductBound = Bound | Literal["normwise"]
 """Those of matrices' products, which may be by norms."""
 
 
+@as_they_are
 def dot(
     x: AnyArray,
     y: AnyArray,

@@ -1,4 +1,4 @@
-"""Queues of one's own, memory of the host that devices copy by themselves, repeated launches."""
+"""Queues of one's own, memory of the host that devices copy by themselves, captured launches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from portmp import discovery
 from portmp.arrays.viewed import integers
-from portmp.backends.base import Device, Launch, Queue, recording, replay
+from portmp.backends.base import Device, Queue, Repeated, is_recording, recording
 from portmp.errors import ArgumentError, ShapeError
 
 
@@ -93,29 +93,60 @@ def pinned(
     return found
 
 
-class Graph:
-    """Launches that were recorded by ``portmp.graph()``, to be repeated at the driver's cost."""
+class Loop:
+    """What ``portmp.capture()`` recorded, to be repeated at the driver's cost."""
 
-    def __init__(self, launches: Sequence[Launch]) -> None:
-        self._launches = launches
+    def __init__(self) -> None:
+        self._repeated: Repeated | None = None
+        self._why = "its block has not ended"
 
     def __len__(self) -> int:
-        return len(self._launches)
+        return len(self._repeated.launches) if self._repeated else 0
 
-    def replay(self) -> None:
-        """Launch all once more, in their order and with their arguments, without waiting."""
-        replay(self._launches)
+    def replay(self, times: int = 1) -> None:
+        """Do all of it so many times, in order and in the same memory, without waiting.
+
+        Arrays of outside are read as they are then; results stand where the block left them.
+        """
+        (count,) = integers((times,), "times", count=1)
+        if count < 0:
+            raise ArgumentError(f"replay: times: {count} given, 0 or more are allowed")
+        if self._repeated is None:
+            raise ArgumentError(f"replay: nothing was captured: {self._why}")
+        self._repeated(count)
 
     def __repr__(self) -> str:
-        return f"<portmp graph of {len(self)} launches>"
+        launches = self._repeated.launches if self._repeated else ()
+        where = f" on {launches[0].queue.device.name}" if launches else ""
+        return f"<portmp loop of {len(launches)} launches{where}>"
 
 
 @contextlib.contextmanager
-def graph() -> Iterator[Graph]:
-    """Record what this thread launches inside, which is done as well: ``with graph() as step:``.
+def capture() -> Iterator[Loop]:
+    """Record what this thread launches in a block, which is done as well.
 
-    Arrays are repeated in their places, numbers with their values: an iteration must leave its
-    results where the next one reads. Work that copies to or from the host cannot be recorded.
+    ::
+
+        with mp.capture() as loop:
+            x += step * v
+        loop.replay(999)
+
+    ``loop.replay()`` does it again: one graph of the driver's through ``cuda`` and ``rocm``, a
+    compiled loop on ``cpu:0``, a prepared list elsewhere. Operands are taken in their places, with
+    the elements that they have then, the host's numbers as they were. What the block makes lives in
+    memory of the loop's, which each replay overwrites.
+
+    ArgumentError for work of several queues or devices, for what brings values to the host
+    (``float``, ``if``, printing, ``solve``), random numbers, and a capture within another. After an
+    exception nothing is kept.
     """
-    with recording() as launches:
-        yield Graph(launches)
+    if is_recording():
+        raise ArgumentError("capture: within another capture; give one block all that is repeated")
+    loop = Loop()
+    try:
+        with recording() as launches:
+            yield loop
+    except BaseException as error:
+        loop._why = f"its block ended by {type(error).__name__}"
+        raise
+    loop._repeated = Repeated(launches)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from portmp.arrays import composed, creation, dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
+from portmp.arrays.foreign import as_they_are
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format, foreign
@@ -95,6 +96,7 @@ def _sum_dtype(view: View[Any], dtype: Any) -> Dtype:
     return INTEGER if own.kind in "ib" else dtypes.resolved("uint64")
 
 
+@as_they_are
 def sum(
     x: AnyArray,
     /,

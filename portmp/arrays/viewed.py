@@ -76,7 +76,8 @@ class Viewed(Generic[V]):
         if not isinstance(planes, View):
             raise UnsupportedError(
                 f"an array of {type(planes).__name__} was asked for; arrays are made by "
-                "portmp.array, zeros, ones, empty, full and from_limbs"
+                "portmp.array, zeros, ones, empty, full and from_limbs; for the module statistics "
+                "portmp has mean, median, std and var"
             )
         self.planes = planes
 
@@ -175,9 +176,11 @@ class Viewed(Generic[V]):
         view: Self = wrapped(moves.dense(self.planes).view_as(sizes))
         return view
 
-    def transpose(self, *axes: int | Sequence[int]) -> Self:
+    def transpose(self, *axes: int | Sequence[int] | None) -> Self:
         """A view with the axes reversed, or in the given order."""
-        order = integers(axes, "transpose") or list(reversed(range(self.ndim)))
+        order = integers([] if axes == (None,) else axes, "transpose") or list(
+            reversed(range(self.ndim))
+        )
         order = [a + self.ndim if a < 0 else a for a in order]
         if sorted(order) != list(range(self.ndim)):
             raise ShapeError(f"transpose: {axes} is no order of {self.ndim} axes")
@@ -211,8 +214,8 @@ class Viewed(Generic[V]):
         rows = self.planes if self.ndim > 1 else moves.copied(self.planes)
         return (wrapped(indexing.taken(rows, i, alone=False)) for i in range(len(self)))
 
-    def copy(self) -> Self:
-        """A dense copy on the same device."""
+    def copy(self, order: str = "C") -> Self:
+        """A dense copy on the same device; *order* is NumPy's: memory's order cannot be seen."""
         dense: Self = wrapped(moves.copied(self.planes))
         return dense
 

@@ -24,7 +24,7 @@ import numpy as np
 from portmp.backends.energy import Meter
 from portmp.codegen.platform import Traits
 from portmp.compilers.base import Compiler
-from portmp.errors import BackendUnavailable, DeviceError, LaunchError
+from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, LaunchError
 
 Dim3 = tuple[int, int, int]
 
@@ -165,6 +165,8 @@ class Queue(ABC):
     """Whether launches are noted for later: then work must be launches alone."""
     copies: bool = True
     """Whether it copies memory itself, too."""
+    converter: Callable[[Any, Any], Any] | None = None
+    """What notes conversions of views, where calls are noted and done by none (``mp.fuse``)."""
     clears: bool = False
     """Whether ``clear`` takes less to call than a kernel."""
 
@@ -210,7 +212,11 @@ class Queue(ABC):
 
     def multiply(self, library: Library, asked: Multiplication) -> None:
         """Let a library multiply."""
-        library.multiply(self, asked)
+        if library.launches or not is_recording():
+            library.multiply(self, asked)
+            return
+        held = [rows.buffer for rows in (asked.a, asked.b, asked.c)]
+        self.do(library.multiply, (asked,), held)
 
     @abstractmethod
     def copy(
@@ -236,7 +242,7 @@ class Queue(ABC):
         recorded was checked: repeating it checks nothing.
         """
         self._check(kernel, grid, block)
-        self.perform(self._launcher(kernel, grid, block, args), args)
+        self.do(*self._act(kernel, grid, block, args), args)
 
     def relauncher(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given, places: Mapping[int, int]
@@ -267,7 +273,30 @@ class Queue(ABC):
 
         It is recorded where this thread's launches are collected; *args* keep its memory.
         """
-        _do(Launch(run, args))
+        self.do(_called, (run,), args)
+
+    def do(self, act: Act, given: tuple[Any, ...], args: Given) -> None:
+        """Do ``act(queue, *given)``, which is recorded likewise."""
+        _do(Launch(self, act, given, args))
+
+    def repeater(self, launches: Sequence[Launch]) -> Callable[[int], None]:
+        """What does so many times what was recorded in this queue, with little work of the host.
+
+        The launches must live as long.
+        """
+
+        def run(times: int) -> None:
+            for _ in range(times):
+                for launch in launches:
+                    launch.run()
+
+        return run
+
+    def _act(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given
+    ) -> tuple[Act, tuple[Any, ...]]:
+        """What launches it in any queue of the device, and what that is given."""
+        return _called, (self._launcher(kernel, grid, block, args),)
 
     @abstractmethod
     def _launcher(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given) -> Callable[[], None]:
@@ -341,11 +370,25 @@ class per_device(Generic[Arguments, Result]):
         self._kept.clear()
 
 
-class Launch(NamedTuple):
-    """What launches a kernel, as often as it is called; it keeps the memory of its arguments."""
+Act = Callable[..., None]
+"""What is done in a queue, which is its first argument."""
 
-    run: Callable[[], None]
+
+def _called(queue: Queue, run: Callable[[], None]) -> None:
+    run()
+
+
+class Launch(NamedTuple):
+    """A launch, or a copy, as often as it is run; it keeps the memory of its arguments."""
+
+    queue: Queue
+    act: Act
+    given: tuple[Any, ...]
     args: Given
+
+    def run(self) -> None:
+        """Do it."""
+        self.act(self.queue, *self.given)
 
 
 class _Recorder(threading.local):
@@ -372,6 +415,11 @@ def _do(launch: Launch) -> None:
     if recorded is None:
         launch.run()
         return
+    if recorded and recorded[0].queue is not launch.queue:
+        raise ArgumentError(
+            f"recording: work for another queue or device ({launch.queue.device.name}) than the "
+            f"first ({recorded[0].queue.device.name}); record each by itself"
+        )
     # What one device launches on another to do this is no launch of its own.
     with recorder.into(None):
         launch.run()
@@ -387,17 +435,47 @@ def is_recording() -> bool:
 def recording() -> Iterator[list[Launch]]:
     """Collect what this thread launches inside, which is done as well.
 
-    Only launches: the work must need no copies, and take its operands where it leaves them.
+    Only launches: the work must read nothing, and take its operands where it leaves them.
     """
     launches: list[Launch] = []
     with recorder.into(launches):
         yield launches
 
 
+def check_unread(what: str) -> None:
+    """ArgumentError where launches are recorded, and *what* needs a number of theirs."""
+    if is_recording():
+        raise ArgumentError(
+            f"capture: {what} brings values to the host (float(), if, printing, a check of "
+            "pivots), where launches alone are captured; do it after the block or between replays"
+        )
+
+
 def replay(launches: Iterable[Launch]) -> None:
-    """Launch once more what was recorded: the host's work is what the drivers do."""
+    """Launch once more what was recorded, one by one."""
     for launch in tuple(launches):
         _do(launch)
+
+
+class Repeated:
+    """What was recorded in one queue, made ready to be repeated when it first is."""
+
+    def __init__(self, launches: Sequence[Launch]) -> None:
+        self.launches = tuple(launches)
+        self._run: Callable[[int], None] | None = None
+
+    def __call__(self, times: int = 1) -> None:
+        """Launch all so many times; where launches are recorded, these are."""
+        if not self.launches:
+            return
+        queue = self.launches[0].queue
+        check_process(queue.device)
+        if is_recording():
+            replay(self.launches * times)
+            return
+        if self._run is None:
+            self._run = queue.repeater(self.launches)
+        self._run(times)
 
 
 @dataclass(frozen=True)
@@ -456,6 +534,10 @@ class Library(ABC):
         """y = alpha x + y for vectors of n float32 or float64, to compare with."""
         raise BackendUnavailable(f"{self.name}: portmp does not call its axpy")
 
+    def gemv(self, queue: Queue, word: str, m: int, n: int, a: Rows, x: Rows, y: Rows) -> None:
+        """y = A x for an m x n matrix of float32 or float64, to compare with."""
+        raise BackendUnavailable(f"{self.name}: portmp does not call its gemv")
+
 
 def available_memory(table: Path = Path("/proc/meminfo")) -> int | None:
     """Bytes of the machine's memory that programs may still take; None where it is not told."""
@@ -486,6 +568,8 @@ class Device(ABC):
     """Blocks that a grid may have along each axis."""
     fragile: bool = False
     """Whether its driver may crash the process: such a device is probed in another one."""
+    near: bool = False
+    """Whether its kernels read the host's memory where it lies (``adopt``)."""
     dlpack_type: int = 0
     """What DLPack calls its memory, where other libraries can use that in its place."""
 

@@ -31,7 +31,7 @@ class Interface:
     """Names and codes of one library.
 
     ``kinds``: for each word the codes of its type, of the results' type, and of how sums are
-    computed. ``end``: the last arguments. ``axpy``: functions by word.
+    computed. ``end``: the last arguments. ``axpy``, ``gemv``: functions by word.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Interface:
     end: tuple[int, ...]
     statuses: Mapping[int, str] = field(default_factory=dict)
     axpy: Mapping[str, str] = field(default_factory=dict)
+    gemv: Mapping[str, str] = field(default_factory=dict)
 
 
 class BlasLibrary(Library):
@@ -91,6 +92,18 @@ class BlasLibrary(Library):
         name, scale = self._interface.axpy[word], _address(factor)
         with self._on(queue) as handle:
             self._call(name, handle, n, scale, first, 1, second, 1)
+
+    def gemv(self, queue: Queue, word: str, m: int, n: int, a: Rows, x: Rows, y: Rows) -> None:
+        if max(m, n, a.row) >= 2**31:
+            raise DeviceError(f"{self.name}: {m}x{n} in rows of {a.row} is beyond its 32 bits")
+        numbers = _SCALARS[word](1), _SCALARS[word](0)
+        one, none = map(_address, numbers)
+        size = ctypes.sizeof(numbers[0])
+        pa, px, py = (_pointer(v.buffer, v.start * size) for v in (a, x, y))
+        names = self._interface
+        with self._on(queue) as handle:  # by columns, A is an n x m matrix to be transposed
+            sizes = names.transposed, n, m
+            self._call(names.gemv[word], handle, *sizes, one, pa, a.row, px, 1, none, py, 1)
 
     @contextmanager
     def _on(self, queue: Queue) -> Iterator[Any]:

@@ -6,6 +6,7 @@ protocol of ``base`` on it.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import struct
 import threading
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp.backends.base import (
+    Act,
     Buffer,
     Device,
     Dim3,
@@ -28,6 +30,7 @@ from portmp.backends.base import (
     Given,
     Host,
     Kernel,
+    Launch,
     LaunchMemory,
     Properties,
     Queue,
@@ -65,6 +68,8 @@ class Names:
     and return the same in both bindings: a tuple of a status and values. ``extra`` is the launch's
     last argument, ``lists``: whether an array of structures is given as a list, also of one.
     ``launch_together``: for kernels whose blocks wait for each other; empty where that is not done.
+    ``capture_mode``: in which other threads' calls are no part of a graph; ``graph_create`` makes
+    what is launched of one.
     """
 
     prefix: str
@@ -85,6 +90,8 @@ class Names:
     launch_together: str
     extra: int | None
     lists: bool
+    capture_mode: str
+    graph_create: str
 
 
 STAGED, STAGED_HALF = 1 << 12, 1 << 15
@@ -228,6 +235,22 @@ class Driver(ABC):
     def new_stream(self) -> Any:
         """A stream that does not wait for the driver's default stream."""
         return self.call(self.names.stream_create, _NON_BLOCKING)
+
+    def captured(self, work: Callable[[Any], None]) -> Any:
+        """What launches as one all that *work* gives to the stream that it is called with."""
+        mode, stream = self._constant(self.names.capture_mode), self.new_stream()
+        try:
+            self.call("StreamBeginCapture", stream, mode)
+            try:
+                work(stream)
+            finally:
+                graph = self.call("StreamEndCapture", stream)
+            try:
+                return self.call(self.names.graph_create, graph, 0)
+            finally:
+                self.call("GraphDestroy", graph)
+        finally:
+            self.call("StreamDestroy", stream)
 
     def record(self, stream: Any) -> Any:
         """A new event at this point of *stream*."""
@@ -518,10 +541,35 @@ class GpuQueue(PooledQueue):
             # What the sender does next may change or free the source.
             mine.order(self.stream, sender.stream, on=theirs)
 
-    def _launcher(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given) -> Callable[[], None]:
-        """What launches it; the driver copies the packed arguments before it returns."""
+    def _act(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given
+    ) -> tuple[Act, tuple[Any, ...]]:
+        """The driver copies the packed arguments before it returns."""
         how, args = self._how(kernel, grid, block, args)
-        return partial(self._send, how, _Arguments(len(args)).filled(args, self.device))
+        return GpuQueue._send, (how, _Arguments(len(args)).filled(args, self.device))
+
+    def repeater(self, launches: Sequence[Launch]) -> Callable[[int], None]:
+        """A graph of the driver's; one by one where it makes none of them."""
+        driver, stream = self._driver, self.stream
+
+        def work(captured: Any) -> None:
+            # The same queue by another stream, in which nobody else works meanwhile.
+            twin = copy.copy(self)
+            twin.stream = captured
+            for one in launches:
+                one.act(twin, *one.given)
+
+        try:
+            graph = driver.captured(work)
+        except (DeviceError, LaunchError, AttributeError):  # or bindings that know no graphs
+            return super().repeater(launches)
+
+        def run(times: int) -> None:
+            for _ in range(times):
+                driver.call("GraphLaunch", graph, stream)
+
+        _at_end(run, driver.call, "GraphExecDestroy", graph)
+        return run
 
     def _relauncher(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given, places: Mapping[int, int]

@@ -7,10 +7,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from portmp.backends.base import Device
 from portmp.bench import cases as blas
-from portmp.bench import measure, peers, plots, roofline, runner
+from portmp.bench import measure, options, peers, plots, roofline, runner
 from portmp.bench.cases import ACCURATE, Case
 from portmp.bench.energy import Observer
 from portmp.bench.experiment import RATE, SHAPE, TIMES, Experiment, Family, Run, lacking, relative
@@ -164,7 +165,7 @@ _ENERGY_LEGEND = (
 
 def series_name(row: Row) -> str:
     """A format, and that its sums are fast."""
-    return f"{row['format']}{' fast' if row['accuracy'] == 'fast' else ''}"
+    return f"{row['format']}{' fast' if row.get('accuracy') == 'fast' else ''}"
 
 
 def largest(rows: Rows) -> dict[tuple[str, str], Row]:
@@ -177,21 +178,21 @@ def largest(rows: Rows) -> dict[tuple[str, str], Row]:
     return found
 
 
-def drawings(found: Row) -> Iterator[plots.Draw]:
+def drawings(rows: Rows, share: str) -> Iterator[plots.Draw]:
     """Bars of shares by routine at its largest shape, and rates of gemm by size.
 
-    A hue for each format, dark for accurate sums and light for fast ones.
+    A hue for each format, dark for accurate sums and light for fast ones. *share*: of what.
     """
-    rows, hues = found["rows"], plots.hues()
+    hues = plots.hues()
     forms = list(dict.fromkeys(r["format"] for r in rows))
     colours = {
-        series_name(r): hues((2 * forms.index(r["format"]) + (r["accuracy"] == "fast")) % 20)
+        series_name(r): hues((2 * forms.index(r["format"]) + (series_name(r) != r["format"])) % 20)
         for r in rows
     }
     shares: dict[str, dict[str, float]] = {}
     for (routine, name), row in largest(rows).items():
         shares.setdefault(name, {})[routine] = 100 * row["share"]
-    up = "share of the floor (%)"
+    up = f"{share} (%)"
     yield partial(plots.bars, series=shares, across="routine", up=up, line=100, colours=colours)
     routines = [r["routine"] for r in rows]
     which = "gemm" if "gemm" in routines else routines[0]
@@ -226,8 +227,17 @@ class Blas(Family):
     limits = None
     run = Bench
     experiments = (
-        Experiment("blas", cases, COLUMNS, found=bounded, drawings=drawings, label=named),
+        Experiment(
+            *("blas", cases, COLUMNS),
+            found=bounded,
+            drawings=lambda found: drawings(found["rows"], "share of the floor"),
+            label=named,
+        ),
     )
+
+    def command(self, args: Any) -> int:
+        """Run it, or the comparison with vendors' libraries where that is asked for."""
+        return options.family("vendors").command(args) if args.vendors else super().command(args)
 
     def check(self, request: Request) -> None:
         choice("--accuracy:", request.args.accuracy, ACCURACIES)

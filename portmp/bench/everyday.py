@@ -76,7 +76,7 @@ def orbit(M, E):
 """What a user has typed before: a planet moves on, and Newton's method corrects its angle twice."""
 RECORDED = """
 M, E = k + 0, k + 0
-with mp.graph() as once:
+with mp.capture() as once:
     M[...], E[...] = step(M, E)
 
 def replayed():
@@ -105,7 +105,7 @@ ${kernel()}
 }
 """, "newton(k: in [n], b: out [n])", threads="n", block=64, format=k.format)
 '''
-READY = {"mp.graph": RECORDED, "mp.Kernel": NEWTON}
+READY = {"mp.capture": RECORDED, "mp.Kernel": NEWTON}
 """What a way needs before."""
 
 
@@ -123,7 +123,7 @@ class Call:
 
 _M = {way: f"mp.gemm(m, m, {way})" for way in (DIRECT, RESIDUES)} | {OUT: "mp.gemm(m, m, out=w)"}
 _SOLVE = {RESIDUES: f"mp.linalg.solve(m, v, {RESIDUES})"}
-_ORBIT = {"mp.graph": "replayed()", "mp.Kernel": "newton(k=k, b=b)"}
+_ORBIT = {"mp.capture": "replayed()", "mp.Kernel": "newton(k=k, b=b)"}
 _ORDERS = ("order", "middle", "largest")
 CALLS = (
     Call("a + a", {OUT: "mp.add(a, a, out=b)"}),

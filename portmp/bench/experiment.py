@@ -394,12 +394,15 @@ class Family:
         if part["refusal"]:
             return ["", f"refused: {part['refusal']}"]
         lines: list[str] = []
-        for name, found in part["experiments"].items():
-            lines += ["", *self.by_name[name].shown(found)]
-        lines += [""] if part["skipped"] or self.wrong(part) else []
+        skipped: dict[str, list[str]] = {}
         for one in alike(part["skipped"]):
-            lines.append(f"skipped: {self._of(one['experiment'], one['what'])}: {one['reason']}")
-        return lines + [f"WRONG: {what}" for what in self.wrong(part)]
+            text = f"skipped: {self._of(one['experiment'], one['what'])}: {one['reason']}"
+            skipped.setdefault(one["experiment"], []).append(text)
+        for name, found in part["experiments"].items():
+            lines += ["", *self.by_name[name].shown(found), *skipped.pop(name, [])]
+        rest = [text for texts in skipped.values() for text in texts]
+        rest += [f"WRONG: {what}" for what in self.wrong(part)]
+        return lines + ([""] if rest else []) + rest
 
     def _of(self, experiment: str, what: str) -> str:
         """Which experiment, where the family has several, and what of it."""

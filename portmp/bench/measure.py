@@ -40,11 +40,18 @@ class Budget:
         self.seconds = seconds
         self.whole = whole
         self.start = time.monotonic()
-        total, passed = sum(shares.values()), 0
-        self._until = {}
-        for experiment, share in shares.items():
-            passed += share
-            self._until[experiment] = seconds * passed / total
+        self._shares = shares
+        self._until: dict[str, float] = {}
+        self.share_out(0.0)
+
+    def share_out(self, passed: float, first: str = "") -> None:
+        """Share what is left after *passed* seconds among all experiments, or from *first* on."""
+        names = [*self._shares]
+        names = names[names.index(first) if first else 0 :]
+        total, end = sum(self._shares[name] for name in names), passed
+        for name in names:
+            end += max(0.0, self.seconds - passed) * self._shares[name] / total
+            self._until[name] = end
 
     def passed(self) -> float:
         """Seconds since the start."""

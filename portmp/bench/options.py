@@ -55,6 +55,7 @@ COMMANDS = {
             "seconds": "limit (default none)",
             "runs": _RUNS,
             "peers": "measure what else is installed",
+            "vendors": "float32 and float64 beside cuBLAS, cuSOLVER and CUB (by CuPy), or OpenBLAS",
             "plot": "draw shares and rates",
         },
     ),
@@ -82,11 +83,12 @@ COMMANDS = {
         "portmp.bench.papers.nbody.experiments",
         {
             "format": "formats, or 'all' (default float32)",
-            "experiment": f"which {_ALL_OF}roots, sizes, steps, cycles, build, copies, bound",
+            "experiment": f"which {_ALL_OF}cycles, build, copies, steps, roots, sizes, "
+            "variants, bound",
             "size": "particles for roots, at most for sizes (default: what the limit allows)",
             "seconds": "limit (default 60 on CPUs, 120 on GPUs)",
-            "runs": "runs of each case (default 10)",
-            "static": "compile for these (gfx908, sm_90, ...), run nothing",
+            "runs": "runs of each case (default 10, fewer where they take more than 10 s)",
+            "static": "compile for these (gfx908, mi100, gfx942:304x2.1 by units and GHz), no run",
             "plot": "draw rates by size, and roots",
         },
     ),
@@ -94,7 +96,7 @@ COMMANDS = {
         "experiments on the BLAS in double-double and quad-double, beside a paper's",
         "portmp.bench.papers.hpcs2011.experiments",
         {
-            "experiment": f"which {_ALL_OF}rates, copies, cpu",
+            "experiment": f"which {_ALL_OF}rates, copies, sweep, cpu",
             "sizes": "full: the paper's (the default on GPUs), or quick (on CPUs)",
             "seconds": _LIMIT,
             "runs": _RUNS,
@@ -130,9 +132,11 @@ WITHIN = {
         ("verify", "digests", "recorded digests"),
         ("tune", "tuned", "a search for schedules"),
         ("history", "history", "two builds by turns"),
+        ("vendors", "vendors", "the libraries that come with devices"),
     )
 }
-"""Families without a command: suites run the first two, ``bench/history.py`` the last."""
+"""Families without a command: suites run the first two, ``bench/history.py`` the third, ``bench
+blas --vendors`` the last."""
 
 SUITES = {
     "all": Command(
@@ -164,6 +168,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "runs": {"type": int, "metavar": "N"},
     "seconds": {"type": float},
     "peers": {"action": "store_true"},
+    "vendors": {"action": "store_true"},
     "tune": {"action": "store_true"},
     "plot": {"metavar": "FILE"},
 }

@@ -5,7 +5,7 @@ compared with, and an engine, which spells operands and calls. Peers run on the 
 processor (or on the GPU, for those that are made for it) with the same inputs and the
 same check as portmp, on the wall's clock, at the largest size that takes about a second.
 
-Vendor is the AXPY and GEMM that come with a device: the platform's BLAS on GPUs, on CPUs the
+Vendor is the AXPY, GEMV and GEMM that come with a device: the platform's BLAS on GPUs, on CPUs the
 OpenBLAS that NumPy's or SciPy's wheels bring, called directly, since NumPy itself has no AXPY; it
 runs on the host's threads and is timed by the wall's clock.
 """
@@ -421,10 +421,14 @@ class Vendor(ABC):
     def gemm(self, pool: Pool, case: Case) -> Subject:
         """A B^T of a pool's matrices."""
 
+    @abstractmethod
+    def gemv(self, pool: Pool, case: Case) -> Subject:
+        """A x of a pool's matrix and vector."""
+
     @property
     def routines(self) -> dict[str, Callable[[Pool, Case], Subject]]:
         """What portmp calls of it."""
-        return {"axpy": self.axpy, "gemm": self.gemm}
+        return {"axpy": self.axpy, "gemv": self.gemv, "gemm": self.gemm}
 
 
 class OnDevice(Vendor):
@@ -453,6 +457,14 @@ class OnDevice(Vendor):
         asked = Multiplication(case.form.word, n, n, n, a, b, c)
         work = partial(self.library.multiply, queue, asked)
         return Subject(case, work, partial(entry_of, Array(out)), _transposed(pool, case))
+
+    def gemv(self, pool: Pool, case: Case) -> Subject:
+        (buffer,), (m, n) = pool.planes.buffers, case.shape
+        out = allocate(case.form, (m,), pool.planes.queue)
+        rows = Rows(buffer, n), Rows(buffer, 1, case.starts[1]), Rows(out.buffers[0], 1)
+        work = partial(self.library.gemv, pool.planes.queue, case.form.word, m, n, *rows)
+        entry = partial(entry_of, Array(out))
+        return Subject(case, work, entry, partial(case.entry, pool.values))
 
 
 class OpenBlas(Vendor):
@@ -502,6 +514,19 @@ class OpenBlas(Vendor):
 
         expected = _transposed(pool, case)
         return Subject(case, work, lambda place: [float(c.flat[place])], expected, on_host=True)
+
+    def gemv(self, pool: Pool, case: Case) -> Subject:
+        a, x = _operands(pool, case)
+        y = np.zeros(len(a), a.dtype)
+        function, real = self._routine("gemv", a)
+        m, n, step = map(self._integer, (*a.shape, 1))
+
+        def work() -> None:
+            vector = _address(x), step, real(0), _address(y), step
+            function(_ROWS_FIRST, _AS_IT_IS, m, n, real(1), _address(a), n, *vector)
+
+        expected = partial(case.entry, pool.values)
+        return Subject(case, work, lambda place: [float(y[place])], expected, on_host=True)
 
 
 def factors() -> Iterator[str]:

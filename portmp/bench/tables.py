@@ -41,6 +41,8 @@ def joules(value: float) -> str:
 
 def number(value: float | None, digits: int = 3) -> str:
     """A few digits, or a dash for nothing."""
+    if value is not None and 10**digits <= abs(value) < 1e6:
+        return f"{value:.0f}"
     return "-" if value is None else f"{value:.{digits}g}"
 
 

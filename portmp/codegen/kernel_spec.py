@@ -15,7 +15,7 @@ from portmp import formats, networks
 from portmp.codegen import platform, render
 from portmp.codegen.platform import Traits
 from portmp.codegen.render import RenderedSource
-from portmp.codegen.signature import Parameter, Signature
+from portmp.codegen.signature import Computed, Parameter, Signature
 from portmp.codegen.writer import Writer
 from portmp.networks import Network
 
@@ -68,7 +68,9 @@ class KernelSpec:
         known = set() if emitted is None else emitted
         device = traits or table.defaults
         nets: Mapping[str, Network] = {role: networks.get(n) for role, n in self.roles}
-        writer = Writer(table, device, form, 1, known, self.stored)
+        taken = [one for kernel in self.signatures for one in kernel.parameters]
+        computed = tuple(dict.fromkeys(one for one in taken if isinstance(one, Computed)))
+        writer = Writer(table, device, form, 1, known, self.stored, computed=computed)
 
         def head(kernel: str = self.name) -> str:
             """A kernel's name and parameters."""
@@ -76,7 +78,7 @@ class KernelSpec:
 
         context: dict[str, Any] = {
             "name": self.name,
-            "w": Writer(table, device, form, self.width, known, self.stored),
+            "w": writer.wider(self.width) if self.width > 1 else writer,
             "v": writer,
             "networks": nets,
             "head": head,

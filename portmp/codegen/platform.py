@@ -570,6 +570,7 @@ OPENCL = Platform(
         ("estimate", "float64"): "y = rsqrt(x);",
         ("rsqrt", "float32"): "y = rsqrt(x);",
         ("rsqrt", "float64"): "y = rsqrt(x);",
+        ("rounded", "float32"): "y = single_root{0}(x);",
     }
     | {("assembly", word): text for word, text in _ASSEMBLY.items()},
     high_word="as_int{d}({0}).odd",

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from portmp import networks
 from portmp.codegen import elements
 from portmp.codegen.writer import Writer
+from portmp.networks import Network
 
 WIDE = 100
 """Columns of a line of a head."""
@@ -146,6 +148,56 @@ class Scratch(Parameter):
 
     def arguments(self, value: Any) -> Sequence[Any]:
         return list(value.buffers)
+
+
+@dataclass(frozen=True)
+class Computed(Parameter):
+    """A matrix that lies nowhere: its elements are what a network makes of *operands*.
+
+    Of these there are names and how each is read, and *parts*, their parameters. They are walked
+    together along *rank* axes, of which elements of the matrix are so far apart as of dense memory.
+    """
+
+    network: str
+    operands: tuple[tuple[str, str], ...]
+    parts: tuple[Parameter, ...]
+    rank: int
+
+    @property
+    def net(self) -> Network:
+        """The network."""
+        return networks.get(self.network)
+
+    def texts(self, w: Writer) -> list[str]:
+        index = w.platform.index
+        where = [f"const {index} {self.name}_{n}" for n in ("start", "row", "col")]
+        return [*(text for part in self.parts for text in part.texts(w)), ", ".join(where)]
+
+    def arguments(self, value: Any) -> Sequence[Any]:
+        found = [a for part in self.parts for a in part.arguments(value.given[part.name])]
+        return [*found, value.start, *value.strides]
+
+    def function(self, w: Writer) -> str:
+        """The function that computes an element, or neighbours."""
+        return f"element_of_{self.name}{w.times}"
+
+    def call(self, w: Writer, index: str) -> str:
+        """The element at *index*."""
+        texts = ", ".join(text for part in self.parts for text in part.texts(w)).split(", ")
+        names = [text.rpartition(" ")[2].lstrip("*") for text in texts]
+        return f"{self.function(w)}({', '.join([index, *names])})"
+
+    def element(self, w: Writer, operand: str, access: str) -> str:
+        """An operand's element, or neighbours, for element ``at``."""
+        if access == "value":
+            return w.pack(w.splat(f"{operand}{k}") for k in w.limbs)
+        index = (
+            f"{operand}_start + at" if access == "contiguous" else elements.at(operand, self.rank)
+        )
+        part = next(part for part in self.parts if part.name == operand)
+        if isinstance(part, Array) and part.plain:
+            return f"{operand}0[{index}] != 0"
+        return w.pack(w.load_vector(operand, k, index) for k in w.limbs)
 
 
 @dataclass(frozen=True)

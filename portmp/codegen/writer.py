@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from portmp import formats, networks
 from portmp.codegen.platform import Platform, Traits
@@ -53,7 +54,8 @@ class Writer:
 
     ``emitted`` holds what the module already defines, so that kernels can share a module;
     ``stored`` names operands' storage formats, "*" that of all others. ``mark`` ends the names of
-    what works on words, where the module has the same for another word.
+    what works on words, where the module has the same for another word. ``computed``: operands that
+    lie nowhere, whose elements are computed where they are read.
     """
 
     platform: Platform
@@ -63,6 +65,7 @@ class Writer:
     emitted: set[str] = field(default_factory=set)
     stored: tuple[tuple[str, str], ...] = ()
     mark: str = ""
+    computed: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         if self.width not in self.platform.widths(self.traits, self.format.word):
@@ -483,7 +486,9 @@ class Writer:
         return _plane_names(self.storage(name).encodings[i], name, i)
 
     def storage(self, name: str) -> Format:
-        """The format in which an operand lies in memory."""
+        """The format in which an operand lies in memory; of what is computed that of its words."""
+        if self.of_computed(name):
+            return self.format
         known = dict(self.stored)
         found = known.get(name) or known.get("*")
         return formats.get(found) if found else self.format
@@ -513,11 +518,19 @@ class Writer:
 
     def element(self, name: str, index: str, inside: str = "", beyond: float = 0.0) -> str:
         """An operand's value at *index*; with a condition *inside*, where it is false, *beyond*."""
+        if one := self.of_computed(name):
+            found: str = one.call(self, index)
+            empty = self.first_of(Kind(self.format.limbs), beyond)
+            return f"({inside} ? {found} : {empty})" if inside else found
         words = [self.limb(name, i, index) for i in self.limbs]
         if inside:
             other = [self.literal(0 if i else beyond) for i in self.limbs]
             words = [f"({inside} ? {a} : {b})" for a, b in zip(words, other, strict=True)]
         return self.pack(words)
+
+    def of_computed(self, name: str) -> Any:
+        """What computes an operand's elements; None of one that lies in memory."""
+        return next((one for one in self.computed if one.name == name), None)
 
     def plain(self, name: str) -> bool:
         """Whether those of an operand's limbs that are in memory are words of the arithmetic."""
@@ -572,6 +585,8 @@ class Writer:
 
     def load_vector(self, name: str, i: int, index: str) -> str:
         """A limb of ``width`` neighbours loaded from memory, as words."""
+        if one := self.of_computed(name):
+            return self.word_of(one.call(self, index), i)
         encoding = self.storage(name).encodings[i]
         planes = zip(encoding.parts, self.plane_names(name, i), strict=True)
         return self.decoded(encoding, [self.there(part, plane, index) for part, plane in planes])

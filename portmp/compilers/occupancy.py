@@ -46,6 +46,11 @@ class Unit:
     blocks: int = 16
     single: bool = True
 
+    @property
+    def rate(self) -> int:
+        """Lanes that take an instruction of float32 in a clock; a warp of 64 takes four of them."""
+        return self.schedulers * self.lanes // (4 if self.lanes == 64 else self.issue)
+
 
 _LDS = 64 * 1024
 _KIB = 1024

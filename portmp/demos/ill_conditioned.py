@@ -25,6 +25,8 @@ SIZES = (5, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100)
 DEGREES = (5, 10, 15, 20, 25, 30, 40, 50, 60)
 REGRESSED = ("float64", "dd", "td")
 LONG = ("float64", "dd", "td", "qd")
+SINGLES = "ts"
+"""Three float32 numbers, in which systems are solved, too."""
 
 REACH = 0.2
 """Length over which the covariance of kriging falls, in widths of the square of its sites."""
@@ -196,7 +198,7 @@ SYSTEMS = {"Hilbert": hilbert, "Vandermonde": vandermonde}
 def solved(device: Device, say: Say, sizes: Sequence[int] = SIZES) -> Iterator[Outcome]:
     """Hilbert's and Vandermonde's systems by LU; digits by the largest error."""
     for name, made in SYSTEMS.items():
-        for form in LONG:
+        for form in (*LONG, SINGLES):
             for n in sizes:
                 say(f"{name}, n = {n}, in {form}")
                 try:

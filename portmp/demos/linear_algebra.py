@@ -10,13 +10,12 @@ from portmp.backends.base import Device
 from portmp.demos import ill_conditioned
 from portmp.demos.ill_conditioned import Outcome, Say
 from portmp.demos.presented import presented
-from portmp.errors import ArgumentError
 from portmp.files import pictures
 from portmp.progress import Progress
 
 SITES = 1000
 ALLOWED = (16, 4096)
-COLOURS = {"float32": "grey", "float64": "C0", "dd": "C1", "td": "C2", "qd": "C3"}
+COLOURS = {"float32": "grey", "float64": "C0", "dd": "C1", "td": "C2", "qd": "C3", "ts": "C4"}
 ENOUGH = 15
 """Digits that td has of NIST's sets at least, as many as are certified."""
 
@@ -78,7 +77,7 @@ def plot(path: Path, found: list[Outcome]) -> None:
         (roots, ("Wilkinson",), "roots of Wilkinson's polynomials"),
     ):
         for name, style in zip(names, ("-", "--"), strict=False):
-            for form in ill_conditioned.LONG:
+            for form in dict.fromkeys(o.format for o in found if o.problem == name):
                 mine = [o for o in found if o.problem == name and o.format == form]
                 label = f"{name}, {form}" if len(names) > 1 else form
                 x, y = [o.size for o in mine], [o.digits for o in mine]
@@ -105,8 +104,6 @@ def _bars(
 
 def command(args: Any) -> int:
     """``portmp demo linalg``: 0 if td and dd have the digits that they must, else 1."""
-    if args.format is not None:
-        raise ArgumentError("--format: belongs to portmp demo storage")
 
     def solved(device: Device, sites: int, progress: Progress) -> list[Outcome]:
         return run(device, sites, progress.show)

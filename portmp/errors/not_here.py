@@ -1,6 +1,8 @@
-"""What NumPy has, and portmp has not: what to use instead."""
+"""What NumPy or mpmath has, and portmp has not: what to use instead."""
 
 from __future__ import annotations
+
+import importlib.util
 
 import numpy as np
 
@@ -19,7 +21,19 @@ _COEFFICIENTS = (
 _KINDS = "isdtype(a.dtype, 'real floating'), 'integral', 'bool' ... tells of dtypes"
 _WINDOWS = "windows are sums of cos(2 pi i / n): cos, arange and pi are there"
 
+DIGITS = (
+    "digits are a format's: portmp.array(x, 'td') has 50, 'qd' 66; in a "
+    "`with portmp.default_format('td'):` what is given no format has it"
+)
+_TEXTS = "f'{x:.15g}' and x.to_strings(15) round, str(x) and print show all digits"
 INSTEAD: dict[str, str] = {
+    **dict.fromkeys(("prec", "mp", "workdps", "workprec", "extradps", "extraprec"), DIGITS),
+    **dict.fromkeys(("mpf", "mpmathify"), "portmp.array('0.1', 'qd') makes numbers of texts"),
+    **dict.fromkeys(("nstr", "nprint"), _TEXTS),
+    **dict.fromkeys(("mpc", "j"), "formats are real"),
+    "findroot": "a start of SciPy's brentq doubles its digits by a step of Newton's (recipes.md)",
+    **dict.fromkeys(("fsum", "fdot"), "sum and dot take rounding='correct'"),
+    "ln": "log",
     **dict.fromkeys(("savetxt", "loadtxt", "genfromtxt", "fromstring", "fromfile"), _TEXT),
     **dict.fromkeys(("savez", "savez_compressed"), _ARCHIVES),
     **dict.fromkeys(("array2string", "array_str", "array_repr"), _SHOWN),
@@ -72,12 +86,16 @@ def of_arrays(name: str, kind: str) -> str:
 
 
 def said(name: str) -> str | None:
-    """What an error says about a name of NumPy's that is not here; None for other names."""
-    if name.startswith("_") or not (name in INSTEAD or hasattr(np, name)):
-        return None
+    """What an error says about a name of NumPy's or mpmath's that is not here; None for others."""
     found = INSTEAD.get(name)
     if found is not None:
         return f"portmp has no {name}: {found}"
+    if name.startswith("_") or not hasattr(np, name):
+        known = not name.startswith("_") and importlib.util.find_spec("mpmath")
+        if not known or not callable(getattr(importlib.import_module("mpmath"), name, None)):
+            return None
+        given = f"mpmath.{name} takes x.to_mpmath(), and portmp.array its result"
+        return f"portmp has no {name}: within `with mpmath.workdps(70):` {given}"
     return (
         f"portmp has no {name}: a.to_float64() gives NumPy arrays for np.{name}, rounded to float64"
     )

@@ -17,6 +17,8 @@ class Constant(Exact):
     """An exact number with a name."""
 
     name: str
+    from_float: Any = Exact.from_float  # comparisons make numbers
+    from_decimal: Any = Exact.from_decimal
 
     def __new__(cls, name: str, number: int) -> Constant:
         self = super().__new__(cls, number, constants.ONE)

@@ -145,13 +145,18 @@ def to_limbs(data: object, fmt: Format, argument: str = "data") -> list[Array]:
     not accepted (bool, complex, float16, ...), InputError for text that is not a number,
     ShapeError for ragged nesting.
     """
-    if isinstance(data, np.ma.MaskedArray):
-        raise FormatError(f"{argument}: masked arrays are not accepted; fill the mask first")
+    refuse_masked(data, argument)
     data = foreign.unwrapped(data, argument)
     if isinstance(data, np.ndarray):
         return _from_array(data, fmt, argument)
     items, shape = flattened(data, argument)
     return _from_items(items, shape, fmt, argument)
+
+
+def refuse_masked(data: object, argument: str) -> None:
+    """FormatError for NumPy's masked arrays, whose masks would be lost."""
+    if isinstance(data, np.ma.MaskedArray):
+        raise FormatError(f"{argument}: masked arrays are not accepted; x.filled(value) is")
 
 
 def _from_array(data: Array, fmt: Format, argument: str) -> list[Array]:

@@ -4,7 +4,7 @@ An encoding is a table entry: the word that computes, the parts in memory (leadi
 each a plane of its own, so that all loads are aligned and coalesced), and the bits of the
 exponent. All else follows, as IEEE 754 has it: the bias, subnormals below the smallest exponent,
 infinities and NaN at the largest. Bits that are cut off are rounded to nearest, ties to even,
-or, where the format says so, toward zero. Source of the words' top bits: seed paper on
+or, where the format says so, toward zero. Source of the words' top bits: the paper on
 reduced-length formats, whose parts (32 + 16 + 8 ...) these are.
 """
 

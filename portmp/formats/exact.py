@@ -37,6 +37,10 @@ class Exact(Fraction):
     def __reduce__(self) -> Any:
         return Exact, (self.numerator, self.denominator)
 
+    def __repr__(self) -> str:
+        text = super().__repr__()
+        return text if len(text) < 3 * SHOWN else f"<exact number {self}...>"
+
     def __str__(self) -> str:
         """Seventy digits, fewer where these are all."""
         quotient = Context(prec=SHOWN).divide(Decimal(self.numerator), Decimal(self.denominator))
@@ -62,19 +66,25 @@ class Exact(Fraction):
                 f"numpy.{ufunc.__name__}: an exact number given; portmp's own takes it, and an "
                 'array of it: portmp.array(x, "dd")'
             )
-        if of in _COMPARED and any(isinstance(one, np.ndarray) for one in inputs):
-            plain = [Fraction(one) if one is self else np.asarray(one, object) for one in inputs]
-            return ufunc(*plain).astype(bool)
-        return of(*map(_exact, map(_taken, inputs)))
+        arrays = [one.dtype for one in inputs if isinstance(one, np.ndarray) and one.shape]
+        if arrays and (of in _COMPARED or arrays == [object]):
+            found = ufunc(*(np.asarray(one, object) for one in inputs))
+            return found.astype(bool) if of in _COMPARED else found
+        taken = [_exact(_taken(one)) for one in inputs]
+        return NotImplemented if NotImplemented in taken else of(*taken)
 
 
 def _taken(other: Any) -> Any:
     """The other operand as a Fraction, an infinity or NaN as a float; NotImplemented for others."""
     if isinstance(other, np.ndarray) and other.shape:
+        real = "x.real" if other.dtype.kind == "c" else "x"
         raise FormatError(
             f"an array of NumPy's {other.dtype} beside an exact number: the result would have its "
-            'digits alone; make it portmp\'s first: portmp.array(x, "dd")'
+            f"digits alone; make it portmp's first, in the result's format: "
+            f'portmp.array({real}, "dd")'
         )
+    if isinstance(other, np.ndarray):
+        other = other[()]
     if isinstance(other, Fraction):
         return other
     if isinstance(other, (int, np.integer, np.bool_)):
@@ -114,7 +124,7 @@ def _both(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
         if NotImplemented in (a, b):
             return NotImplemented
         if isinstance(a, float) or isinstance(b, float):  # an infinity or NaN
-            return getattr(operator, name)(float(a), float(b))
+            return getattr(operator, name, divmod)(float(a), float(b))
         return _exact(plain(a, b))
 
     return lambda self, other: found(self, _taken(other)), lambda self, other: found(
@@ -123,6 +133,8 @@ def _both(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 def _exact(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_exact, value))
     return Exact(value) if isinstance(value, Fraction) else value
 
 
@@ -139,7 +151,7 @@ def numbers(limbs: Sequence[Any], *, infinite: bool = False) -> list[Any]:
     ]
 
 
-_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow")
 _UNARY = ("neg", "pos", "abs")
 
 for _name in _BINARY:

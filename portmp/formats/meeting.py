@@ -28,5 +28,8 @@ def meeting(forms: Sequence[Format], also: Callable[[Format], bool] = lambda for
         if all(fits(one, form) for one in forms) and also(form):
             others = [one.name for one in forms if one is not form]
             which = f"the array of {others[0]}" if len(others) < len(forms) else "both"
-            return f"convert {which} with astype({form.name!r})"
+            return (
+                f"convert {which} with astype({form.name!r}), which adds no digits: made in "
+                f"{form.name!r} from the start it has them all"
+            )
     return "no format holds all numbers of both: astype rounds"

@@ -22,6 +22,8 @@ from portmp.errors import FormatError, choice, suggestion
 from portmp.formats.encodings import Encoding, encoding
 from portmp.networks import Network, functions, operators
 
+WORDS = ("float32", "float64")
+"""Formats that are dtypes of NumPy's, too."""
 ROLES = ("add", "mul", "div", "sqrt")
 ACCURACIES = ("accurate", "fast")
 
@@ -74,6 +76,7 @@ class Format:
     parent: str = ""
     bounded: bool = False
     operators: Mapping[str, str] = field(default_factory=dict)
+    kind = "f"  # as NumPy's dtypes tell real numbers
 
     @property
     def limbs(self) -> int:
@@ -138,6 +141,17 @@ class Format:
         """NumPy dtype of a limb on the host."""
         return np.dtype(self.planes[plane])
 
+    @property
+    def __numpy_dtype__(self) -> np.dtype:
+        """NumPy's dtype of the same numbers, for its functions that take one."""
+        if self.name in WORDS:
+            return np.dtype(self.name)
+        raise FormatError(
+            f"NumPy has no dtype {self.name}: portmp.finfo({self.name!r}) gives limits, "
+            f"portmp.zeros(n, {self.name!r}) arrays; SciPy's solvers take x.to_float64(), and "
+            "functions that return f(x).to_float64() (docs/recipes.md)"
+        )
+
     def network(self, role: str) -> Network:
         """The network that plays *role* here."""
         return networks.get(self.networks[role])
@@ -169,6 +183,16 @@ class Format:
     def roles(self, *ops: str) -> dict[str, Network]:
         """The networks of public operators, by their names, for a kernel."""
         return {op: self.operator(op) for op in ops}
+
+    def __eq__(self, other: object) -> bool:
+        """The same format, one of its names, or NumPy's dtype of the same numbers."""
+        if self is other or isinstance(other, Format):
+            return self is other
+        if isinstance(other, str):
+            return other in (self.name, *self.aliases)
+        return self.name in WORDS and np.dtype(self.name) == other
+
+    __hash__ = object.__hash__
 
     def __str__(self) -> str:
         return self.name
@@ -248,15 +272,15 @@ _TABLE = [
         _F32,
         **_paper(3, "accumulate3_2021", "add3_2021", "mul3_2021"),
         about="the triple-single paper's arithmetic (GPU listing, corrected)",
-        paper="004",
+        paper="ts2021",
     ),
     Format(
         "dd2011",
         (_F64,) * 2,
         _F64,
         **_paper(2, "accumulate2_2011", "add2_jmp6", "mul2"),
-        about="seed paper's double-double, QD's with FMA",
-        paper="001",
+        about="HPCS2011's double-double, QD's with FMA",
+        paper="hpcs2011",
     ),
     Format(
         "dd2011nofma",
@@ -264,16 +288,16 @@ _TABLE = [
         _F64,
         **_paper(2, "accumulate2_2011_split", "add2_jmp6", "mul2_2011_split"),
         about="the same without FMA",
-        paper="001",
+        paper="hpcs2011",
     ),
     Format(
         "qd2011",
         (_F64,) * 4,
         _F64,
         **_paper(4, "accumulate4_2011", "add4_2011", "mul4_2011"),
-        about="seed paper's quad-double, QD's accurate operations with FMA",
+        about="HPCS2011's quad-double, QD's accurate operations with FMA",
         scalar=True,
-        paper="001",
+        paper="hpcs2011",
     ),
     Format(
         "qd2011nofma",
@@ -282,7 +306,7 @@ _TABLE = [
         **_paper(4, "accumulate4_2011_split", "add4_2011", "mul4_2011_split"),
         about="the same without FMA",
         scalar=True,
-        paper="001",
+        paper="hpcs2011",
     ),
 ]
 

@@ -502,7 +502,9 @@ class Kernel:
         where = f"{self.name}: {parameter.name}"
         wanted = parameter.elements(self.module.format)
         if str(view.elements) != str(wanted):
-            raise FormatError(f"{where}: elements are {view.elements!s}, {wanted} is needed")
+            own = f": Kernel(..., format={str(view.elements)!r})"
+            own *= parameter.kind == "value" and isinstance(view.elements, Format)
+            raise FormatError(f"{where}: elements are {view.elements!s}, {wanted} is needed{own}")
         sides = zip(view.shape, view.strides, strict=True)
         if parameter.written and any(n > 1 and not step for n, step in sides):
             raise ArgumentError(f"{where}: a broadcast view cannot be written")
@@ -607,7 +609,7 @@ class Kernel:
 
 def _template(template: str | Path) -> tuple[Path | None, str, str]:
     """Folder, name and text of a template."""
-    if isinstance(template, str) and ("\n" in template or "${" in template):
+    if isinstance(template, str) and (not template or any(c in template for c in "\n{}")):
         return None, "template text", template
     if not isinstance(template, (str, Path)):
         raise ArgumentError(

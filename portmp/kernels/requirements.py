@@ -38,7 +38,7 @@ def buffer(requirements: Sequence[Requirement], queue: Queue) -> Buffer:
     """Memory for the assertions of one call."""
     if is_recording():
         raise LaunchError(
-            "checked kernels wait for the device: a graph takes kernels without checked"
+            "checked kernels wait for the device: a capture takes kernels without checked"
         )
     held = np.full(len(requirements), HELD, np.uint32)
     made = queue.device.allocate(held.nbytes)

@@ -234,7 +234,8 @@ class _Inverse:
 
     def residual(self, x: Array, b: Array) -> Array:
         """b - a x, exactly, rounded once."""
-        return gemm(self.a, -x, beta=1, c=b, rounding="correct")
+        found: Array = gemm(self.a, -x, beta=1, c=b, rounding="correct")
+        return found
 
     def image(self, residual: Array) -> Plane:
         """Not below |R r|, r the exact residual."""

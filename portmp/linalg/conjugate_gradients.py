@@ -13,7 +13,7 @@ from typing import Any
 from portmp import formats
 from portmp.arrays import manipulation
 from portmp.arrays.array import Array, zeros
-from portmp.backends.base import Launch, recording, replay
+from portmp.backends.base import Repeated, recording
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.linalg import iterative, operators
@@ -210,7 +210,7 @@ class _Iterates(Method):
             self.products = numbers[2 * AHEAD :]
         self.repeats = a.elements is not None and preconditioner is None
         self.ahead = AHEAD if self.repeats and callback is None else 1
-        self.recorded: dict[int, list[Launch]] = {}
+        self.recorded: dict[int, Repeated] = {}
         self.launched = 0
         self.curvature = 0.0
 
@@ -265,10 +265,11 @@ class _Iterates(Method):
         places = [(self.launched + i) % AHEAD for i in range(1, count + 1)]
         for place in places:
             if place in self.recorded:
-                replay(self.recorded[place])
+                self.recorded[place]()
             elif self.repeats:
-                with recording() as self.recorded[place]:
+                with recording() as launches:
                     self._launch(place)
+                self.recorded[place] = Repeated(launches)
             else:
                 self._launch(place)
         self.launched += count

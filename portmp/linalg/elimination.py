@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from portmp.arrays import manipulation
 from portmp.arrays.array import Array, array, from_limbs
 from portmp.arrays.creation import plain_host
+from portmp.arrays.foreign import A, as_they_are
 from portmp.arrays.functions import log
 from portmp.arrays.plain import PlainArray, plain_array
+from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
@@ -48,7 +50,8 @@ class SignAndLog(NamedTuple):
     logabsdet: Array
 
 
-def lu_factor(a: Array, overwrite_a: bool = False, *, method: By = "auto") -> LuFactors:
+@as_they_are
+def lu_factor(a: AnyArray, overwrite_a: bool = False, *, method: By = "auto") -> LuFactors:
     """L and U of a (..., m, n) with partial pivoting, as ``lu_solve`` takes them.
 
     The pivot is the largest leading limb, the first of equals. A column without one, all zeros,
@@ -65,14 +68,10 @@ def lu_factor(a: Array, overwrite_a: bool = False, *, method: By = "auto") -> Lu
     return LuFactors(matrix if overwrite_a else operands.unstacked(w, batch), piv)
 
 
+@as_they_are
 def lu_solve(
-    lu_and_piv: LuFactors,
-    b: Array,
-    trans: int = 0,
-    overwrite_b: bool = False,
-    *,
-    method: By = "auto",
-) -> Array:
+    lu_and_piv: LuFactors, b: A, trans: int = 0, overwrite_b: bool = False, *, method: By = "auto"
+) -> A:
     """The x of a x = b, with *trans* 1 of a^T x = b, by the factors of a (..., n, n).
 
     b is (n,) or (..., n, r); with *overwrite_b* x takes its memory. LinAlgError for a zero on U's
@@ -96,10 +95,11 @@ def lu_solve(
     operands.refuse_singular(matrix, "lu_solve", "lu")
     given = operands.sides_of(matrix, b, "lu_solve", overwrite_b)
     order = swapped(pivots, n)
-    return _solved(matrix, order, given, trans == 1, method, "lu_solve", overwrite_b)
+    return cast("A", _solved(matrix, order, given, trans == 1, method, "lu_solve", overwrite_b))
 
 
-def lu(a: Array, *, p_indices: bool = False, method: By = "auto") -> Lu:
+@as_they_are
+def lu(a: AnyArray, *, p_indices: bool = False, method: By = "auto") -> Lu:
     """p, l, u with a = p l u for a (..., m, n): l (..., m, k) with ones on its diagonal, u
     (..., k, n), k the smaller of m and n. Named as SciPy's.
 
@@ -149,11 +149,12 @@ def solve_directly(
     return _solved(lower, order, given, False, method, name, overwrite_b)
 
 
-def inv(a: Array, *, method: By = "auto") -> Array:
+@as_they_are
+def inv(a: A, *, method: By = "auto") -> A:
     """The inverse of a (..., n, n), column by column the solution of a x = e, with the
     errors and warnings of ``solve``.
     """
-    return _inverse(operands.matrix(a, "inv", square=True), method, "inv")
+    return cast("A", _inverse(operands.matrix(a, "inv", square=True), method, "inv"))
 
 
 def _inverse(matrix: Array, method: By, name: str) -> Array:

@@ -14,8 +14,8 @@ from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.blas import nrm2
 from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import Bound
-from portmp.errors import ArgumentError, MatrixShapeError, ShapeError
-from portmp.formats import convert
+from portmp.errors import ArgumentError, LinAlgWarning, MatrixShapeError, ShapeError
+from portmp.formats import convert, losses, wider
 from portmp.linalg import bounded_norms, operands
 from portmp.linalg.elimination import LuFactors, lu_factor, lu_solve
 from portmp.linalg.operands import By
@@ -186,8 +186,8 @@ def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
     In other norms of ``norm``, of square matrices, |x| |x^-1|. With 1 and inf |x^-1| is estimated
     from below by Hager's and Higham's method, from the factors of x: at most five steps of two
     systems, and one more; seldom less than a third of it; in the others it is the inverse's. inf
-    for a singular matrix, NaN where x holds NaN; an error for one without elements. Numbers near
-    1/u^N and above say no more than that: x, rounded, may be singular in this format.
+    for a singular matrix, NaN where x holds NaN; an error for one without elements. A LinAlgWarning
+    tells of numbers above 1/u^N: x, rounded, may be singular in this format.
     """
     matrix, by_values = _conditioned(x, p)
     if matrix.ndim > 2:
@@ -206,13 +206,13 @@ def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
     if math.isnan(size) or operands.is_singular(factors.lu):
         return size if math.isnan(size) else array(math.inf, matrix.format, matrix.queue)
     if p != 1:
-        return size * norm(_inverse(factors, method), p, axis=(0, 1))
+        return _told(size * norm(_inverse(factors, method), p, axis=(0, 1)))
     inverse = norm_estimate(
         lambda b: lu_solve(factors, b, method=method),
         lambda b: lu_solve(factors, b, trans=1, method=method),
         matrix,
     )
-    return size * inverse
+    return _told(size * inverse)
 
 
 def cond_in_format(x: Array, p: Order = None) -> Any:
@@ -221,7 +221,7 @@ def cond_in_format(x: Array, p: Order = None) -> Any:
     if by_values:
         s = svdvals(matrix)
         found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-        return elementwise.where(elementwise.isnan(found), math.inf, found)
+        return _told(elementwise.where(elementwise.isnan(found), math.inf, found))
     if matrix.ndim > 2:
         found = zeros(matrix.shape[:-2], matrix.format, matrix.queue)
         for each in np.ndindex(found.shape):
@@ -230,7 +230,7 @@ def cond_in_format(x: Array, p: Order = None) -> Any:
     factors = lu_factor(matrix)
     if operands.is_singular(factors.lu):
         return array(math.inf, matrix.format, matrix.queue)
-    return norm(matrix, p, axis=(0, 1)) * norm(_inverse(factors), p, axis=(0, 1))
+    return _told(norm(matrix, p, axis=(0, 1)) * norm(_inverse(factors), p, axis=(0, 1)))
 
 
 def _inverse(factors: LuFactors, method: By = "auto") -> Array:
@@ -257,7 +257,18 @@ def _by_singular_values(a: Array, large: bool, method: By) -> Any:
     if not float(s[-1]):
         # as NumPy has it
         return array(math.inf if large or not float(s[0]) else 0.0, a.format, a.queue)
-    return ends[0] / ends[1]
+    return _told(ends[0] / ends[1])
+
+
+def _told(found: Array) -> Array:
+    """Condition numbers, with a warning of those that rounding errors alone may have made."""
+    sizes, longer = found.to_float64(), wider(found.format)
+    worst = np.max(sizes, where=np.isfinite(sizes), initial=0)
+    if worst * found.format.unit_roundoff >= 1:
+        more = f"; {longer} has more digits, if x is made in it" * bool(longer)
+        told = f"cond: {worst:.1e}: in {found.format} x may as well be singular{more}"
+        losses.warn(told, LinAlgWarning)
+    return found
 
 
 def norm_estimate(

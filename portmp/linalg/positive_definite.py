@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from portmp.arrays.array import Array
+from portmp.arrays.foreign import A, as_they_are
 from portmp.errors import LinAlgError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
@@ -12,9 +15,8 @@ from portmp.routines.cholesky import launch as routine
 from portmp.routines.triangular import launch
 
 
-def cholesky(
-    a: Array, *, upper: bool = False, overwrite_a: bool = False, method: By = "auto"
-) -> Array:
+@as_they_are
+def cholesky(a: A, *, upper: bool = False, overwrite_a: bool = False, method: By = "auto") -> A:
     """l with a = l l^T, or with *upper* u with a = u^T u, for positive definite a (..., n, n).
 
     Only the lower (*upper*: the upper) triangle of a is read. *method* as in ``lu_factor``.
@@ -25,23 +27,24 @@ def cholesky(
     matrix = operands.matrix(a, "cholesky", square=True)
     given = matrix.mT if upper else matrix
     found = _factored(given, method, "cholesky", overwrite_a)
-    return found.mT if upper else found
+    return cast("A", found.mT if upper else found)
 
 
+@as_they_are
 def cholesky_solve(
-    factor: Array, b: Array, *, upper: bool = False, overwrite_b: bool = False, method: By = "auto"
-) -> Array:
+    factor: A, b: A, *, upper: bool = False, overwrite_b: bool = False, method: By = "auto"
+) -> A:
     """The x of a x = b by the result of ``cholesky(a, upper=upper)``; b (n,) or (..., n, r).
 
     With *overwrite_b* x takes b's memory.
     """
-    if isinstance(b, Array):
-        factor = operands.values(factor, "cholesky_solve: factor", b)
-    matrix = operands.matrix(factor, "cholesky_solve", square=True, argument="factor")
+    like = b if isinstance(b, Array) else None
+    matrix = operands.values(factor, "cholesky_solve: factor", like)
+    matrix = operands.matrix(matrix, "cholesky_solve", square=True, argument="factor")
     operands.refuse_singular(matrix, "cholesky_solve", "factor")
     left = matrix.mT if upper else matrix
     given = operands.sides_of(left, b, "cholesky_solve", overwrite_b)
-    return _solved(left, given, method, "cholesky_solve", overwrite_b)
+    return cast("A", _solved(left, given, method, "cholesky_solve", overwrite_b))
 
 
 def solve_positive(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
-from portmp.arrays.array import Array
+from portmp.arrays.foreign import A, as_they_are
+from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError, choice
 from portmp.linalg import operands
 from portmp.linalg.certified import Certified, certified
@@ -20,8 +21,8 @@ ASSUMED = {"general": "gen", "symmetric": "sym", "positive definite": "pos"}
 
 @overload
 def solve(
-    a: Array,
-    b: Array,
+    a: A,
+    b: A,
     *,
     method: By = "auto",
     refine: Literal[False] = False,
@@ -30,29 +31,25 @@ def solve(
     lower: bool = False,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
-) -> Array: ...
+) -> A: ...
 
 
 @overload
 def solve(
-    a: Array,
-    b: Array,
-    *,
-    method: By = "auto",
-    refine: Literal[True],
-    certify: Literal[False] = False,
+    a: A, b: A, *, method: By = "auto", refine: Literal[True], certify: Literal[False] = False
 ) -> Refined: ...
 
 
 @overload
 def solve(
-    a: Array, b: Array, *, method: By = "auto", refine: bool = False, certify: Literal[True]
+    a: A, b: A, *, method: By = "auto", refine: bool = False, certify: Literal[True]
 ) -> Certified: ...
 
 
+@as_they_are
 def solve(
-    a: Array,
-    b: Array,
+    a: AnyArray,
+    b: AnyArray,
     *,
     method: By = "auto",
     refine: bool = False,
@@ -61,13 +58,14 @@ def solve(
     lower: bool = False,
     overwrite_a: bool = False,
     overwrite_b: bool = False,
-) -> Array | Refined | Certified:
+) -> Any:
     """The solution x of a x = b for a (..., n, n), b (n,) or (..., n, r), by LU with partial
     pivoting.
 
     Backward stable in the format's precision. *method* as in ``lu_factor``. Raises ArgumentError
     for a singular matrix, naming the column whose pivot is zero or NaN; a LinAlgWarning tells of
-    one that is numerically singular, as far as its pivots show that (docs/linalg.md).
+    one that is numerically singular, as far as its pivots show that (docs/linalg.md). Arrays of
+    another library are taken as they are, and x is one of its (docs/foreign_arrays.md).
 
     With *refine* (one matrix) the factors are computed in one limb, and x is refined with residuals
     in the format until its backward error is at most n u^N, as one of the format's own LU; where

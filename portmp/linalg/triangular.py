@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from portmp.arrays.array import Array, Number, zeros
 from portmp.arrays.blas import scalar
+from portmp.arrays.foreign import A, as_they_are
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
@@ -11,9 +14,10 @@ from portmp.routines import base
 from portmp.routines.triangular import launch
 
 
+@as_they_are
 def solve_triangular(
-    a: Array,
-    b: Array,
+    a: A,
+    b: A,
     *,
     lower: bool = False,
     trans: bool = False,
@@ -21,7 +25,7 @@ def solve_triangular(
     left: bool = True,
     overwrite_b: bool = False,
     method: By = "auto",
-) -> Array:
+) -> A:
     """The x of op(a) x = b, or with *left* false of x op(a) = b, for triangular a (..., n, n).
 
     Only the upper triangle of a is read, with *lower* the lower one; *unit_diagonal*: the diagonal
@@ -40,7 +44,8 @@ def solve_triangular(
     known = operands.stacked(matrix, batch, own=False)
     by = operands.by(method, matrix.format, name)
     launch.solve(known, x, lower=lower, unit=unit_diagonal, method=by)
-    return _found(sides if overwrite_b else operands.unstacked(x, batch), left, vector)
+    found = _found(sides if overwrite_b else operands.unstacked(x, batch), left, vector)
+    return cast("A", found)
 
 
 def trmm(
@@ -75,11 +80,11 @@ def trmm(
 
 
 def _given(
-    a: Array, b: Array, lower: bool, trans: bool, left: bool, name: str, overwrite: bool
+    a: object, b: object, lower: bool, trans: bool, left: bool, name: str, overwrite: bool
 ) -> tuple[Array, bool, operands.Sides]:
     """op(a), from the right transposed; whether that is lower; b as what stands right of it."""
-    a, given = operands.alike(a, b, name)
-    matrix = operands.matrix(a, name, square=True)
+    known, given = operands.alike(a, b, name)
+    matrix = operands.matrix(known, name, square=True)
     if not left:
         if given.ndim < 2:
             raise ShapeError(f"{name}: b {given.shape} given, from the right matrices are needed")

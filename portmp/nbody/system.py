@@ -20,7 +20,7 @@ import numpy as np
 from portmp import files, formats
 from portmp.arrays.array import Array, Number, from_limbs, operand, zeros
 from portmp.arrays.products import dot
-from portmp.backends.base import Device
+from portmp.backends.base import Device, Repeated, is_recording, recording
 from portmp.errors import ArgumentError, InputError, ShapeError, choice, shown
 from portmp.formats import convert, parse
 from portmp.nbody.forces import energy, squared
@@ -51,6 +51,9 @@ SCHEMES: dict[str, tuple[Fraction, ...]] = {
     "yoshida6": _symmetric(*(Fraction(w) for w in reversed(_Y6))),
 }
 """Weights of the leapfrogs of a step; orders 2, 4 and 6 (Yoshida 1990, solution A)."""
+
+REPEATED = 8
+"""Steps from which on one is recorded and repeated."""
 
 FILE_VERSION = 1
 
@@ -145,13 +148,23 @@ class System:
             raise ArgumentError(f"dt: {shown(dt)} given, too large for {self.format.name}")
         ended = _kept(self.time + count * length, "dt", dt, "the time that it gives")
         position, velocity = self._bodies[:, :3].planes, self._velocity.planes
-        for _ in range(count):
+
+        def once() -> None:
             for kick, drift in zip(kicks, drifts, strict=False):
                 force = self._forces().planes
                 elementwise.apply("fma", [kick, force, velocity], velocity)
                 elementwise.apply("fma", [drift, velocity, position], position)
                 self._current = False
             elementwise.apply("fma", [kicks[-1], self._forces().planes, velocity], velocity)
+
+        # A first step may compute forces that later ones find.
+        alone = count if count < REPEATED or is_recording() else 1
+        for _ in range(alone):
+            once()
+        if alone < count:
+            with recording() as launches:
+                once()
+            Repeated(launches)(count - alone - 1)
         self.time = ended
         self.steps += count
 

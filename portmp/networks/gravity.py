@@ -16,7 +16,7 @@ ROOTS = {
     "exact": "correctly rounded to float32, then refined: the same bits on every device",
     "fast": "the hardware's estimate, in float64 with one step of third order",
     "rsqrt": "the platform's function",
-    "rounded": "the platform's function that promises rounding, which not every one keeps",
+    "rounded": "the platform's function that promises rounding (not all keep it), or exact",
     "division": "1 / sqrt(x)",
 }
 """Kinds of reciprocal square root, and where each comes from."""

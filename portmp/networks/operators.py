@@ -24,6 +24,21 @@ ARITY = {
 }
 """Elementwise operators and their number of operands (x, y, z)."""
 
+TESTS = {
+    "equal": "opposite(nonzero(compared))",
+    "not_equal": "nonzero(compared)",
+    "less": "less(compared, 0)",
+    "less_equal": "opposite(less(0, compared))",
+    "greater": "both(less(0, compared), less(compared, 2))",
+    "greater_equal": "both(opposite(less(compared, 0)), less(compared, 2))",
+    "nonzero": "nonzero({})",
+    "isnan": "isnan({})",
+    "isinf": "both(opposite(isnan({0})), opposite(finite({0})))",
+    "isfinite": "finite({})",
+    "signbit": "negative({})",
+}
+"""Questions whose answers are truth values, by what ``compare`` gives or by the leading limb."""
+
 _LEADING = {
     "add": "x[0] + y[0]",
     "mul": "x[0] * y[0]",
@@ -159,6 +174,17 @@ def _compare(add: str, words: int) -> str:
     return _register(name, signature, body, source, "exact")
 
 
+def _test(op: str, compare: str, words: int) -> str:
+    """Whether one of TESTS holds."""
+    v, asked = kind(words), TESTS[op]
+    name, signature, body = f"{op}{words}", f"x:{v}", ""
+    if "compared" in asked:
+        name, signature = _derive(compare, op), f"{signature} y:{v}"
+        body = f"compared = {compare}(x, y)\n"
+    body += f"return {asked.format(_limb('x', 0, words))}"
+    return _register(name, f"{signature} -> flag", body, get(compare).source, "exact")
+
+
 @cache
 def operator(op: str, add: str, mul: str, div: str, sqrt: str) -> Network:
     """The public operator *op* of the arithmetic given by its four networks."""
@@ -176,5 +202,8 @@ def operator(op: str, add: str, mul: str, div: str, sqrt: str) -> Network:
         name = base[op]
     else:
         operator("sub", add, mul, div, sqrt)
-        return get(_compare(add, words) if op == "compare" else _extremum(add, op, words))
+        if op not in ("compare", *TESTS):
+            return get(_extremum(add, op, words))
+        compare = _compare(add, words)
+        return get(_test(op, compare, words) if op in TESTS else compare)
     return get(name if words == 1 else _guarded(name, op))

@@ -1,6 +1,6 @@
 """Networks of the reproduced papers, under names of their own.
 
-``ts2021``: triple-single of Utsugiri and Kouya's GPU and CPU listings, misprints
+``ts2021``: the triple-single paper's, of its GPU and CPU listings, misprints
 corrected. ``dd2011`` and ``qd2011``: Mukunoki and Takahashi's double-double and
 quad-double, which are the QD library's, with two_prod by FMA or by splitting.
 Branches on exact zeros are written as compare-and-select, which gives the same bits.
@@ -19,7 +19,7 @@ def _three_sum(a: str, b: str, c: str) -> str:
     return f"u1, u2 = two_sum({a}, {b})\n{a}, u3 = two_sum({c}, u1)\n{b}, {c} = two_sum(u2, u3)\n"
 
 
-# --- triple-single, seed 004 ----------------------------------------------------------
+# --- triple-single -------------------------------------------------------------------
 
 define(
     "renorm3_2021",
@@ -107,7 +107,7 @@ return renorm3_2021((p0, p1, p2, r))
     bound="6.8u^3 (measured)",
 )
 
-# --- double-double and quad-double, seed 001 --------------------------------------------
+# --- double-double and quad-double ------------------------------------------------------
 
 define(
     "two_prod_split",
@@ -139,7 +139,7 @@ define(
     "mul2_2011_split",
     "x:2 y:2 -> 2",
     NETWORKS["mul2"].listing.replace("two_prod", "two_prod_split"),
-    source="double-double of seed 001 without FMA",
+    source="HPCS2011's double-double without FMA",
     bound="7u^2 (proved)",
 )
 

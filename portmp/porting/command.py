@@ -123,9 +123,9 @@ def _check(place: Path, read: Sequence[Source]) -> None:
     """No file that was read is written over."""
     for source in read:
         if place.exists() and Path(source.name).exists() and place.samefile(source.name):
+            other = f", that is {source.name}," if str(place) != source.name else ""
             raise ArgumentError(
-                f"-o: {place} is {source.name}, which was read and would be written over: "
-                "give another folder"
+                f"-o: {place}{other} was read and would be written over: give another folder"
             )
     if place.parent.exists():
         target.check_place(place)

@@ -257,11 +257,10 @@ def text(report: Report, with_opencl: bool, with_constructs: bool = True) -> Ite
             yield f"    and {'line' if len(lines) == 1 else 'lines'} {some_of(lines)}"
     for remark in report.remarks:
         yield f"{report.file}: {remark}"
-    if with_constructs and report.constructs:
+    told = [c for c in report.constructs if with_opencl or not c.hip.startswith("the same")]
+    if with_constructs and told:
         yield f"{report.file}: constructs"
-        for one in report.constructs:
-            if one.hip.startswith("the same") and not with_opencl:
-                continue
+        for one in told:
             about = ", ".join(one.entries) or "a name alone"
             yield f"    {one.name} (line {some_of(one.lines)}) [{about}]"
             yield f"        HIP: {one.hip}"

@@ -222,7 +222,8 @@ def read(path: str | Path) -> Source:
     try:
         content = Path(path).read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+        more = f": give its files, {path}/*.cu" if Path(path).is_dir() else ""
+        raise InputError(f"{path}: {error.strerror or error}{more}") from None
     if len(content) > _LARGEST:
         raise InputError(f"{path}: {len(content)} bytes given, sources have at most {_LARGEST}")
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -14,6 +14,7 @@ from portmp.arrays import creation
 from portmp.arrays.creation import Where
 from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import integers
+from portmp.backends.base import is_recording
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines.random import launch
 from portmp.routines.random.stream import Stream
@@ -127,6 +128,10 @@ class Philox:
 
         The first is a multiple of *words*, a power of two; what is before it is left out.
         """
+        if is_recording():
+            raise ArgumentError(
+                "capture: each replay would draw the same random numbers; draw outside"
+            )
         with self._lock:
             self._go(-self._position % words)
             if self._position + count * words > LENGTH:

@@ -138,7 +138,7 @@ device runs AMD's machine code on a CPU, instruction by instruction, an *emulate
 another processor, by qemu: no hardware of that name was there, and its results say nothing about
 speed or driver.
 
-| device | through | driver | digests | GEMM `dd` | formats | newest | file |
+| device | through | driver | digests | direct GEMM `dd` | formats | newest | file |
 |---|---|---|---|---|---|---|---|
 """
 

@@ -210,13 +210,13 @@ def cover(subjects: Sequence[Subject], others: Sequence[Product] = ()) -> Iterat
 def _products(subjects: Sequence[Subject]) -> Iterator[Product]:
     """What is measured of products of square matrices, portmp's and its peers'."""
     for subject in subjects:
-        rows = [r for r in latest(subject) if r["routine"] in _METHODS]
+        rows = [r for r in latest(subject) if r["routine"] in METHODS]
         cores = f"{subject.facts['compute_units']} cores of " * (subject.kind == "cpu")
         whose = f"portmp, {cores}{subject.title}, {subject.backend}"
         word = max((word_of(row["format"]) for row in rows), default="")
         for row in rows:
             if row["accuracy"] == "accurate" and word_of(row["format"]) == word != "":
-                what = f"{named(row)}, {_METHODS[row['routine']]}"
+                what = f"{named(row)}, {METHODS[row['routine']]}"
                 yield whose, row["format"], float(row["operations_per_second"]), what
         for report, _ in subject.parts:
             for peer in report["peers"]:
@@ -226,7 +226,7 @@ def _products(subjects: Sequence[Subject]) -> Iterator[Product]:
                     yield name, row["format"], rate, f"{row['bits']} bits, n = {n}"
 
 
-_METHODS = {
+METHODS = {
     "gemm": "direct product",
     "gemm-ozaki1": "by slices of int8",
     "gemm-ozaki1-float64": "by slices of float64",

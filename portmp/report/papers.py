@@ -10,6 +10,7 @@ from portmp.bench.papers.hpcs2011 import experiments as hpcs2011
 from portmp.bench.papers.nbody import model
 from portmp.bench.papers.slfp import experiments as slfp
 from portmp.bench.papers.ts2021.experiments import STATED
+from portmp.bench.peers import LIBRARY
 from portmp.bench.tables import Row, shape_text, value_of
 from portmp.report.drawing import Figure, Point, Series
 from portmp.report.subjects import Subject
@@ -26,15 +27,15 @@ class Pair(NamedTuple):
 
 def _hpcs2011(subject: Subject) -> Iterator[Pair]:
     kind = subject.kind
-    machine = hpcs2011.GPU if kind == "gpu" else "Core i7 920"
+    machine = hpcs2011.GPU if kind == "gpu" else hpcs2011.CPU
     for row, _ in subject.rows("hpcs2011", "rates"):
         form, stated = row["format"], None
         if form in ("dd2011", "qd2011", "dd", "qd"):
             routine, both = row["routine"], hpcs2011.precision(form)
             stated = hpcs2011.stated("over_float64", kind, routine, both)
-        here = row["over_float64"].get("portmp")
+        here = row["over_float64"].get(LIBRARY)  # the paper's are over CUBLAS and GotoBLAS2
         if stated and here:
-            what = f"{row['routine']} {form}, {row['way']}: time over float64's"
+            what = f"{row['routine']} {form}, {row['way']}: time over the library's float64"
             yield Pair(what, here, stated, machine)
     for _, part in subject.of("hpcs2011"):
         for gain in part["experiments"].get("rates", {}).get("gains", ()):
@@ -79,12 +80,13 @@ def _nbody(subject: Subject) -> Iterator[Pair]:
 def _ts2021(subject: Subject) -> Iterator[Pair]:
     paper = paper_of("ts2021")["ratios"]
     for _, part in subject.of("ts2021"):
-        found = part["experiments"].get("blocked", {}).get("ratios", {})
-        for blocks, ratios in found.items():
+        blocked = part["experiments"].get("blocked", {})
+        most = max((row["n"] for row in blocked.get("rows", ())), default=0)
+        for blocks, ratios in blocked.get("ratios", {}).items():
             for name in ("ts_over_dd", "ts_over_d+s", "df_over_double"):
                 for machine, theirs in paper.items():
                     if ratios.get(name):
-                        what = f"{name.replace('_', ' ')}, {blocks} blocks"
+                        what = f"{name.replace('_', ' ')}, {blocks} blocks, N to {most}"
                         yield Pair(what, ratios[name], theirs[STATED[name]], machine)
 
 

@@ -59,20 +59,21 @@ def triad_spec(form: str, width: int) -> KernelSpec:
     return spec("triad", "bench/triad.mako", formats.get(form), {}, width=width, takes=takes)
 
 
-def times(device: Device, work: Callable[[], object], runs: int = 5) -> list[float]:
+def times(device: Device, work: Callable[[], object], runs: int = 5, apart: int = 1) -> list[float]:
     """Device time of *work*'s launches in seconds, for each run, after a warm-up.
 
     All runs are in the queue before the first is waited for. The first of them starts when
-    the host has launched it and is not counted: launching takes tens of microseconds.
+    the host has launched it and is not counted: launching takes tens of microseconds. With *apart*
+    of 0 it is: where a run takes far longer.
     """
     queue = device.queue
     work()
     queue.synchronize()
     marks = [queue.record()]
-    for _ in range(runs + 1):
+    for _ in range(runs + apart):
         work()
         marks.append(queue.record())
-    return [end.seconds_since(start) for start, end in itertools.pairwise(marks)][1:]
+    return [end.seconds_since(start) for start, end in itertools.pairwise(marks)][apart:]
 
 
 def instruction_rate(device: Device, word: str, op: str = "fma") -> float:

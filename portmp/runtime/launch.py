@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -149,10 +149,15 @@ class Planner(Queue):
             library.multiply(self, asked)
             return
         a, b, c = (cast(Memory, rows.buffer).index for rows in (asked.a, asked.b, asked.c))
-        prepared = library.prepared(self.queue, asked)
+        prepared, queue = library.prepared(self.queue, asked), self.queue
 
         def run(held: Sequence[Any]) -> None:
-            prepared(held[a], held[b], held[c])
+            if recorder.launches is None:
+                prepared(held[a], held[b], held[c])
+                return
+            rows = zip((asked.a, asked.b, asked.c), (a, b, c), strict=True)
+            there = [replace(one, buffer=held[i]) for one, i in rows]
+            queue.multiply(library, asked._replace(a=there[0], b=there[1], c=there[2]))
 
         self.steps.append(Step(None, (1, 1, 1), (1, 1, 1), (), run))
 
@@ -183,7 +188,7 @@ class Plan:
         Where it makes a view, that is returned: *out*, or new memory. None stands for it.
         """
         queue = self.queue
-        found: Any = out
+        found = cast("V", out)
         views: Any = operands
         if isinstance(self.makes, Blank):
             found = self.makes.made(queue) if out is None else out

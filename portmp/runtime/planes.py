@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from portmp.backends.base import Buffer, Device, Queue, check_process, is_recording
+from portmp.backends.base import Buffer, Device, Queue, check_process, check_unread, is_recording
 from portmp.backends.host.runtime import HostBuffer
 from portmp.errors import ShapeError
 from portmp.formats import Format, encode
@@ -182,6 +182,7 @@ class View(Generic[Elements]):
         """The same memory in another queue, whose further work comes after this one's so far."""
         if queue is self.queue:
             return self
+        check_unread("an array in another queue")
         for buffer in self.buffers:
             buffer.note(queue)
         queue.wait(self.queue.record())
@@ -291,10 +292,15 @@ class View(Generic[Elements]):
     def write_parts(self, parts: Host, *, wait: bool = True) -> None:
         """Copy planes as they lie in memory to the device; only for contiguous views."""
         check_process(self.device)
-        for buffer, part in zip(self.buffers, parts, strict=True):
-            self.queue.write(
-                buffer, np.ascontiguousarray(part), self.start * part.itemsize, wait=wait
-            )
+        queue = self.queue
+        made = queue.allocate_parts([p.nbytes for p in parts]) if is_recording() else ()
+        for i, (buffer, part) in enumerate(zip(self.buffers, parts, strict=True)):
+            start = self.start * part.itemsize
+            if not made:
+                queue.write(buffer, np.ascontiguousarray(part), start, wait=wait)
+            elif part.nbytes:  # from memory of its own, which is copied each time
+                queue.write(made[i], np.ascontiguousarray(part))
+                queue.do(type(queue).copy, (buffer, made[i], part.nbytes, start), made)
 
     def read_parts(self) -> Host:
         """Copy a contiguous view to the host as it lies in memory, and wait."""
@@ -304,6 +310,7 @@ class View(Generic[Elements]):
 
     def read_into(self, parts: Host, *, wait: bool = True) -> None:
         """The same into C-contiguous arrays of the planes' dtypes."""
+        check_unread("reading an array")
         check_process(self.device)
         if wait:
             self.queue.read_parts(self.buffers, parts, self.start)
@@ -392,6 +399,7 @@ class Numbers(View[str]):
         """Copy the elements of any view to the host, and wait."""
         if self.contiguous:
             return self._true(self.read_parts()[0])
+        check_unread("reading an array")
         check_process(self.device)
         low, high = self._extent()
         span = np.empty(high - low + 1, self.dtype)
@@ -516,6 +524,7 @@ def copied(source: View[Any], target: View[Any]) -> bool:
 
 def moved(planes: Planes, queue: Queue) -> Planes:
     """Copy a contiguous view to new planes on the device of *queue*."""
+    check_unread("copying an array to another queue")
     made = allocate(planes.format, planes.shape, queue)
     for i, (target, source) in enumerate(zip(made.buffers, planes.buffers, strict=True)):
         step = np.dtype(planes.format.parts[i]).itemsize

@@ -4,7 +4,12 @@
 %>
 <%def name="arithmetic(w, networks, gates=())">
 <% p = w.platform %>
-<% nets = w.closure(networks) %>
+<% nets = w.closure([*networks, *(one.net for one in w.computed)]) %>
+## What is computed or rounded of vectors' lanes needs the same of words.
+<% by_lanes = [net for net in nets if net.template == "stored.mako"] if w.width > 1 else [] %>
+% if by_lanes or (w.width > 1 and w.computed):
+${arithmetic(w.one, by_lanes)}
+% endif
 <% gates = {g for n in nets for g in n.gates} | set(gates) %>
 <%include file="/arithmetic/storage.mako" args="w=w.one"/>
 % if w.traits.fma == "contracted" and w.first(w.fused):
@@ -174,6 +179,9 @@ ${w.signature(net)}
 }
 
 % endif
+% endfor
+% for one in w.computed:
+<%include file="/arithmetic/computed.mako" args="w=w, one=one"/>
 % endfor
 </%def>
 <%def name="anywhere(w)">

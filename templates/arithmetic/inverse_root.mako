@@ -6,13 +6,14 @@
     p, f = w.platform, w.single
     kind = net.name.removeprefix("inverse_root").strip("_")
     exact = kind in ("", "guarded")
+    own = "single_root" in p.roots.get((kind, w.format.word), "")
     double = w.scalar == "double"
     head = f"{p.function} {w.word} {net.name}{w.lanes}(const {w.word} x)"
     whole = "int" + w.lanes
     estimate = "estimate" if w.traits.root == "ieee" else w.traits.root
     tiny = w.literal(2.0**-1022 if double else 2.0**-126)
 %>
-% if exact and w.first("single_root" + w.lanes):
+% if (exact or own) and w.first("single_root" + w.lanes):
 % if double and w.traits.fma == "contracted" and w.first(f.fused):
 ${p.function} ${f.word} ${f.fused}(const ${f.word} a, const ${f.word} b, const ${f.word} c)
 {

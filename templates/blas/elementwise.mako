@@ -1,8 +1,5 @@
 ## One elementwise operator over any strided operands.
-## w: Writer, networks["operator"], operands: [(name, access)], rank, s: the schedule, flag ("", or what is asked of the result)
-<%!
-    from portmp.codegen.answers import TESTS
-%>
+## w: Writer, networks["operator"], operands: [(name, access)], rank, s: the schedule
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%!
     def at(operand, access, rank):
@@ -11,7 +8,14 @@
             return f"{operand}_start + i"
         return f"{operand}_start + " + " + ".join(f"i{a} * {operand}_stride{a}" for a in range(rank))
 %>
-<% p, operator = w.platform, networks["operator"] %>
+<%
+    p, operator = w.platform, networks["operator"]
+    kinds = {name: kind for (name, _), (_, kind) in zip(operands, operator.inputs)}
+    def element(operand):
+        """An operand's element; of truth values any byte but 0 is true."""
+        index = f"{operand}_at"
+        return f"{operand}0[{index}] != 0" if kinds[operand].role == "flag" else w.element(operand, index)
+%>
 ${arithmetic(w, [operator])}
 /* out[i] = ${operator.name}(${", ".join(n for n, _ in operands)}) for all n elements */
 ${p.kernel.format(s.threads)} ${head()}
@@ -27,7 +31,7 @@ ${axes("    ")}
     const ${w.value} ${operand} = ${w.pack(f"{operand}{k}" for k in w.limbs)};
 % else:
     const ${p.index} ${operand}_at = ${at(operand, access, rank)};
-    const ${w.value} ${operand} = ${w.element(operand, f"{operand}_at")};
+    const ${w.type(kinds[operand])} ${operand} = ${element(operand)};
 % endif
 % endfor
     const ${w.type(operator.result)} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
@@ -37,7 +41,7 @@ ${stored("    ")}
 % if access == "value":
     const ${w.value} ${operand} = ${w.pack(f"{operand}{k}" for k in w.limbs)};
 % else:
-    ${w.value} ${operand}[${s.items}];
+    ${w.type(kinds[operand])} ${operand}[${s.items}];
 % endif
 % endfor
     /* all loads before the first store, so that more of them are under way */
@@ -49,7 +53,7 @@ ${axes(" " * 12)}
 % for operand, access in operands:
 % if access != "value":
             const ${p.index} ${operand}_at = ${at(operand, access, rank)};
-            ${operand}[item] = ${w.element(operand, f"{operand}_at")};
+            ${operand}[item] = ${element(operand)};
 % endif
 % endfor
         }
@@ -79,8 +83,8 @@ ${pad}const ${w.platform.index} i0 = i;
 </%def>
 <%def name="stored(pad)">
 ${pad}const ${w.platform.index} at = ${at("out", "strided", rank)};
-% if flag:
-${pad}out0[at] = ${TESTS[flag].text(w, "result" if networks["operator"].result.words == 1 else w.word_of("result", 0))};
+% if networks["operator"].result.role == "flag":
+${pad}out0[at] = result;
 % else:
 % for k in w.limbs:
 ${pad}${w.store("out", k, "at", w.word_of("result", k))}

@@ -25,8 +25,8 @@ ${p.kernel.format(s.threads)} ${head()}
     ${p.index} i = first;
     for (; i + ${s.width} <= end; i += ${s.width}) {
 % if ahead:
-% for place in [place for operand in arrays for place in w.plane_names(operand, 0)]:
-        ${p.prefetch.format(f"({p.const_pointer.format('char')})({place} + {place[0]}_start + i) + {ahead}")}
+% for operand, place in [(operand, place) for operand in arrays for place in w.plane_names(operand, 0)]:
+        ${p.prefetch.format(f"({p.const_pointer.format('char')})({place} + {operand}_start + i) + {ahead}")}
 % endfor
 % endif
 % for operand in arrays:

@@ -102,6 +102,9 @@ class Memory:
 class Processes:
     """Launches in processes under qemu, one of each program, in the place of ``Threads``."""
 
+    repeat = None
+    """No list of launches is repeated by one call."""
+
     def __init__(self, name: str, program: str, memory: Memory) -> None:
         self._name, self._program, self._memory = name, program, memory
         self._said = paths.process_folder("qemu") / name.partition(":")[2]
@@ -187,6 +190,7 @@ class EmulatedDevice(CpuDevice):
     """A processor under qemu."""
 
     interpreted = True
+    near = False
     compiler: cpu.ProgramCompiler
 
     def __init__(self, clang: cpu.Clang, target: str) -> None:

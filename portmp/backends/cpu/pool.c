@@ -667,3 +667,26 @@ EXPORT int portmp_launch(
     tell(queue);
     return 0;
 }
+
+/* What portmp_launch is given, prepared. */
+struct prepared {
+    struct kernel *kernel;
+    const u64 *shape;
+    const char *arguments;
+    u64 bytes;
+};
+
+/* Launch all of a list, so many times; 0, or portmp_launch's status and four times the place of the
+   launch that failed. */
+EXPORT u64 portmp_repeat(struct queue *queue, const struct prepared *list, u64 count, u64 times)
+{
+    for (u64 turn = 0; turn < times; turn++)
+        for (u64 i = 0; i < count; i++) {
+            const struct prepared *one = list + i;
+            const int failed =
+                portmp_launch(queue, one->kernel, one->shape, one->arguments, one->bytes);
+            if (failed)
+                return 4 * i + failed;
+        }
+    return 0;
+}

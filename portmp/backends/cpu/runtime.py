@@ -18,6 +18,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,13 @@ import numpy as np
 from portmp import paths
 from portmp.backends import rapl
 from portmp.backends.base import (
+    Act,
     Buffer,
     Dim3,
     Given,
     Host,
     Kernel,
+    Launch,
     LaunchMemory,
     Properties,
     check_process,
@@ -102,6 +105,9 @@ def _place(name: str, library: ctypes.CDLL) -> int:
 _facts: list[Any] = []
 """What the pool knows of kernels, which stays: launches may end after their kernel's last use."""
 
+_TURNS = 1000
+"""How often a list is repeated by one call."""
+
 _CODES = {"?": "?7x", "b": "b7x", "B": "B7x", "h": "h6x", "H": "H6x", "e": "e6x"}
 _CODES |= {"i": "i4x", "I": "I4x", "l": "q", "L": "Q", "q": "q", "Q": "Q", "f": "f4x", "d": "d"}
 """How numbers lie in their eight bytes, by NumPy's letters."""
@@ -125,6 +131,25 @@ class CpuQueue(NearQueue, PooledQueue):
     def _relauncher(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given, places: Mapping[int, int]
     ) -> Callable[[Given], None]:
+        packed, facts, shape = self._packed(kernel, grid, block, args, places)
+        (pack, nbytes), values, memory, numbers = packed
+        launch, queue = self._threads.launch, self._place
+
+        def run(given: Sequence[Any]) -> None:
+            filled = values.copy()
+            for place, index in memory:
+                filled[place] = given[index].place
+            for place, index in numbers:
+                filled[place] = given[index]
+            if failed := launch(queue, facts, shape, pack(*filled), nbytes):
+                raise self._failure(kernel.name, failed)
+
+        return run
+
+    def _packed(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given, places: Mapping[int, int]
+    ) -> Any:
+        """How arguments are packed, the kernel's facts and the launch's shape."""
         assert isinstance(kernel, CpuKernel)
         values: list[Any] = []
         codes, block_memory = "=", 0
@@ -142,34 +167,56 @@ class CpuQueue(NearQueue, PooledQueue):
         memory = [(i, n) for i, n in places.items() if isinstance(args[i], Buffer)]
         numbers = [(i, n) for i, n in places.items() if not isinstance(args[i], Buffer)]
         layout = struct.Struct(codes)
-        pack, nbytes = layout.pack, layout.size
         shape = (ctypes.c_uint64 * 7)(*grid, *block, block_memory)
         self._prints |= kernel.prints
         self._threads.begin()
-        launch, queue, facts = self._threads.launch, self._place, kernel.place
+        return ((layout.pack, layout.size), values, memory, numbers), kernel.place, shape
 
-        def run(given: Sequence[Any]) -> None:
-            filled = values.copy()
-            for place, index in memory:
-                filled[place] = given[index].place
-            for place, index in numbers:
-                filled[place] = given[index]
-            if failed := launch(queue, facts, shape, pack(*filled), nbytes):
-                raise self._failure(kernel, failed)
+    def _act(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given
+    ) -> tuple[Act, tuple[Any, ...]]:
+        ((pack, nbytes), values, *_), facts, shape = self._packed(kernel, grid, block, args, {})
+        return CpuQueue._send, (kernel.name, facts, shape, pack(*values), nbytes)
 
-        if not places:
-            packed = pack(*values)
+    def _send(self, name: str, facts: int, shape: Any, packed: bytes, nbytes: int) -> None:
+        if failed := self._threads.launch(self._place, facts, shape, packed, nbytes):
+            raise self._failure(name, failed)
 
-            def again(given: Sequence[Any]) -> None:
-                if failed := launch(queue, facts, shape, packed, nbytes):
-                    raise self._failure(kernel, failed)
+    def repeater(self, launches: Sequence[Launch]) -> Callable[[int], None]:
+        """A compiled loop over launches; copies, which wait for them, stand between such loops."""
+        if self._threads.repeat is None:
+            return super().repeater(launches)
+        parts: list[Callable[[int], None]] = []
+        for sends, some in groupby(launches, lambda one: one.act is CpuQueue._send):
+            parts.append((self._loop if sends else super().repeater)(list(some)))
 
-            return again
+        def run(times: int) -> None:
+            for _ in range(times if len(parts) > 1 else 1):
+                for part in parts:
+                    part(1 if len(parts) > 1 else times)
+
         return run
 
-    def _failure(self, kernel: Kernel, failed: int) -> LaunchError | OutOfMemory:
+    def _loop(self, launches: Sequence[Launch]) -> Callable[[int], None]:
+        given = [one.given for one in launches]
+        held = [ctypes.create_string_buffer(packed, nbytes) for *_, packed, nbytes in given]
+        words = [
+            (facts, ctypes.addressof(shape), ctypes.addressof(place), nbytes)
+            for (_, facts, shape, _, nbytes), place in zip(given, held, strict=True)
+        ]
+        prepared = (ctypes.c_uint64 * (4 * len(words)))(*chain.from_iterable(words))
+        repeat, queue, count = self._threads.repeat, self._place, len(words)
+
+        def run(times: int, kept: object = held) -> None:
+            for done in range(0, times, _TURNS):  # between which Ctrl-C is heard
+                if failed := repeat(queue, prepared, count, min(times - done, _TURNS)):
+                    raise self._failure(given[failed >> 2][0], failed & 3)
+
+        return run
+
+    def _failure(self, kernel: str, failed: int) -> LaunchError | OutOfMemory:
         if failed == 2:
-            return LaunchError(f"kernel {kernel.name!r} has too many parameters for a processor")
+            return LaunchError(f"kernel {kernel!r} has too many parameters for a processor")
         return OutOfMemory(f"{self.device.name}: no memory for a launch: {self.device.room()}")
 
     def synchronize(self) -> None:
@@ -188,6 +235,7 @@ class CpuDevice(PooledDevice):
 
     platform = "opencl"
     kind = Part
+    near = True
     most_blocks = (2**31 - 1,) * 3
     compiler: cpu.CpuCompiler
     clangs: Iterator[cpu.Clang] = iter(())
@@ -274,6 +322,9 @@ class CpuDevice(PooledDevice):
         """Give it back."""
         _give(place)
 
+    def adopt(self, pointer: int, nbytes: int, owner: object) -> Part:
+        return Part(self, pointer, nbytes, owner)
+
     def new_queue(self) -> CpuQueue:
         queue = CpuQueue(self)
         weakref.finalize(queue, queue.pool.close).atexit = False
@@ -336,6 +387,9 @@ class Threads:
         self.launch.argtypes = [
             *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64)
         ]
+        self.repeat = self.library.portmp_repeat
+        self.repeat.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_uint64] * 2
+        self.repeat.restype = ctypes.c_uint64
         self.finish = self.library.portmp_finish
         self.finish.argtypes = [ctypes.c_void_p, ctypes.c_int]
         atexit.register(self.finish_all)

@@ -28,6 +28,7 @@ CUBLAS = Interface(
         15: "not supported",
     },
     axpy={"float32": "cublasSaxpy_v2", "float64": "cublasDaxpy_v2"},
+    gemv={"float32": "cublasSgemv_v2", "float64": "cublasDgemv_v2"},
 )
 
 

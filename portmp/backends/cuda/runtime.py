@@ -57,6 +57,8 @@ NAMES = Names(
     launch_together="LaunchCooperativeKernel",
     extra=0,
     lists=True,
+    capture_mode="CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL",
+    graph_create="GraphInstantiate",
 )
 """The driver API, as cuda-bindings names it."""
 

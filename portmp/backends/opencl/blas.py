@@ -51,6 +51,15 @@ class Clblast(Library):
         except RuntimeError as error:
             raise DeviceError(f"CLBlast: {error}") from error
 
+    def gemv(self, queue: Queue, word: str, m: int, n: int, a: Rows, x: Rows, y: Rows) -> None:
+        handle = _handle(queue)
+        operands = [_array(handle, v, word, axes) for v, axes in ((a, 2), (x, 1), (y, 1))]
+        starts = {"a_offset": a.start, "x_offset": x.start, "y_offset": y.start}
+        try:
+            self._library.gemv(handle, m, n, *operands, a.row, **starts)
+        except RuntimeError as error:
+            raise DeviceError(f"CLBlast: {error}") from error
+
 
 def _handle(queue: Queue) -> Any:
     handle: Any = getattr(queue, "queue", None)

@@ -14,6 +14,7 @@ import numpy as np
 
 from portmp.backends import capabilities, rapl
 from portmp.backends.base import (
+    Act,
     Buffer,
     Device,
     Dim3,
@@ -21,6 +22,7 @@ from portmp.backends.base import (
     Given,
     Host,
     Kernel,
+    Launch,
     LaunchMemory,
     Properties,
 )
@@ -53,14 +55,27 @@ _SCALARS: dict[type | None, type | None] = {LaunchMemory: None, int: np.int64}
 """Types that pyopencl names otherwise."""
 
 
-class ClKernel(Kernel):
-    """A cl_kernel; its program stays alive with it."""
+def _types(args: Given) -> list[type | None]:
+    """The types of arguments: untyped, pyopencl finds each anew, in microseconds an argument."""
+    kinds = [None if isinstance(a, Buffer) else type(a) for a in args]
+    return [_SCALARS.get(kind, kind) for kind in kinds]
 
-    def __init__(self, name: str, kernel: Any) -> None:
+
+class ClKernel(Kernel):
+    """A cl_kernel of a program."""
+
+    def __init__(self, name: str, program: Any) -> None:
         self.name = name
-        self.kernel = kernel
+        self.program = program
+        self.kernel = self.another()
         self.lock = threading.Lock()
         self.typed = False
+
+    def another(self) -> Any:
+        """A cl_kernel of its own, with arguments of its own."""
+        import pyopencl as cl
+
+        return cl.Kernel(self.program, self.name)
 
 
 class ClEvent(Event):
@@ -153,9 +168,7 @@ class ClQueue(PooledQueue):
         handle, lock = kernel.kernel, kernel.lock
         if not kernel.typed:
             with self._explained(f"kernel {kernel.name}", LaunchError), lock:
-                # Untyped, pyopencl finds each argument's type anew: microseconds an argument.
-                kinds = [None if isinstance(a, Buffer) else type(a) for a in args]
-                handle.set_scalar_arg_dtypes([_SCALARS.get(a, a) for a in kinds])
+                handle.set_scalar_arg_dtypes(_types(args))
                 kernel.typed = True
 
         def run(given: Sequence[Any]) -> None:
@@ -172,6 +185,48 @@ class ClQueue(PooledQueue):
                     enqueue(queue, handle, size, block)
             except self._cl.Error as error:
                 what = f"kernel {kernel.name}, grid {grid}, block {block}"
+                raise self._explanation(error, what, LaunchError) from None
+
+        return run
+
+    def _act(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given
+    ) -> tuple[Act, tuple[Any, ...]]:
+        return ClQueue._once, (self._relauncher(kernel, grid, block, args, {}), kernel, grid, block)
+
+    def _once(self, run: Callable[[Given], None], *told: object) -> None:
+        run(())
+
+    def repeater(self, launches: Sequence[Launch]) -> Callable[[int], None]:
+        """A list of kernels, each an object of its own with its arguments."""
+        prepared = [
+            self._prepared(one) if one.act is ClQueue._once else one.run for one in launches
+        ]
+
+        def run(times: int) -> None:
+            for _ in range(times):
+                for enqueue in prepared:
+                    enqueue()
+
+        return run
+
+    def _prepared(self, launch: Launch) -> Callable[[], None]:
+        """What launches a kernel whose arguments are set already."""
+        (_, kernel, grid, block), args = launch.given, launch.args
+        size = tuple(g * b for g, b in zip(grid, block, strict=True))
+        what = f"kernel {kernel.name}, grid {grid}, block {block}"
+        local = [self._cl.LocalMemory(max(a.nbytes, 1)) for a in args if type(a) is LaunchMemory]
+        with self._explained(what, LaunchError):
+            handle = kernel.another()
+            handle.set_scalar_arg_dtypes(_types(args))
+            given = [a.mem if type(a) is ClBuffer else a for a in args]
+            handle.set_args(*given[: len(args) - len(local)], *local)
+        enqueue, queue, failed = self._cl.enqueue_nd_range_kernel, self.queue, self._cl.Error
+
+        def run() -> None:
+            try:
+                enqueue(queue, handle, size, block)
+            except failed as error:
                 raise self._explanation(error, what, LaunchError) from None
 
         return run
@@ -321,7 +376,7 @@ class ClDevice(PooledDevice):
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
         try:
             program = self.compiler.program(binary)
-            return {name: ClKernel(name, self._cl.Kernel(program, name)) for name in kernels}
+            return {name: ClKernel(name, program) for name in kernels}
         except self._cl.Error as error:
             raise LaunchError(f"{self.name}: the binary does not load: {error}") from None
 

@@ -51,6 +51,7 @@ def interface(bindings: Any, data_types: Any) -> Interface:
         end=(bindings.hipblasGemmAlgo_t.HIPBLAS_GEMM_DEFAULT,),
         statuses={int(status): status.name for status in bindings.hipblasStatus_t},
         axpy={"float32": "hipblasSaxpy", "float64": "hipblasDaxpy"},
+        gemv={"float32": "hipblasSgemv", "float64": "hipblasDgemv"},
     )
 
 

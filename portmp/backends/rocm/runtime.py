@@ -54,6 +54,8 @@ NAMES = Names(
     launch_together="",  # untried: no AMD GPU was at hand
     extra=None,
     lists=False,
+    capture_mode="hipStreamCaptureMode.hipStreamCaptureModeThreadLocal",
+    graph_create="GraphInstantiateWithFlags",
 )
 """The HIP runtime, as hip-python names it."""
 

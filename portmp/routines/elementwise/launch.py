@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 
 from portmp import formats
-from portmp.codegen.answers import TESTS
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Parameter, Value, vector
 from portmp.formats import Format
+from portmp.networks import Network
+from portmp.networks.language import FLAG
+from portmp.networks.operators import TESTS
 from portmp.routines import axes, base
 from portmp.routines.elementwise import reference
 from portmp.routines.elementwise import schedule as schedules
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.runtime import launch
-from portmp.runtime.planes import Numbers, Planes, allocate, blank_like, copied, dense_strides
+from portmp.runtime.planes import Planes, View, allocate, blank_like, copied, dense_strides
 
 NAMES = ("x", "y", "z")
 THREADS = 256
@@ -29,78 +31,98 @@ Operand = Planes | base.ScalarLimbs
 
 @cache
 def kernel_spec(
-    form: str,
-    op: str,
-    access: tuple[str, ...],
-    rank: int,
-    schedule: FlatSchedule,
-    source: str = "",
-    test: str = "",
+    form: str, op: str, access: tuple[str, ...], rank: int, schedule: FlatSchedule, source: str = ""
 ) -> KernelSpec:
     """The kernel of operator *op*; access says how each operand is read.
 
     ``value``: one scalar passed by value, ``contiguous``: like the output, ``strided``.
-    *form* is the output's format, *source* that of x where it is another of these words. With a
-    *test* the output are truth values: what TESTS ask of the operator's result.
+    *form* is the output's format (of TESTS the operands'), *source* that of x where it is another
+    of these words.
     """
     f = formats.get(form)
     stored = None
     if source:
         both = {"x": formats.get(source), "out": f}
         f, stored = f.arithmetic, {name: held for name, held in both.items() if held.coded}
-    network = f.operator(op)
+    operands = tuple(zip(NAMES, access, strict=False))
+    return network_spec(f"elementwise_{op}", f, f.operator(op), operands, rank, schedule, stored)
+
+
+def network_spec(
+    name: str,
+    form: Format,
+    network: Network,
+    operands: tuple[tuple[str, str], ...],
+    rank: int,
+    schedule: FlatSchedule,
+    stored: Mapping[str, Format] | None = None,
+) -> KernelSpec:
+    """The kernel of a network on *operands*, by their names and how each is read.
+
+    Flags of the network are truth values in memory.
+    """
     template = "elementwise_vectors" if schedule.width > 1 else "elementwise"
     if schedule.elements_per_access > 1:
         template = "elementwise_parts"
     return spec(
-        f"elementwise_{test or op}",
+        name,
         f"blas/{template}.mako",
-        f,
+        form,
         {"operator": network},
         width=schedule.width,
         takes=[
             *axes.taken(rank),
-            *(_taken(name, how, rank) for name, how in zip(NAMES, access, strict=False)),
-            vector("out", rank, const=False, plain=("int8",) if test else ()),
+            *taken(network, operands, rank),
+            vector("out", rank, const=False, plain=("bool",) * (network.result == FLAG)),
         ],
-        operands=tuple(zip(NAMES, access, strict=False)),
+        operands=operands,
         rank=rank,
         stored=stored,
         s=schedule,
-        flag=test,
     )
 
 
-def _taken(name: str, access: str, rank: int) -> Parameter:
-    """The parameter of an operand that is read in this way."""
-    if access == "value":
-        return Value(name)
-    return vector(name, rank if access == "strided" else 0)
+def taken(
+    network: Network, operands: Sequence[tuple[str, str]], rank: int
+) -> tuple[Parameter, ...]:
+    """The parameters of a network's operands, by how each is read."""
+    kinds = zip(operands, network.inputs, strict=True)
+    return tuple(
+        Value(name)
+        if access == "value"
+        else vector(name, rank * (access == "strided"), plain=("bool",) * (kind == FLAG))
+        for (name, access), (_, kind) in kinds
+    )
 
 
 def apply(
     op: str,
     operands: Sequence[Operand],
-    out: Planes | None = None,
+    out: Any = None,
     names: Sequence[str] = NAMES,
     schedule: FlatSchedule | None = None,
 ) -> Planes:
     """Apply operator *op* to planes and scalar words, with broadcasting.
 
     At least one operand is Planes. Scalars are limbs in the word type; messages call the
-    operands *names*. Returns *out*.
+    operands *names*. Returns *out*: planes of the operands' format, of TESTS Numbers.
     """
     if op == "copy" and schedule is None and out is not None and _is_copied(operands[0], out):
-        return out
+        return out  # type: ignore[no-any-return]
     kept, key, plan = launch.find((apply, op, schedule), (*operands, out))
     if plan is None:
         first, shape = _checked(op, operands, names)
-        target = base.output(out, first, shape)
+        target: View[Any]
+        if op in TESTS:
+            target = base.output_numbers(out, "bool", shape, first.queue)
+        else:
+            target = base.output(out, first, shape)
         arrays = {n: o for n, o in zip(names, operands, strict=False) if isinstance(o, Planes)}
         base.refuse_shift(target, **arrays)
         call = _Call(op, first.format, schedule)
         plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
-    return plan.run((*operands, None), out)
+    found: Planes = plan.run((*operands, None), out)
+    return found
 
 
 def fill(out: Planes, number: base.ScalarLimbs) -> None:
@@ -114,17 +136,6 @@ def fill(out: Planes, number: base.ScalarLimbs) -> None:
 
 def _fill_on_host(number: base.ScalarLimbs, out: Planes) -> None:
     base.on_host(out, lambda words: [np.broadcast_to(w, out.shape) for w in words], number)
-
-
-def tested(test: str, operands: Sequence[Operand], out: Numbers | None = None) -> Numbers:
-    """The answers to one of TESTS for each element, with broadcasting: truth values."""
-    kept, key, plan = launch.find((tested, test), (*operands, out))
-    if plan is None:
-        first, shape = _checked(test, operands, NAMES)
-        target = base.output_numbers(out, "bool", shape, first.queue)
-        call = _Call(TESTS[test].op, first.format, None, test=test)
-        plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
-    return plan.run((*operands, None), out)
 
 
 def _checked(
@@ -152,22 +163,18 @@ def _is_copied(x: Operand, out: Planes) -> bool:
 class _Call:
     """An operator with what its launch does not find in its operands.
 
-    *source*: the format of x where it is another one of *form*'s words; *test*: one of TESTS.
+    *source*: the format of x where it is another one of *form*'s words.
     """
 
     op: str
     form: Format
     schedule: FlatSchedule | None = None
     source: str = ""
-    test: str = ""
 
     def compute(self, *views: Any) -> None:
         """Fill the last of *views* by the reference."""
-        holds = TESTS[self.test].holds if self.test else None
         *operands, out = views
-        base.on_host(
-            out, partial(reference.elementwise, self.form, self.op, holds=holds), *operands
-        )
+        base.on_host(out, partial(reference.elementwise, self.form, self.op), *operands)
 
     def launch(self, *views: Any) -> None:
         """The same by a kernel."""
@@ -178,28 +185,51 @@ class _Call:
         schedule = self.schedule or schedules.flat(
             formats.get(source) if source and not form.coded else form, out.device
         )
-        given = axes.walked(out, dict(zip(NAMES, operands, strict=False)))
-        target = given["out"]
-        dense = dense_strides(target.shape)
-        told = [given[name] for name, _ in zip(NAMES, operands, strict=False)]
-        access = tuple(
-            ("contiguous" if o.strides == dense else "strided")
-            if isinstance(o, Planes)
-            else "value"
-            for o in told
-        )
-        starts = [o.start for o in (target, *told) if isinstance(o, Planes)]
         coded = any(formats.get(name).coded for name in (form.name, source) if name)
-        threads = base.threads(out.device, THREADS)
-        s = fitted(schedule, self.test or self.op, coded, access, target.strides, starts, threads)
-        key = kernel_spec(form.name, self.op, access, target.ndim, s, source, self.test)
-        count = base.blocks(given["n"], s.threads * s.items * s.width * s.elements_per_access)
-        launch.run(out.queue, (key,), (count, 1, 1), (s.threads, 1, 1), given)
+
+        def spec_of(access: tuple[str, ...], rank: int, s: FlatSchedule) -> KernelSpec:
+            return kernel_spec(form.name, self.op, access, rank, s, source)
+
+        launched(out, NAMES, operands, schedule, self.op in TESTS, coded, spec_of)
+
+
+def launched(
+    out: View[Any],
+    names: Sequence[str],
+    operands: Sequence[Any],
+    schedule: FlatSchedule,
+    truths: bool,
+    coded: bool,
+    spec_of: Callable[[tuple[str, ...], int, FlatSchedule], KernelSpec],
+) -> None:
+    """Launch the kernel that there is for how operands are read, for so many axes.
+
+    *truths*: whether there are truth values in memory, *coded*: or numbers that are stored short.
+    """
+    given = axes.walked(out, dict(zip(names, operands, strict=False)))
+    target = given["out"]
+    told = [given[name] for name, _ in zip(names, operands, strict=False)]
+    access = accesses(told, target.shape)
+    starts = [o.start for o in (target, *told) if isinstance(o, View)]
+    threads = base.threads(out.device, THREADS)
+    s = fitted(schedule, truths, coded, access, target.strides, starts, threads)
+    count = base.blocks(given["n"], s.threads * s.items * s.width * s.elements_per_access)
+    key = spec_of(access, target.ndim, s)
+    launch.run(out.queue, (key,), (count, 1, 1), (s.threads, 1, 1), given)
+
+
+def accesses(operands: Sequence[Any], shape: tuple[int, ...]) -> tuple[str, ...]:
+    """How operands are read that were walked along a shape."""
+    dense = dense_strides(shape)
+    return tuple(
+        ("contiguous" if o.strides == dense else "strided") if isinstance(o, View) else "value"
+        for o in operands
+    )
 
 
 def fitted(
     schedule: FlatSchedule,
-    op: str,
+    truths: bool,
     coded: bool,
     access: tuple[str, ...],
     out_strides: tuple[int, ...],
@@ -208,11 +238,12 @@ def fitted(
 ) -> FlatSchedule:
     """Vectors only where neighbours are neighbours in memory; else blocks of *threads*.
 
+    Truth values (*truths*) are read and written one by one.
     Neighbours of which some are stored short (*coded*) also begin (*starts*) where a word of
     each part does.
     """
     dense = out_strides == (1,) and "strided" not in access
-    dense &= op not in TESTS
+    dense &= not truths
     if schedule.elements_per_access > 1:
         whole = not any(start % schedule.elements_per_access for start in starts)
         return schedule if dense and whole and coded else _alone(schedule)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from portmp.formats import Format
 from portmp.networks import ieee
+from portmp.networks.operators import TESTS
 from portmp.routines.reference import Arithmetic, Host, is_number
 
 
-def elementwise(
-    form: Format, op: str, *operands: Sequence[Any], holds: Callable[[Any], Any] | None = None
-) -> Host:
+def elementwise(form: Format, op: str, *operands: Sequence[Any]) -> Host:
     """A public operator on planes, with broadcasting; ``compare`` gives one int8 plane.
 
-    With *holds* there is one plane of truth values instead, by the leading words of the result.
+    One of TESTS gives a plane of truth values.
     """
     ar = Arithmetic(form)
     with ieee.quiet():
@@ -25,8 +24,8 @@ def elementwise(
         shape = np.broadcast_shapes(*(v[0].shape for v in values))
         result = ar.operator(op, *(tuple(np.broadcast_to(w, shape) for w in v) for v in values))
         result = tuple(np.broadcast_to(word, shape) for word in result)
-        if holds is not None:
-            return [np.asarray(holds(result[0]))]
+        if op in TESTS:
+            return [result[0]]
         return [result[0].astype(np.int8)] if op == "compare" else ar.store(result)
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from portmp import formats
 from portmp.backends.base import Device
 from portmp.formats import Format
-from portmp.networks.operators import ARITY
+from portmp.networks.operators import ARITY, TESTS
 from portmp.routines import base
 from portmp.routines.elementwise import launch, space
 from portmp.routines.elementwise.cases import cases
@@ -42,8 +42,8 @@ class Elementwise(Routine):
         """Each operator on dense operands; what asks for an order stands for all that compare."""
         schedule, threads = flat(form, device), base.threads(device, launch.THREADS)
         for op, arity in ARITY.items():
-            test = "less" if op == "compare" else ""
-            yield op, self._unit(form, op, ("contiguous",) * arity, schedule, threads, test)
+            asked = "less" if op == "compare" else op
+            yield op, self._unit(form, asked, ("contiguous",) * arity, schedule, threads)
         for name, (op, arity) in WITH_SCALAR.items():
             access = ("value",) + ("contiguous",) * (arity - 1)
             yield name, self._unit(form, op, access, schedule, threads)
@@ -56,20 +56,14 @@ class Elementwise(Routine):
         schedule, threads = flat(form, device), base.threads(device, launch.THREADS)
         yield "norms", self._unit(sums, "sqrt", ("contiguous",), schedule, threads)
         access = "strided", "strided", "value"
-        fitted = launch.fitted(schedule, "fma", False, access, (1,), (), threads)
+        fitted = launch.fitted(schedule, False, False, access, (1,), (), threads)
         yield "bounds_by_norms", (launch.kernel_spec(read.name, "fma", access, 2, fitted),)
 
     def _unit(
-        self,
-        form: Format,
-        op: str,
-        access: tuple[str, ...],
-        schedule: FlatSchedule,
-        threads: int,
-        test: str = "",
+        self, form: Format, op: str, access: tuple[str, ...], schedule: FlatSchedule, threads: int
     ) -> CompilationUnit:
-        fitted = launch.fitted(schedule, test or op, form.coded, access, (1,), (), threads)
-        return (launch.kernel_spec(form.name, op, access, 1, fitted, test=test),)
+        fitted = launch.fitted(schedule, op in TESTS, form.coded, access, (1,), (), threads)
+        return (launch.kernel_spec(form.name, op, access, 1, fitted),)
 
     def space(self, task: Task, schedule: FlatSchedule) -> Space:
         """Neighbours come without vectors."""

@@ -31,7 +31,7 @@ class Functions(Routine):
         schedule, threads = flat(form, device), base.threads(device, launch.THREADS)
         for name, arity in ARITY.items():
             access = ("contiguous",) * arity
-            one = launch.fitted(schedule, name, form.coded, access, (1,), (), threads)
+            one = launch.fitted(schedule, False, form.coded, access, (1,), (), threads)
             yield name, (launch.kernel_spec(form.name, name, access, 1, one),)
 
     def cases(self, form: Format) -> Iterable[Case]:

@@ -13,7 +13,10 @@ def steps(form: Format, root: str = "exact", guarded: bool = True) -> dict[str, 
     """The networks of a sum of interactions; FormatError for a paper's own format."""
     if form.paper:
         known = ", ".join(formats.STANDARD)
-        raise FormatError(f"nbody: format {form.name} has none; formats: {known}")
+        raise FormatError(
+            f"nbody: format {form.name} given, a paper's own arithmetic, in which there is no "
+            f"gravity; allowed are {known}"
+        )
     base.computes(form, "nbody")
     form.operator("sub")  # derives the plain difference
     return {

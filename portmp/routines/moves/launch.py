@@ -43,7 +43,7 @@ def copied(view: V, out: V | None = None) -> V:
     if view.queue is not target.queue:
         base.same_device(target, "the array", value=view)
     if not planes.copied(view.broadcast_to(target.shape), target):
-        _run({"x": view}, target)
+        run({"x": view}, target)
     return target
 
 
@@ -61,7 +61,7 @@ def selected(cond: Numbers, x: V, y: V) -> V:
 def gathered(x: V, offsets: Numbers, shape: tuple[int, ...], strides: tuple[int, ...]) -> V:
     """Elements of x at *offsets* (int64, broadcast to *shape*) beyond strides of x."""
     out = like(x, shape)
-    _run({"x": x.view(shape, strides, x.start), "offset": offsets}, out, indexed="x")
+    run({"x": x.view(shape, strides, x.start), "offset": offsets}, out, indexed="x")
     return out
 
 
@@ -81,7 +81,7 @@ def scattered(
     operands |= {} if cond is None else {"cond": cond}
     operands |= {} if offsets is None else {"offset": offsets}
     target = out.view(shape, strides, out.start)
-    _run(operands, target, indexed="" if offsets is None else "out")
+    run(operands, target, indexed="" if offsets is None else "out")
 
 
 @cache
@@ -113,9 +113,9 @@ _CALLED = {"offset": "index", "cond": "condition"}
 """What messages call operands."""
 
 
-def _run(operands: Mapping[str, View[Any]], out: View[Any], indexed: str = "") -> None:
+def run(operands: Mapping[str, View[Any]], out: View[Any], indexed: str = "") -> None:
     given = (*operands.values(), out)
-    kept, key, plan = launch.find((_run, *operands, indexed), given)
+    kept, key, plan = launch.find((run, *operands, indexed), given)
     if plan is None:
         base.same_device(out, "the array", **{_CALLED.get(n, n): v for n, v in operands.items()})
         names = tuple(operands)

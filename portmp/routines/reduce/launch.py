@@ -16,7 +16,7 @@ from typing import Any
 from portmp import definition, formats
 from portmp.backends.base import Device, per_device
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.codegen.signature import Array, Index, Parameter
+from portmp.codegen.signature import Array, Computed, Index, Parameter
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.networks import Network
@@ -49,12 +49,15 @@ def compilation_unit(
     alone: bool = False,
     out: str = "",
     single: bool = False,
+    computed: Computed | None = None,
+    lies: tuple[tuple[str, Format], ...] = (),
 ) -> tuple[KernelSpec, ...]:
     """The kernels that reduce each chunk of each row, and that combine a row's chunks.
 
     *matrix* is the rows' format where it is not *form*: a storage format of it; *alone*: a GPU's
     work-item combines a row alone; *out*: the results' format where it is not *form*; *single*: one
-    kernel for rows of one chunk.
+    kernel for rows of one chunk. *computed*: what the matrix is that lies nowhere, of operands that
+    lie as *lies* says.
     """
     f = formats.get(form)
     nets = steps(f, kind, accuracy)
@@ -62,8 +65,9 @@ def compilation_unit(
     suffix = accumulator.suffix if kind == "dot" else ""
     others = {"x": matrix, "out": out}
     stored = {name: formats.get(one) for name, one in others.items() if one and one != form}
+    stored |= dict(lies)
     sizes = [Index(name) for name in ("rows", "k", "chunks")]
-    rows: list[Parameter] = [*sizes, Array("x", ("row", "col"))]
+    rows: list[Parameter] = [*sizes, computed or Array("x", ("row", "col"))]
     partials = Array("partial", const=False, start=False, compute=True)
     ended: list[Parameter] = [Array("out", ("step",), const=False)]
     if kind == "dot":
@@ -299,6 +303,24 @@ def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
     return plan.run((x, None))
 
 
+def computed_rows(
+    kind: str,
+    x: Planes,
+    out: Planes,
+    computed: Computed,
+    lies: tuple[tuple[str, Format], ...],
+    dense: bool,
+) -> None:
+    """Launch what reduces rows that lie nowhere: x says how they would.
+
+    *dense*: whether neighbours there are neighbours in all operands.
+    """
+    schedule = one_by_one(default(x, "accurate"))
+    if isinstance(schedule, SweepSchedule) and not dense:
+        schedule = replace(schedule, width=1)
+    _reduce(kind, x, out, schedule, computed=(computed, lies))
+
+
 def default(x: Planes, accuracy: str) -> Schedule:
     """The schedule that reduces the rows of x: threads read along its contiguous index."""
     return schedules.reduce(x.format, x.device, accuracy, shape_class(x))
@@ -353,23 +375,27 @@ def _reduce(
     accuracy: str = "accurate",
     product: Product[Planes] | None = None,
     read: Format | None = None,
+    computed: tuple[Any, ...] = (),
 ) -> None:
-    """*product*: of which x is the matrix; *read*: operands' format where results are bounded."""
+    """*product*: of which x is the matrix; *read*: operands' format where results are bounded.
+
+    *computed*: what x is that lies nowhere, and how its operands lie.
+    """
     rows = x.shape[0]
     if not rows:
         return
     k, y = (x.shape[1], None) if product is None else (product.depth, product.b)
     form, device, queue = read or out.format, x.device, x.queue
     results = out.format.name if read else ""
-    if schedule is None:
+    if schedule is None or computed:
         units = device.properties.compute_units
         chunks = base.blocks(k, definition.CHUNK)
-        schedule = _spread(default(x, accuracy), rows, chunks, units)
+        schedule = _spread(schedule or default(x, accuracy), rows, chunks, units)
     else:
         schedule.check(form, device)
     vector = None if y is None else y.place
     names = form.name, accuracy, x.format.name, results
-    plan = planned(kind, schedule, x.place, vector, k, *names)
+    plan = planned(kind, schedule, x.place, vector, k, *names, *computed)
     given: dict[str, Any] = {"rows": rows, "k": k, "chunks": plan.chunks, "x": x}
     if y is not None:
         given["y"] = y
@@ -410,6 +436,8 @@ def planned(
     accuracy: str,
     stored: str,
     results: str = "",
+    computed: Computed | None = None,
+    lies: tuple[tuple[str, Format], ...] = (),
 ) -> Plan:
     """How to reduce k elements of rows that lie there, in the format *stored*, to *form*."""
     rows, chunks = x.shape[0], base.blocks(k, definition.CHUNK)
@@ -418,7 +446,7 @@ def planned(
     alone = s.combines_alone and chunks <= FEW and rows >= s.combine_threads
     single = chunks == 1 and s.ends
     return Plan(
-        compilation_unit(form, kind, s, accuracy, stored, alone, results, single),
+        compilation_unit(form, kind, s, accuracy, stored, alone, results, single, computed, lies),
         chunks,
         s.blocks(rows, chunks) if chunks else 0,
         s.threads,

@@ -175,10 +175,10 @@ def cases(bench: Bench) -> Iterator[Measurement]:
 
 def _measured(bench: Bench, task: Task, parts: int) -> list[Row]:
     # One after the other and overlapped: each at least as long as the work.
-    fitting = bench.affordable("copies", task, parts, 2 * (measure.FEWEST + 2))
-    if fitting is None:
+    fitting = bench.affordable("copies", [task], parts, 2 * (measure.FEWEST + 2))
+    if not fitting:
         return []
-    task, transfer = fitting, Transfer(bench, fitting)
+    task, transfer = fitting[0], Transfer(bench, fitting[0])
     with bench.budget.beside():  # compiles
         transfer.in_order()
         one = transfer.result()

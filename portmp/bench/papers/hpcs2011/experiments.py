@@ -13,15 +13,18 @@ from portmp.bench.options import Request
 from portmp.bench.papers.hpcs2011 import copies, measured
 from portmp.bench.papers.hpcs2011.measured import PORTMP, ROUTINE_NAMES, WITHOUT_FMA, Bench
 from portmp.bench.peers import LIBRARY, FamilyBesideVendor
-from portmp.bench.tables import Column, Row, Table, key, number, value_of
+from portmp.bench.tables import Column, Row, Table, key, number, shown, value_of
 from portmp.errors import PortmpError
 
 DOUBLE = "float64"
-GPU, OLDER = "C2050", "C1060"
+GPU, OLDER, CPU = "C2050", "C1060", "Core i7 920"
 _BESIDE = {
     name: ways for name, ways in measured.ARITHMETIC.items() if not name.endswith(WITHOUT_FMA)
 }
-_KEYS = (key("routine"), key("format"), key("way"), key("N", "n"))
+_NAMES = ("routine", "format", "way")
+_KEYS = (*map(key, _NAMES), key("N", "n"))
+SHARE = ".1%"
+"""How the paper writes shares."""
 
 
 def precision(form: str) -> str:
@@ -39,34 +42,51 @@ def stated(*path: str) -> float | None:
 
 
 def followed(bench: Bench, rows: list[Row]) -> Row:
-    """Each row's time over float64's; and what fma instructions give, by routine and way."""
-    rates = {(r["routine"], r["format"], r["way"]): r["operations_per_second"] for r in rows}
-    bench.rates_of = rates
-    for row in rows:
-        row["over_float64"] = {
-            way: rates[row["routine"], DOUBLE, way] / row["operations_per_second"]
-            for way in (PORTMP, LIBRARY)
-            if (row["routine"], DOUBLE, way) in rates
-        }
-    gains = [
-        {
-            "routine": routine,
-            "format": form,
-            "way": way,
-            "gain": rate / rates[routine, form + WITHOUT_FMA, way],
-        }
-        for (routine, form, way), rate in rates.items()
-        if (routine, form + WITHOUT_FMA, way) in rates
+    """What fma instructions give, and GEMV's rates over AXPY's, of what was measured."""
+    bench.rates_of = {
+        (r["routine"], r["format"], r["way"]): r["operations_per_second"] for r in rows
+    }
+    gains = [{k: r[k] for k in (*_NAMES, "gain")} for r in rows if "gain" in r]
+    over = [
+        {"format": form, "way": way, "over_axpy": rate / bench.rates_of["axpy", form, way]}
+        for (routine, form, way), rate in bench.rates_of.items()
+        if routine == "gemv" and ("axpy", form, way) in bench.rates_of
     ]
-    return {"kind": bench.kind, "gains": gains}
+    return {"kind": bench.kind, "gains": gains, "gemv": over}
 
 
 def stated_gain(row: Row) -> float | None:
     """What fma gives in the paper, of a routine in a format."""
     with_fma, without = (
-        stated("rates", row["routine"], row["format"] + end) for end in ("", WITHOUT_FMA)
+        stated("rates", GPU, row["routine"], row["format"] + end) for end in ("", WITHOUT_FMA)
     )
     return with_fma / without if with_fma and without else None
+
+
+def _of(form: str) -> str:
+    """What the paper's ratios call a format."""
+    return DOUBLE if form == DOUBLE else precision(form)
+
+
+def rate_there(*at: str) -> str | None:
+    """A rate of the paper with all its digits."""
+    rate = stated("rates", *at)
+    return f"{rate / 1e9:g} G/s" if rate else None
+
+
+def _there(gpu: str, row: Row) -> str | None:
+    """A rate of the paper, and the share of the peak that it is; what it prints in its place."""
+    at = gpu, row["routine"], row["format"]
+    rate, share = rate_there(*at), stated("peak_shares", *at)
+    printed = stated("peak_shares", "printed", *at)
+    found = rate, share and shown(share, SHARE), printed and f"printed {shown(printed, SHARE)}"
+    return at_size(row, ", ".join(text for text in found if text))
+
+
+def at_size(row: Row, text: str | None) -> str | None:
+    """What the paper states, with the size at which it does where the row has another one."""
+    size = paper_of("hpcs2011")["sizes"][row["routine"]]
+    return f"{text} at {size}" if text and row["n"] != size else text or None
 
 
 def _rates(found: Row) -> Iterator[Table | str]:
@@ -76,40 +96,70 @@ def _rates(found: Row) -> Iterator[Table | str]:
         Column("time", "seconds.median", "s"),
         RATE,
         Column("of the peak", "peak_share", "%"),
-        Column("the paper", lambda r: stated("peak_shares", r["routine"], r["format"]), "%"),
+        *(Column(gpu, partial(_there, gpu), "words") for gpu in (GPU, OLDER)),
         Column("of the floor", "share", "%"),
         Column("x float64", f"over_float64.{PORTMP}"),
         Column("x library", f"over_float64.{LIBRARY}"),
-        Column("paper x", partial(_over, kind)),
+        Column("paper x", partial(_over, kind), "words"),
         Column("error", relative, "words"),
     )
     title = (
         "rates: operations of the format a second; of the peak: float64's own operations over two "
-        f"a fma; x: times over float64's; the paper: {GPU}, its processor for x beside a CPU"
+        f"a fma; {GPU}, {OLDER}: the paper's rates and shares; x: times over portmp's float64 and "
+        "the library's, by turns; paper x: over CUBLAS, beside a CPU its processor's over GotoBLAS2"
     )
     yield Table(title, columns, found["rows"])
     if found["gains"]:
-        gains = (*_KEYS[:3], Column("gain", "gain"), Column("the paper", stated_gain))
-        yield Table(f"fma: the rate over that without fma; the paper: {GPU}", gains, found["gains"])
+        gains = (*_KEYS[:3], Column("gain", "gain"), Column(GPU, stated_gain))
+        yield Table("fma: the rate over that without fma, by turns", gains, found["gains"])
+        yield (
+            "fmas are {dd2011:.1%} of the paper's instructions in dd, {qd2011:.1%} in qd: about "
+            "half of the peak is the bound".format_map(paper_of("hpcs2011")["fma_shares"])
+        )
+    if found.get("gemv"):
+        theirs = (Column(m, partial(_over_axpy, m)) for m in (GPU, OLDER, CPU))
+        over = (*_KEYS[1:3], Column("over AXPY", "over_axpy"), *theirs)
+        yield Table("gemv: its rate over AXPY's in the same format", over, found["gemv"])
 
 
-def _over(kind: str, row: Row) -> float | None:
+def _over_axpy(machine: str, row: Row) -> float | None:
     if row["format"].endswith(WITHOUT_FMA):
         return None
-    return stated("over_float64", kind, row["routine"], precision(row["format"]))
+    return stated("gemv_over_axpy", machine, _of(row["format"]))
+
+
+def _over(kind: str, row: Row) -> str | None:
+    if row["format"].endswith(WITHOUT_FMA):
+        return None
+    over = stated("over_float64", kind, row["routine"], precision(row["format"]))
+    return at_size(row, number(over)) if over else None
 
 
 def _drawings(found: Row) -> Iterator[plots.Draw]:
-    """Times over float64's, beside the paper's."""
+    """Times over the library's float64, as the paper's, beside them."""
     series: dict[str, dict[str, float]] = {}
     for row in found["rows"]:
-        if row["format"] != DOUBLE and row["over_float64"].get(PORTMP):
+        if row["format"] != DOUBLE and row["over_float64"].get(LIBRARY):
             name = f"{row['format']}, {row['way']}"
-            series.setdefault(name, {})[row["routine"]] = row["over_float64"][PORTMP]
+            series.setdefault(name, {})[row["routine"]] = row["over_float64"][LIBRARY]
     theirs = paper_of("hpcs2011")["over_float64"][found["kind"]]
     for form in ("dd", "qd"):
         series[f"the paper's {form}"] = {r: theirs[r][form] for r in ROUTINE_NAMES}
-    yield partial(plots.bars, series=series, across="routine", up="time over float64's", log=True)
+    up = "time over the library's float64"
+    yield partial(plots.bars, series=series, across="routine", up=up, log=True)
+
+
+def _drawn(found: Row) -> Iterator[plots.Draw]:
+    """Rates by size, a picture for each routine: the paper's figures 2 to 10."""
+    for routine in ROUTINE_NAMES:
+        points: dict[str, list[tuple[float, float]]] = {}
+        for r in found["rows"]:
+            if r["routine"] == routine:
+                at = r["n"], r["operations_per_second"]
+                points.setdefault(f"{r['format']}, {r['way']}", []).append(at)
+        if points:
+            up = f"{routine}: operations of the format a second"
+            yield partial(plots.lines, series=points, across="N", up=up)
 
 
 # --- beside a CPU ---------------------------------------------------------------------------------
@@ -138,7 +188,7 @@ def _beside(bench: Bench) -> Iterator[Measurement]:
     )
     facts = processor.properties
     bench.beside = {"processor": facts.name, "units": facts.compute_units}
-    yield from measured.measurements(other, "cpu", _BESIDE)
+    yield from measured.measurements(other, "cpu", list(measured.tasks(other, _BESIDE)))
 
 
 def _faster(bench: Bench, rows: list[Row]) -> Row:
@@ -171,11 +221,11 @@ def _cpu(found: Row) -> Iterator[Table | str]:
 # --- copies ---------------------------------------------------------------------------------------
 
 
-def _stated_share(row: Row) -> str | None:
-    form = DOUBLE if row["format"] == DOUBLE else precision(row["format"])
-    shares = [stated("copies", gpu, row["routine"], form) for gpu in (OLDER, GPU)]
-    found = [f"{number(100 * share)} %" for share in shares if share is not None]
-    return ", ".join(found) or None
+def _stated_share(gpu: str, row: Row) -> str | None:
+    form, routine = _of(row["format"]), row["routine"]
+    share = stated("copies", gpu, routine, form)
+    most = paper_of("hpcs2011")["copies"]["at_most"].get(routine, ())
+    return at_size(row, "<= " * (form in most) + shown(share, SHARE)) if share else None
 
 
 _COPIES = (
@@ -184,7 +234,7 @@ _COPIES = (
     Column("work", f"seconds.{copies.WORK}.median", "s"),
     Column("from it", f"bytes_per_second.{copies.BACK}", "B/s"),
     Column("copies", "share", "%", compared=True),
-    Column("the paper", _stated_share, "words"),
+    *(Column(gpu, partial(_stated_share, gpu), "words") for gpu in (OLDER, GPU)),
     Column("overlapped", "share_overlapped", "%"),
     Column("faster", "faster"),
     Column("same bits", "same_bits", "yes"),
@@ -204,7 +254,7 @@ class Hpcs2011(FamilyBesideVendor):
             "rates",
             measured.cases,
             (*_KEYS, RATE),
-            share=6,
+            share=8,
             tables=_rates,
             found=followed,
             drawings=_drawings,
@@ -213,10 +263,18 @@ class Hpcs2011(FamilyBesideVendor):
             "copies",
             copies.cases,
             _COPIES,
-            f"copies: their share of the whole time, one after the other; the paper: {OLDER}, "
-            f"{GPU}; overlapped: what is left beside the work, in {copies.PIECES} pieces by "
+            f"copies: their share of the whole time, one after the other; {OLDER}, {GPU}: the "
+            f"paper's; overlapped: what is left beside the work, in {copies.PIECES} pieces by "
             f"{copies.QUEUES} queues",
             share=3,
+        ),
+        Experiment(
+            "sweep",
+            measured.sweep,
+            (*_KEYS, RATE),
+            "sweep: rates by size, the paper's figures 2 to 10; the largest sizes are in rates",
+            share=2,
+            drawings=_drawn,
         ),
         Experiment("cpu", _beside, (*_KEYS, RATE), share=3, tables=_cpu, found=_faster),
     )

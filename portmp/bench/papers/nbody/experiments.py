@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -30,13 +31,20 @@ from portmp.runtime import program
 
 ROOT_SIZES = {"gpu": 2**22, "cpu": 2**13}
 """Particles for the comparison of roots: the paper's, where time allows."""
-COPY_SIZES = {"gpu": range(10, 29), "cpu": range(10, 27)}
-"""Exponents of copied bytes."""
+COPY_SIZES = {"gpu": range(3, 29), "cpu": range(3, 27)}
+"""Exponents of copied bytes: the paper's begin with ten."""
 STEP_THREADS = {("gpu", 32): 1024, ("gpu", 64): 256}
 """Threads of a block, by kind and warp size: the paper's on A100 and MI100."""
 OTHER_THREADS = 256
 ROUNDS = 4
 """Steps of time are looked for after 1, 2, ... rounds of blocks."""
+VARIED_ROOTS = ("rsqrt", "rounded", "division", "fast")
+VARIED = (0, 1, 2), (4, 2, 8, 16, 1), (256, 1024, 512, 128)
+"""Where sources are read (global memory, a block's, a warp's), ILP, threads: what is tried."""
+VARIANT_SECONDS = {"gpu": 0.05, "cpu": 0.05}
+"""What a run of a variant takes, about."""
+VARIANT_RUNS, BESIDE_VARIANT = 3, 8
+"""Runs of a variant, and how many take as long as it with its warm-up and its compilation."""
 SERIES = ("fast", "exact")
 """Roots whose rate is measured by size and put beside its bound."""
 MODEL_SLOTS = {("float32", "fast"): 1, ("float32", "exact"): 8}
@@ -50,6 +58,7 @@ def roots(bench: Bench) -> Iterator[Case]:
     """Each root of each format at one number of particles."""
     pairs = [(form, root) for form in bench.forms for root in roots_of(form, bench.device)]
     most = ROOT_SIZES[bench.kind]
+    bench.tried("roots", pairs)
     n = bench.size or bench.affordable("roots", pairs, most)
     if not bench.size and n < most:
         bench.skip("roots", f"N = {most}", f"time allows N = {n} (--seconds)")
@@ -159,6 +168,7 @@ def _step(bench: Bench, form: Format, root: str, k: int, n: int, s: NbodySchedul
             "paper": {
                 name: about["steps"][k - 1]["ratio"]
                 for name, about in nbody_paper.devices().items()
+                if form.name == nbody_paper.FORMAT
             },
         }
     ]
@@ -166,6 +176,46 @@ def _step(bench: Bench, form: Format, root: str, k: int, n: int, s: NbodySchedul
 
 def _short(row: Row) -> Row:
     return {name: row[name] for name in ("n", "seconds", "flops_max")}
+
+
+# --- variants ---------------------------------------------------------------------------------
+
+
+def variants(bench: Bench) -> Iterator[Case]:
+    """The search of the paper: roots, shared memory, ILP and threads of a block, one target each.
+
+    What differs least from the first comes first, where time ends the search.
+    """
+    form = formats.get(nbody_paper.FORMAT)
+    roots = [root for root in VARIED_ROOTS if root in roots_of(form, bench.device)]
+    axes: tuple[Sequence[Any], ...] = (roots, *VARIED)
+    found = list(itertools.product(*axes))
+    found.sort(key=lambda one: sum(axis.index(v) > 0 for axis, v in zip(axes, one, strict=True)))
+    each = VARIANT_SECONDS[bench.kind]
+    n = SMALLEST
+    while n < LARGEST and 4.0 * n**2 / bench.rate(form, roots[0]) < each:
+        n *= 2
+    bench.beside = {"n": n}
+    refused = set()
+    for i, (root, shared, ilp, threads) in enumerate(found):
+        s = NbodySchedule(threads, 1, 256, unroll=max(ilp, 8), shared=shared, ilp=ilp)
+        what = f"{root}, shared {shared}, ILP {ilp}, {threads} threads"
+        try:
+            s.check(form, bench.device)
+        except PortmpError as error:
+            if (shared, threads) not in refused:
+                bench.skip("variants", what, str(error))
+            refused.add((shared, threads))
+            continue
+        act = partial(_variant, bench, form, root, n, s)
+        yield Case(what, act, BESIDE_VARIANT * each, rest=f"{what} and {len(found) - i - 1} more")
+        if bench.short:
+            return
+
+
+def _variant(bench: Bench, form: Format, root: str, n: int, s: NbodySchedule) -> list[Row]:
+    row = bench.measure(form, root, n, s, runs=min(bench.runs, VARIANT_RUNS))
+    return [row | {"shared": s.shared, "ilp": s.ilp, "threads": s.threads}]
 
 
 # --- copies -----------------------------------------------------------------------------------
@@ -316,11 +366,28 @@ class Nbody(Family):
     runs = 10
     experiments = (
         Experiment(
+            "cycles",
+            kernels.cycles,
+            report.CYCLES,
+            tables=report.cycles,
+            found=lambda bench, _: kernels.clock(bench),
+        ),
+        Experiment("build", kernels.build, report.BUILD, tables=report.build),
+        Experiment("copies", copies, report.COPIES, tables=report.copies),
+        Experiment(
+            "steps",
+            steps,
+            report.STEPS,
+            "steps: {format} {root}, {threads} threads a block, one target each: {at_once} at "
+            "once; the paper's tables 4 and 5",
+            share=2,
+        ),
+        Experiment(
             "roots",
             roots,
             report.ROOTS,
             "roots: N = {n}, the fastest of the runs; beside it the paper's table 3",
-            share=4,
+            share=6,
             found=over_division,
             drawings=report.draw_roots,
         ),
@@ -328,34 +395,17 @@ class Nbody(Family):
             "sizes",
             sizes,
             report.SIZES,
-            share=6,
+            share=9,
             found=staircases,
             tables=report.sizes,
             drawings=report.draw_sizes,
         ),
-        Experiment(
-            "steps",
-            steps,
-            report.STEPS,
-            "steps: {format} {root}, {threads} threads a block, one target each: {at_once} at "
-            "once; the paper's tables 4 and 5",
-            share=3,
-        ),
-        Experiment(
-            "cycles",
-            kernels.cycles,
-            report.CYCLES,
-            share=2,
-            tables=report.cycles,
-            found=lambda bench, _: kernels.clock(bench),
-        ),
-        Experiment("build", kernels.build, report.BUILD, share=2, tables=report.build),
-        Experiment("copies", copies, report.COPIES, tables=report.copies),
+        Experiment("variants", variants, report.VARIANTS, share=2, tables=report.variants),
         Experiment(
             "bound",
             bound,
             report.BOUND,
-            share=2,
+            share=3,
             tables=report.bound,
             found=lambda *_: {"counts": list(nbody_paper.COUNTS)},
         ),
@@ -385,6 +435,7 @@ class Nbody(Family):
 
     def ready(self, run: Bench, request: Request) -> None:
         run.forms = request.forms or [formats.get(DEFAULT_FORMAT)]
+        run.asked = bool(request.runs)
         lacking = ", ".join(f.name for f in run.forms if not run.computes(f))
         if lacking:
             raise ArgumentError(f"--format: {lacking} given, {run.device.name} has no float64")

@@ -29,8 +29,10 @@ SMALLEST, LARGEST = 2**10, 2**24
 """Numbers of particles: those of the paper's table A.1."""
 LONG_ENOUGH = 0.01
 """Seconds of a run that says how fast larger ones are."""
-BESIDE = 2
-"""Runs of a measurement that do not count: the warm-up and the first one in the queue."""
+PATIENCE = 10.0
+"""Seconds that the runs of a measurement may take where their number is not asked for."""
+LONG = 1.0
+"""Seconds of a run beside which the first one's launch is nothing."""
 
 
 def roots_of(form: Format, device: Device) -> list[str]:
@@ -53,8 +55,12 @@ def schedule_of(specs: Sequence[KernelSpec]) -> NbodySchedule | None:
 
 @dataclass
 class Bench(Run):
-    """One run on one device. ``best``: interactions a second by format and root."""
+    """One run on one device. ``best``: interactions a second by format and root.
 
+    ``asked``: whether the number of runs was.
+    """
+
+    asked: bool = False
     best: dict[tuple[str, str], float] = field(default_factory=dict)
     ceilings: dict[str, dict[str, float]] = field(default_factory=dict)
     last: Callable[[], object] | None = None
@@ -89,8 +95,9 @@ class Bench(Run):
     ) -> Row:
         """Times and rates of accelerations of *n* particles."""
         work = self.work(form, root, n, schedule)
+        count, apart = (runs, 1) if runs else self.planned(form, root, n, schedule)
         with program.watching() as specs:
-            times = ceilings.times(self.device, work, runs or self.runs)
+            times = ceilings.times(self.device, work, count, apart)
         used, self.last = schedule_of(specs), work
         least = min(times)
         rate = float(n) ** 2 / least
@@ -126,12 +133,26 @@ class Bench(Run):
                 n *= 2
         return self._rates[key]
 
+    def tried(self, experiment: str, pairs: Sequence[tuple[Format, str]]) -> None:
+        """Know the rates of pairs; the time that takes is taken off all experiments to come."""
+        for form, root in pairs:
+            self.rate(form, root)
+        self.budget.share_out(self.budget.passed(), experiment)
+
     def expected(
         self, form: Format, root: str, n: int, schedule: NbodySchedule | None = None
     ) -> float:
-        """Seconds that a measurement will take, at the rate of the last run."""
+        """Seconds that a measurement will take, at the rate of the last run, its warm-up too."""
         each = float(n) ** 2 / self.rate(form, root, schedule)
-        return each * (self.runs + BESIDE)
+        return each * (sum(self.planned(form, root, n, schedule)) + 1)
+
+    def planned(
+        self, form: Format, root: str, n: int, schedule: NbodySchedule | None = None
+    ) -> tuple[int, int]:
+        """Runs of a measurement, fewer where they are long, and those that do not count."""
+        each = float(n) ** 2 / self.rate(form, root, schedule)
+        runs = self.runs if self.asked else max(1, min(self.runs, int(PATIENCE / each)))
+        return runs, int(each < LONG)
 
     def affordable(self, experiment: str, pairs: Sequence[tuple[Format, str]], most: int) -> int:
         """The largest power of two, up to *most*, for which all *pairs* can be measured."""

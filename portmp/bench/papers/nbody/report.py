@@ -48,18 +48,19 @@ def sizes(found: Row) -> Iterator[Table | str]:
         Column("median", "flops_median", RATE),
         Column("share", "share"),
         Column("model", "model"),
-        *(
-            Column(name, partial(model.table_share, found["paper"][name]["rows"]))
-            for name in PAPERS
-        ),
+    )
+    theirs = tuple(
+        Column(name, partial(model.table_share, found["paper"][name]["rows"])) for name in PAPERS
     )
     for form, root in dict.fromkeys((r["format"], r["root"]) for r in found["rows"]):
         rows = [r for r in found["rows"] if (r["format"], r["root"]) == (form, root)]
         title = (
             f"sizes: {form} {root}; the model is the staircase of {rows[0]['at_once']} targets at "
-            "once; shares of the fastest, the paper's table A.1"
+            "once; shares of the fastest"
         )
-        yield Table(title, columns, rows)
+        paper = form == model.FORMAT
+        title += f", the paper's table A.1, of {form}" * paper
+        yield Table(title, columns + theirs * paper, rows)
 
 
 STEPS = (
@@ -132,6 +133,32 @@ def build(found: Row) -> Iterator[Table | str]:
         )
 
 
+_BY = "float32 at 22 flop an interaction"
+VARIANTS = (
+    *map(key, ("root", "shared")),
+    key("ILP", "ilp"),
+    key("threads"),
+    Column("rate", "flops_max", RATE, compared=True),
+)
+
+
+def variants(found: Row) -> Iterator[Table | str]:
+    """The fastest of all, and the fastest with each choice; the paper's choices below."""
+    rows = sorted(found["rows"], key=lambda r: float(r["flops_max"]), reverse=True)
+    title = f"variants: the fastest {min(10, len(rows))} of {len(rows)}, N = {found.get('n')}, "
+    yield Table(title + _BY, VARIANTS, rows[:10])
+    best = [
+        next(r for r in rows if r[name] == value) | {"choice": f"{name} {value}"}
+        for name in ("root", "shared", "ilp", "threads")
+        for value in dict.fromkeys(r[name] for r in rows)
+    ]
+    if best:
+        yield Table("variants: the fastest of each choice", (key("choice"), *VARIANTS), best)
+    for name, about in model.devices().items():
+        threads, root, shared = about["threads"], about["root"], about["shared"]
+        yield f"the paper's best on {name}: {root}, shared {shared}, ILP 4, {threads} threads"
+
+
 COPIES = (key("bytes"), key("way"), Column("rate", "bytes_per_second", "B/s", compared=True))
 
 
@@ -193,6 +220,17 @@ def static(found: Row) -> Iterator[Table | str]:
     yield Table(found["note"], STATIC, found["rows"])
     about = {"counted": "by the instructions counted here", "paper": "by the paper's accounting"}
     for name, beside in found["bounds"].items():
+        roots = ", ".join(
+            f"{root} {quantity(each['bound'], RATE)}"
+            + (f" (the paper's table 3: {100 * each['share']:.0f} %)" if "share" in each else "")
+            for root, each in beside.get("roots", {}).items()
+        )
+        if roots:
+            yield f"{name}: bounds of float32 by the instructions counted here: {roots}"
+        if "share" in beside.get("roots", {}).get("division", {}):
+            yield "  division: portmp's goes another way (by float64), the paper's by less"
+        if "measured" not in beside:
+            continue
         measured = beside["measured"]
         yield (
             f"{name}, measured in the paper: {quantity(measured, RATE)}; bounds for float32 fast:"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from portmp import formats
 from portmp.bench.papers.nbody import model
@@ -16,7 +18,7 @@ from portmp.compilers.base import KernelReport
 from portmp.compilers.loops import Loop
 from portmp.compilers.occupancy import UNITS, occupancy
 from portmp.compilers.select import compiler_for, platform_of
-from portmp.errors import choice
+from portmp.errors import ArgumentError, choice
 from portmp.progress import Progress
 from portmp.routines.gravity import launch as gravity
 from portmp.routines.gravity.schedule import NbodySchedule
@@ -40,9 +42,32 @@ def reads(form: str, s: NbodySchedule) -> float:
     return 4 * f.itemsize / 16 / (s.targets * s.width)
 
 
-def known(arch: str) -> str:
-    """The platform of an architecture whose units are known; ArgumentError for another one."""
-    return platform_of(choice("--static:", arch, UNITS))
+class Card(NamedTuple):
+    """What is compiled for: an architecture, and how many units of which clock (GHz) a card has."""
+
+    arch: str
+    units: int = 0
+    clock: float = 0.0
+
+
+def known(text: str) -> Card:
+    """A card from ``gfx942``, ``MI100`` (the paper's), or ``gfx942:304x2.1``: units and clock.
+
+    ArgumentError for an architecture whose units are not known.
+    """
+    name, colon, size = text.partition(":")
+    papers = {paper.lower(): about["arch"] for paper, about in model.devices().items()}
+    arch = papers.get(name.lower(), name)
+    platform_of(choice("--static:", arch, UNITS))
+    match = re.fullmatch(r"([1-9][0-9]{0,4})x([0-9]{1,2}(?:\.[0-9]{1,4})?)", size)
+    if not colon:
+        return Card(arch)
+    if match is None or float(match[2]) == 0:
+        raise ArgumentError(
+            f"--static: {text[:40]!r} given; of a card its units and clock in GHz are needed, as "
+            "in gfx942:304x2.1"
+        )
+    return Card(arch, int(match[1]), float(match[2]))
 
 
 def _module(form: str, roots: Sequence[str]) -> tuple[list[KernelSpec], NbodySchedule]:
@@ -57,9 +82,10 @@ def _module(form: str, roots: Sequence[str]) -> tuple[list[KernelSpec], NbodySch
     return kernels, schedule
 
 
-def report(arch: str, progress: Progress) -> Row:
+def report(given: str, progress: Progress) -> Row:
     """Every kernel's loop, resources and, for float32, bounds by its issue slots."""
-    on, start = known(arch), time.monotonic()
+    card, start = known(given), time.monotonic()
+    arch, on = card.arch, platform_of(card.arch)
     compiler, _ = compiler_for(on, arch)
     version = compiler.version()
     rows: list[Row] = []
@@ -76,12 +102,12 @@ def report(arch: str, progress: Progress) -> Row:
     progress.clear()
     about = f"{compiler.name} {version}"
     return {
-        "selected": arch,
+        "selected": given,
         "about": about,
         "facts": None,
         "compiler": about,
         "refusal": None,
-        "experiments": {"static": {"note": CAVEAT, "bounds": _bounds(arch, rows), "rows": rows}},
+        "experiments": {"static": {"note": CAVEAT, "bounds": _bounds(card, rows), "rows": rows}},
         "skipped": [],
         "seconds": round(time.monotonic() - start, 3),
     }
@@ -121,17 +147,40 @@ def slots(loop: Loop, arch: str, form: str, root: str) -> Row | None:
     return {"counted": counted, **({} if paper is None else {"paper": paper})}
 
 
-def _bounds(arch: str, rows: Sequence[Row]) -> dict[str, Row]:
-    """For the paper's devices of this architecture: rates by slots, beside the measured one."""
+def _bounds(card: Card, rows: Sequence[Row]) -> dict[str, Row]:
+    """Rates by slots: of the paper's devices of this architecture, beside those it measured.
+
+    Of a card with units and a clock the same without any.
+    """
     found: dict[str, Row] = {}
-    fast = next(r for r in rows if (r["format"], r["root"]) == ("float32", "fast"))
+    issue = UNITS[card.arch].issue
+    single = {r["root"]: r for r in rows if r["format"] == "float32" and r["loop"]}
+    slots = {
+        root: r["slots"]["counted"] if r["slots"] else r["loop"]["turns"] / issue
+        for root, r in single.items()
+    }
+    fast = single["fast"]["slots"] if "fast" in single else None
     for name, about in model.devices().items():
-        if about["arch"] == arch and fast["slots"]:
+        if about["arch"] == card.arch and fast:
             lanes = model.lane_rate(name)
             found[name] = {
                 "lane_rate": lanes,
                 "measured": about["best"] * 1e12,
-                "slots": fast["slots"],
-                "bounds": {k: model.FLOP * lanes / v for k, v in fast["slots"].items()},
+                "slots": fast,
+                "bounds": {k: model.FLOP * lanes / v for k, v in fast.items()},
+                "roots": _by_root(lanes, slots, about["roots"]),
             }
+    if card.units:
+        lanes = card.units * UNITS[card.arch].rate * card.clock * 1e9
+        name = f"{card.units} units of {card.clock:g} GHz"
+        found[name] = {"lane_rate": lanes, "roots": _by_root(lanes, slots, {})}
     return found
+
+
+def _by_root(lanes: float, slots: dict[str, float], stated: dict[str, float]) -> dict[str, Row]:
+    """The bound of each root by what is counted here, and the share of it that the paper has."""
+    bounds = {root: model.FLOP * lanes / each for root, each in slots.items()}
+    return {
+        root: {"bound": most} | ({"share": stated[root] * 1e12 / most} if root in stated else {})
+        for root, most in bounds.items()
+    }

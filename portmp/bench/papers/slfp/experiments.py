@@ -9,7 +9,7 @@ from portmp.bench import options, plots
 from portmp.bench.experiment import RATE, Experiment, paper_of
 from portmp.bench.options import Request
 from portmp.bench.papers.slfp import accuracy, layouts
-from portmp.bench.papers.slfp.measured import KINDS, ONE_LIMB, Bench, Kind, cases
+from portmp.bench.papers.slfp.measured import KINDS, ONE_LIMB, PAPER, Bench, Kind, cases
 from portmp.bench.peers import LIBRARY, FamilyBesideVendor
 from portmp.bench.tables import ENERGY, Column, Row, Rows, Table, key, number, shape_text
 
@@ -83,7 +83,7 @@ def _over_parents(read: Mapping[str, Row], figure: str, row: Row) -> str | None:
 
 
 def _stated(there: Row, figure: str, row: Row) -> str:
-    return stated(there, row["type"], figure)
+    return stated(there, row["type"].removeprefix(PAPER).strip(), figure)
 
 
 def _truncated(row: Row) -> bool:

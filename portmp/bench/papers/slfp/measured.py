@@ -28,11 +28,19 @@ from portmp.bench.values import Values, values_of
 from portmp.errors import PortmpError
 from portmp.formats import Format
 from portmp.routines.elementwise.work import alpha
-from portmp.routines.gemm.schedule import UnitSchedule, of_class
+from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule, UnitSchedule, of_class
 from portmp.routines.work import ALPHA, Entry, Walk
 from portmp.runtime.planes import allocate
+from portmp.schedules.base import Schedule
 
 BETA = "0.7"
+PAPER = "paper"
+"""What the paper's own kernel is called in tables."""
+BLOCKS = {
+    "gpu": GemmSchedule(16, 16, thread_m=8, thread_n=8, tile_k=16, unroll=16),
+    "cpu": PanelSchedule(rows=256, results_m=4, results_n=4),
+}
+"""The paper's GEMM: 16 x 16 threads of 8 x 8 results, tiles of 128 x 16; on CPUs blocks of 256."""
 ONE_LIMB = {
     "float64": (
         "slfp64in56b",
@@ -89,13 +97,14 @@ class Bench(BesideVendor):
 class Prepared:
     """A format's operands on the device: the call, and what is known of its result.
 
-    ``first``: seconds of the first call, which compiles.
+    ``first``: seconds of the first call, which compiles; ``paper``: the call of its kernel.
     """
 
     pool: Pool
     work: Callable[[], Array]
     errors: Errors
     first: float
+    paper: Callable[[], Array] | None = None
 
 
 def first_call(work: Callable[[], Array]) -> tuple[Array, float]:
@@ -148,6 +157,10 @@ class Kind(ABC):
     def work(self, pool: Pool, case: Case) -> Callable[[], Array]:
         """The call on operands of a pool."""
 
+    def paper(self, pool: Pool, case: Case) -> Callable[[], Array] | None:
+        """The same by the paper's kernel, where that is another one."""
+        return None
+
     def expected(self, values: Values, case: Case, place: int) -> Entry:
         """What an entry of the result should be."""
         return case.entry(values, place)
@@ -161,10 +174,17 @@ class Kind(ABC):
             pool = Pool(values_of(form), self.values(form, n), device)
         work = self.work(pool, case)
         result, first = first_call(work)
+        errors = self._errors(case, pool, result)
+        return Prepared(pool, work, errors, first, self.paper(pool, case))
+
+    def checked_as(self, name: str, n: int, pool: Pool, work: Callable[[], Array]) -> Errors:
+        """The errors of another call on a pool's operands."""
+        return self._errors(self.case(formats.get(name), n), pool, work())
+
+    def _errors(self, case: Case, pool: Pool, result: Array) -> Errors:
         entry = partial(runner.entry_of, result)
         expected = partial(self.expected, pool.values, case)
-        errors = exact.sampled(case.samples[: self.checked], entry, expected, result.format)
-        return Prepared(pool, work, errors, first)
+        return exact.sampled(case.samples[: self.checked], entry, expected, result.format)
 
     def library(self, vendor: Vendor, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
         """The same by a library, called once and checked; None where portmp calls no such one."""
@@ -216,13 +236,18 @@ class Gemm(Kind):
         return super().values(form, n) + n * n
 
     def work(self, pool: Pool, case: Case) -> Callable[[], Array]:
+        large = partial(of_class, device=pool.planes.device, accuracy="accurate", shape="large")
+        # Matrix units read no short format: float64 is compared by the kernel that reads all.
+        units = isinstance(large(case.form), UnitSchedule)
+        return self._by(large(formats.get("slfp64in56b")) if units else None, pool, case)
+
+    def paper(self, pool: Pool, case: Case) -> Callable[[], Array] | None:
+        return self._by(BLOCKS[pool.planes.device.properties.kind], pool, case)
+
+    def _by(self, schedule: Schedule | None, pool: Pool, case: Case) -> Callable[[], Array]:
         a, b = pool.inputs(case)
         c = Array(pool.planes.view(a.shape, (len(a), 1), case.starts[-1]))
         out = Array(allocate(case.form, a.shape, pool.planes.queue))
-        large = partial(of_class, device=out.device, accuracy="accurate", shape="large")
-        # Matrix units read no short format: float64 is compared by the kernel that reads all.
-        units = isinstance(large(case.form), UnitSchedule)
-        schedule = large(formats.get("slfp64in56b")) if units else None
         return partial(blas.gemm, a, b, alpha=ALPHA, beta=BETA, c=c, out=out, schedule=schedule)
 
     def expected(self, values: Values, case: Case, place: int) -> Entry:
@@ -257,6 +282,9 @@ class Gemv(Kind):
         x = Array(Pool(theirs, n, device).planes)
         out = Array(allocate(theirs.form, (n,), device.queue))
         return partial(blas.gemv, Array(pool.planes.view((n, n), (n, 1), 0)), x, out=out)
+
+    def library(self, vendor: Vendor, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
+        return None  # the paper has no such routine
 
     def expected(self, values: Values, case: Case, place: int) -> Entry:
         n, theirs = case.shape[-1], values_of(case.form.arithmetic)
@@ -304,6 +332,7 @@ def _family(
     for name in (parent, *shorts):
         memory = {f: kind.memory(formats.get(f), n) for f in dict.fromkeys([*bases, name])}
         known = [name if (kind.name, name) in bench.once else parent, *bases]
+        known += [f"{PAPER} {each}" for each in known]
         new = sum(nbytes for f, nbytes in memory.items() if f not in kept)
         yield Measurement(
             f"{name}, n = {n}",
@@ -331,6 +360,7 @@ def _rows(
         if f not in kept:
             kept[f] = bench.prepared(kind, formats.get(f), n)
     mine = kept[name]
+    theirs = {f"{PAPER} {f}": work for f in (*bases, name) if (work := kept[f].paper)}
     works: dict[str, Callable[[], object]] = {f: kept[f].work for f in (*bases, name)}
     found, first = {name: mine.errors}, mine.first
     form, on_host = formats.get(name), []
@@ -339,6 +369,13 @@ def _rows(
         truncated = bench.prepared(kind, cut, n, mine.pool)
         works[cut.name], found[cut.name] = truncated.work, truncated.errors
         first += truncated.first
+    if theirs:
+        own = f"{PAPER} {name}"
+        try:
+            found[own] = kind.checked_as(name, n, mine.pool, theirs[own])
+            works |= theirs
+        except PortmpError as error:  # a device may have no block of so many threads
+            bench.skip(kind.name, f"{own}, n = {n}", str(error))
     library = _library(bench, kind, mine.pool, n)
     if library:
         key = f"{LIBRARY} {name}"
@@ -376,9 +413,10 @@ def _row(kind: Kind, n: int, name: str, rounds: measure.Rounds, bases: Sequence[
 
     Compared with its own parent, float32 with float64.
     """
-    form = formats.get(name.removeprefix(LIBRARY).strip())
-    base = bases[0] if name == bases[-1] else bases[-1]
-    timing, over = rounds.timing(name), {b: rounds.faster(name, b) for b in bases}
+    own = name.removeprefix(LIBRARY).removeprefix(PAPER).strip()
+    form, by = formats.get(own), f"{PAPER} " * name.startswith(PAPER)
+    base = bases[0] if own == bases[-1] and name != f"{LIBRARY} {own}" else bases[-1]
+    timing, over = rounds.timing(name), {b: rounds.faster(name, by + b) for b in bases}
     nbytes = kind.nbytes(form, n)
     ideal = kind.nbytes(formats.get(base), n) / nbytes
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -43,6 +43,8 @@ BLOCKED = {
     "portmp": ("ts", "ds", "d+s", "dd", "float64"),
 }
 """Formats that are compared, with the paper's blocks and with portmp's schedules."""
+ON_CPUS = {"portmp": (PAPER, *BLOCKED["portmp"])}
+"""The same on CPUs, where blocks of 1024 threads are no way to multiply."""
 
 STATED = {
     "ts_over_d+s": "ts_over_float64_formats",
@@ -57,51 +59,82 @@ COMPILED = {"gpu": 512, "cpu": 256}
 REPEATED = 1024
 """The order of the blocks of matrices that are only multiplied for the time it takes."""
 
-GROWTH = 8
-"""Twice the order takes so many times as long."""
+GROWTH = 2.0, 8.0
+"""Twice the order takes so many times as long, at least and at most."""
+
+BYTES = 256
+"""Memory for an entry of the matrices: limbs, slices of both, results in quad-double."""
 
 METHODS: Mapping[str, str | Ozaki1 | Ozaki2] = {
     "auto": "auto",
-    "ozaki1": Ozaki1(),
     "ozaki2": Ozaki2(),
-    "ozaki1 96 bits": Ozaki1(bits=96),
     "ozaki2 28 moduli": Ozaki2(moduli=28),
+    "ozaki1": Ozaki1(),
+    "ozaki1 96 bits": Ozaki1(bits=96),
 }
 """portmp's own ways beside its direct product."""
 
 
 @dataclass
 class Bench(Run):
-    """One run on one device, with orders up to *size*. ``next``: how long the next one takes."""
+    """One run on one device, with orders up to *size*."""
 
-    next: float = 0.0
+    compiling: float = 0.0
+    """Seconds of the last order that only its first call takes."""
+    known: float = 0.0
+    """Seconds that an earlier run tells of the last order."""
 
     def timed(self, work: Work) -> Timing:
-        """The runs of a call; compiling does not count as time passed."""
+        """The runs of a call; how long compiling took says nothing of larger orders."""
         start = self.budget.passed()
         work()
         self.device.queue.synchronize()
         first = self.budget.passed() - start
         found = measure.timed(self.device, work, self.runs)
-        self.budget.leave_out(max(0.0, first - found.median))
-        calls = found.runs * found.calls
-        self.next += max(self.budget.passed() - start, GROWTH * found.median * calls)
+        self.compiled(max(0.0, first - found.median))
         return found
 
-    def orders(self, sizes: tuple[int, ...], act: Callable[[Bench, int], list[Row]]) -> Cases:
-        """Orders that the time allows, by how long the last one took; the rest is skipped."""
-        self.next = 0.0
+    def in_time(self, experiment: str, n: int, ways: Collection[str]) -> Iterator[str]:
+        """The ways of an order, the first in any case, while the experiment's time is not over."""
+        names = list(ways)
+        for i, name in enumerate(names):
+            if i and not self.budget.left(experiment):
+                what = f"{', '.join(names[i:])}, N = {n}"
+                limit = f"{self.budget.seconds:g} s (--seconds)"
+                self.skip(experiment, what, f"its part of the limit of {limit} is over")
+                return
+            yield name
+
+    def compiled(self, seconds: float) -> None:
+        """Leave *seconds* out: of the limit, where compiling does not count, else of the order."""
+        self.budget.leave_out(seconds)
+        self.compiling += seconds if self.budget.whole else 0.0
+
+    def orders(self, sizes: Sequence[int], act: Callable[[Bench, int], list[Row]]) -> Cases:
+        """Orders that the time allows, twice as large each, to *size*; the rest is skipped.
+
+        How long one takes follows from the last two.
+        """
         wanted = [n for n in sizes if n <= (self.size or n)]
+        while wanted and 2 * wanted[-1] <= (self.size or 0):
+            wanted.append(2 * wanted[-1])
+        took: list[float] = []
         for i, n in enumerate(wanted):
+            last = took[-1] if took else 0.0
+            grown = last / took[-2] if len(took) > 1 and took[-2] else sum(GROWTH) / 2
+            expected = last * min(max(grown, GROWTH[0]), GROWTH[1])
             rest = f"N = {', '.join(map(str, wanted[i:]))}"
-            expected, self.next = self.next, 0.0
-            yield Case(f"N = {n}", partial(act, self, n), expected, rest=rest, taken=self._taken)
+            start, self.compiling, self.known = self.budget.passed(), 0.0, 0.0
+            act_ = partial(act, self, n)
+            memory = BYTES * n * n
+            yield Case(f"N = {n}", act_, expected, rest=rest, memory=memory, taken=self._taken)
             if self.short:
                 return
+            took.append(self.known or max(self.budget.passed() - start - self.compiling, 0.0))
 
     def _taken(self, rows: list[Row], seconds: float) -> None:
         """An order that was measured before tells how long the next one takes, too."""
-        self.next = GROWTH * seconds
+        self.known = seconds
 
 
 Cases = Iterator[Case]
@@ -129,25 +162,31 @@ def _split(a: Array, b: Array, slices: int) -> Array:
 def blocked(bench: Bench, n: int) -> list[Row]:
     """Rates of products in blocks, by format (experiments 1 and 2 of the paper)."""
     rows = []
-    for blocks, names in BLOCKED.items():
-        for form in filter(bench.computes, map(formats.get, names)):
-            work = _blocked(*factors(form, n, "full", bench.device, REPEATED), blocks)
-            try:
-                timing = bench.timed(work)
-            except PortmpError as error:  # a device may have no block of so many threads
-                bench.skip("blocked", f"{form.name}, N = {n}, {blocks}", str(error))
-                continue
-            rows.append(
-                {
-                    "n": n,
-                    "blocks": blocks,
-                    "format": form.name,
-                    "seconds": timing.as_dict(),
-                    "operations_per_second": 2 * n**3 / timing.median,
-                    **bench.energy(work, 2 * n**3, timing.median),
-                }
-            )
+    compared = BLOCKED if bench.kind == "gpu" else ON_CPUS
+    works = {
+        f"{form.name}, {blocks}": partial(_timed_block, bench, form, n, blocks)
+        for blocks, names in compared.items()
+        for form in filter(bench.computes, map(formats.get, names))
+    }
+    for name in bench.in_time("blocked", n, works):
+        try:
+            rows.append(works[name]())
+        except PortmpError as error:  # a device may have no block of so many threads
+            bench.skip("blocked", f"{name}, N = {n}", str(error))
     return rows
+
+
+def _timed_block(bench: Bench, form: Format, n: int, blocks: str) -> Row:
+    work = _blocked(*factors(form, n, "full", bench.device, REPEATED), blocks)
+    timing = bench.timed(work)
+    return {
+        "n": n,
+        "blocks": blocks,
+        "format": form.name,
+        "seconds": timing.as_dict(),
+        "operations_per_second": 2 * n**3 / timing.median,
+        **bench.energy(work, 2 * n**3, timing.median),
+    }
 
 
 def _blocked(a: Array, b: Array, blocks: str) -> Work:
@@ -181,7 +220,8 @@ def _ways(bench: Bench, n: int, fill: str) -> dict[str, Work]:
     """The triple-single products that are compared, by name."""
     a, b = factors(formats.get(PAPER), n, fill, bench.device)
     x, y = (mp.from_limbs(v.to_limbs(), "ts", bench.device) for v in (a, b))
-    found: dict[str, Work] = {"blocked": partial(blas.gemm, a, b, schedule=BLOCK)}
+    block = BLOCK if bench.kind == "gpu" else None
+    found: dict[str, Work] = {"blocked": partial(blas.gemm, a, b, schedule=block)}
     found |= {str(k): partial(_split, a, b, k) for k in SLICES}
     found["ts"] = partial(blas.gemm, x, y)
     if bench.device.properties.float64:
@@ -192,7 +232,7 @@ def _ways(bench: Bench, n: int, fill: str) -> dict[str, Work]:
 def split(bench: Bench, n: int) -> list[Row]:
     """Times of the paper's splitting with 9 to 12 slices, over its blocked product (3)."""
     ways = _ways(bench, n, "full")
-    times = {name: bench.timed(work) for name, work in ways.items()}
+    times = {name: bench.timed(ways[name]) for name in bench.in_time("split", n, ways)}
     return [
         {
             "n": n,
@@ -216,11 +256,14 @@ def accuracy(bench: Bench) -> Cases:
 def _errors_of(bench: Bench, n: int) -> list[Row]:
     rows: list[Row] = []
     for fill in FILLS:
-        if n <= COMPILED[bench.kind]:
-            _errors(bench, n, fill)
-        start = bench.budget.passed()
-        found = _errors(bench, n, fill)
-        bench.next += GROWTH * (bench.budget.passed() - start)
+        times: list[float] = []
+        for _ in range(2 if n <= COMPILED[bench.kind] else 1):
+            if times and not bench.budget.left("accuracy"):
+                break
+            start = bench.budget.passed()
+            found = _errors(bench, n, fill)
+            times.append(bench.budget.passed() - start)
+        bench.compiled(max(0.0, times[0] - times[-1]))
         rows += [
             {"n": n, "fill": fill, "way": way, "relative_error": e} for way, e in found.items()
         ]
@@ -232,7 +275,8 @@ def _errors(bench: Bench, n: int, fill: str) -> dict[str, float]:
     # Three words of the sums are far more than errors need.
     exact = mp.from_limbs(blas.gemm(a, b).to_limbs()[:3], "td", bench.device)
     del a, b
-    return {name: _error(work(), exact) for name, work in _ways(bench, n, fill).items()}
+    ways = _ways(bench, n, fill)
+    return {name: _error(ways[name](), exact) for name in bench.in_time("accuracy", n, ways)}
 
 
 def _error(found: Array, exact: Array) -> float:
@@ -244,7 +288,7 @@ def _error(found: Array, exact: Array) -> float:
 
 def _blocked_tables(found: Row) -> Iterator[Table | str]:
     columns = (key("N", "n"), Column("format", "operations_per_second", "/s"))
-    for blocks in BLOCKED:
+    for blocks in dict.fromkeys(r["blocks"] for r in found["rows"]):
         rows = [r for r in found["rows"] if r["blocks"] == blocks]
         whose = "32 x 32 results a block" if blocks == "paper" else "portmp's schedules"
         title = f"blocked, {whose}: operations of the format a second"
@@ -259,7 +303,11 @@ def _blocked_tables(found: Row) -> Iterator[Table | str]:
         {"ratio": name, "stated": stated, **{b: found["ratios"][b][name] for b in BLOCKED}}
         for name, stated in STATED.items()
     ]
-    yield Table("ratios, beside the paper's", heads, ratios, theirs)
+    if found["rows"]:
+        orders = [r["n"] for r in found["rows"]]
+        over = f"N = {min(orders)} to {max(orders)}"
+        title = f"ratios, the largest over {over}, beside the paper's, over 32 to 8192"
+        yield Table(title, heads, ratios, theirs)
 
 
 def _time(row: Row) -> str:
@@ -271,7 +319,8 @@ def _time(row: Row) -> str:
 
 def _split_tables(found: Row) -> Iterator[Table | str]:
     title = (
-        "split: times over that of the paper's blocked product; 9 to 12: its slices "
+        "split: times over that of the paper's product in blocks (its 32 x 32 on GPUs, on CPUs "
+        "portmp's); 9 to 12: its slices "
         f"(the paper: {paper_of('ts2021')['split_over_blocked']})"
     )
     columns = key("N", "n"), Column("way", _time, "words")

@@ -1,0 +1,1 @@
+"""Expressions of elementwise operations as one kernel, with a reduction at the end or without."""
