@@ -66,7 +66,8 @@ def _product(a: View[Any], b: View[Any]) -> View[Any]:
 
 def _of_matrices(left: View[Any], right: View[Any]) -> View[Any]:
     if isinstance(left, Planes) and isinstance(right, Planes):
-        one, zero = (base.scalar_limbs(left.format, n, "alpha") for n in (1, 0))
+        one = base.scalar_limbs(left.format, 1, "alpha")
+        zero = base.scalar_limbs(left.format, 0, "alpha")
         if min(left.shape[-2], right.shape[-1]) > 1:  # else a vector's
             return methods.of_matrices(Product(left, right, one, zero, None, None))[0]
         return gemm.gemm(left, right, alpha=one, beta=zero)
