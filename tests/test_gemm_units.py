@@ -17,6 +17,7 @@ from portmp import definition, discovery, formats
 from portmp.backends.base import Device
 from portmp.codegen import kernel_spec, platform
 from portmp.codegen.platform import MatrixUnit
+from portmp.codegen.writer import Writer
 from portmp.compilers import amd_code, select
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.discovery import probe
@@ -28,6 +29,9 @@ from portmp.errors import ArgumentError
 from portmp.formats import inputs
 from portmp.routines.gemm import launch
 from portmp.routines.gemm.schedule import GemmSchedule, UnitSchedule, of_class
+from portmp.routines.gemm.units import UnitLayout
+from portmp.schedules import database as tuning
+from portmp.schedules.database import Task
 
 SHARED = 4096
 """Numbers of block memory in front of those that stand-ins for units share."""
@@ -308,6 +312,28 @@ def test_smaller_tiles_fit(lanes: int) -> None:
 
 
 # --- compiled --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("a_order", "b_order"), [("k", "n"), ("m", "k")])
+def test_reads_meet_no_bank_twice(a_order: str, b_order: str) -> None:
+    """Of block memory, whose 16 banks of eight bytes serve half of a warp of 32 at a time."""
+    task = Task("gemm", formats.get("float64"), "accurate", "large")
+    nvidia = {"kind": "gpu", "platform": "cuda", "vendor": "NVIDIA"}
+    chosen = next(tuning._candidates(nvidia, task)).schedule
+    assert isinstance(chosen, UnitSchedule)
+    table = platform.get("cuda")
+    traits = replace(table.defaults, matrix_unit="16x8x4")
+    writer = Writer(table, traits, formats.get("float64"), 1, set(), ())
+    schedules = [chosen]
+    while smaller := schedules[-1].spread(formats.get("float64")):
+        schedules.append(smaller)
+    for schedule in schedules:
+        called = schedule.for_call(a_order=a_order, b_order=b_order)
+        for tile in UnitLayout(called).tiles(writer):
+            for half in range(2):
+                lanes = range(16 * half, 16 * half + 16)
+                places = [eval(tile.index(str(lane // 4), str(lane % 4))) for lane in lanes]
+                assert len({place % 16 for place in places}) == 16
 
 
 @pytest.mark.parametrize(("arch", "unit"), [("sm_80", "8x8x4"), ("sm_90", "16x8x4")])
