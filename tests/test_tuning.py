@@ -174,7 +174,7 @@ def test_a_call_takes_the_users_schedule(
         gemm_launch, "_launch", lambda f, s, *rest: (seen.append(s), real(f, s, *rest))
     )
     after = (a @ a.T).to_limbs()
-    assert seen == [PanelSchedule(2, 1, 1, 1)]
+    assert set(seen) == {PanelSchedule(2, 1, 1, 1)}  # planned again once it is compiled
     assert all(np.array_equal(x, y) for x, y in zip(before, after, strict=True))
 
 

@@ -570,6 +570,8 @@ class Device(ABC):
     """Whether its driver may crash the process: such a device is probed in another one."""
     near: bool = False
     """Whether its kernels read the host's memory where it lies (``adopt``)."""
+    compiles_beside: bool = False
+    """Whether its compiler takes several texts at once."""
     dlpack_type: int = 0
     """What DLPack calls its memory, where other libraries can use that in its place."""
 

@@ -724,6 +724,7 @@ def _wrong(args: Sequence[Any], device: Device) -> str:
 class GpuDevice(PooledDevice):
     """A device with a driver and a compiler."""
 
+    compiles_beside = True
     kind = GpuBuffer
     compiler: Compiler
     whole = True

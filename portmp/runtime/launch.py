@@ -121,9 +121,12 @@ class Planner(Queue):
 
     def awaits(self, unit: program.CompilationUnit) -> bool:
         """Whether threads compile a unit: the rest is told to them first, and planned again."""
-        if unit not in self.awaited and program.begin(self.device, unit):
+        if unit in self.awaited:
+            return True
+        if self.device.compiles_beside and program.begin(self.device, unit):
             self.awaited.add(unit)
-        return unit in self.awaited
+            return True
+        return False
 
     def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
         return tuple([Memory(self.device, n, self._slot(n).index, self.idle) for n in sizes])

@@ -234,6 +234,7 @@ class CpuDevice(PooledDevice):
     """The processor, by one clang."""
 
     platform = "opencl"
+    compiles_beside = True
     kind = Part
     near = True
     most_blocks = (2**31 - 1,) * 3
