@@ -304,9 +304,10 @@ def test_bad_words(words: list[str], message: str, capsys: Any) -> None:
 
 def test_names_that_a_terminal_cannot_show(monkeypatch: pytest.MonkeyPatch) -> None:
     """The paper's authors are told in letters that not every terminal has: escaped there."""
-    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, encoding="ascii")
     monkeypatch.setattr(sys, "stdout", stream)
     assert cli.main(["formats"]) == 0
     print(paper_of("ts2021")["source"], flush=True)
-    shown = stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    shown = written.getvalue().decode()
     assert r"\u6253\u6850\u5927\u96c5 and T. Kouya" in shown

@@ -159,9 +159,10 @@ def test_exceptions_and_ends(device: Device) -> None:
     with mp.capture() as empty:
         pass
     empty.replay(3)
-    for wrong in (-1, 1.5, "x"):
+    counts: list[Any] = [-1, 1.5, "x"]
+    for wrong in counts:
         with pytest.raises(ArgumentError, match="times"):
-            empty.replay(wrong)  # type: ignore[arg-type]
+            empty.replay(wrong)
     assert float(x) == 3
 
 
@@ -208,11 +209,12 @@ def test_errors_at_replay(device: Device, monkeypatch: pytest.MonkeyPatch) -> No
         loop.replay()
     monkeypatch.undo()
     threads = getattr(device, "threads", None)
-    if getattr(threads, "repeat", None) is not None:
+    repeated = loop._repeated
+    if getattr(threads, "repeat", None) is not None and repeated is not None:
         for status, error in ((1, PortmpError), (2, LaunchError)):
             monkeypatch.setattr(threads, "repeat", lambda *given, s=status: s)
             with pytest.raises(error):
-                mp.arrays.queues.Repeated(loop._repeated.launches)()  # type: ignore[union-attr]
+                mp.arrays.queues.Repeated(repeated.launches)()
         monkeypatch.undo()
     loop.replay()
     assert x.to_float64().tolist() == [3, 3]

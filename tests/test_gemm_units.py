@@ -129,6 +129,20 @@ def numbers(shape: tuple[int, ...], kind: str) -> np.ndarray[Any, Any]:
     return ordinary
 
 
+def operands(
+    where: Any, sizes: tuple[int, int, int], kind: str, turned: str
+) -> tuple[mp.Array, ...]:
+    """Numbers of a kind for a product and its addend; those *turned* lie transposed."""
+    m, n, k = sizes
+    hosts = {"a": numbers((m, k), kind), "b": numbers((k, n), kind), "c": numbers((m, n), kind)}
+    return tuple(
+        mp.array(one.T.copy(), "float64", where).T
+        if name in turned
+        else mp.array(one, "float64", where)
+        for name, one in hosts.items()
+    )
+
+
 @pytest.mark.parametrize(
     ("m", "n", "k", "kind", "schedule", "turned"),
     [
@@ -153,15 +167,9 @@ def test_products(
     """Any sizes, *turned* operands, slabs apart and together, addends in place: the same bits."""
     unit = AMDS["16x16x4"] if schedule.lanes == 64 else NVIDIAS["16x8x4"]
     queue = by_hand(by_hand_of(unit)).queue
-    hosts = {"a": numbers((m, k), kind), "b": numbers((k, n), kind), "c": numbers((m, n), kind)}
 
     def product(where: Any, **options: Any) -> Any:
-        x, y, z = (
-            mp.array(one.T.copy(), "float64", where).T
-            if name in turned
-            else mp.array(one, "float64", where)
-            for name, one in hosts.items()
-        )
+        x, y, z = operands(where, (m, n, k), kind, turned)
         return mp.gemm(x, y, alpha=-2.5, beta=0.5, c=z, out=z, **options), mp.gemm(x, y, **options)
 
     for one in (schedule, schedule.for_call(split=True)):
@@ -379,15 +387,9 @@ def test_compiles_for_amd(arch: str, tier: str) -> None:
 def test_interpreted(m: int, n: int, k: int, kind: str, turned: str) -> None:
     """AMD's instruction: odd sizes, both orders, slabs together and apart, an addend in place."""
     device = interpreted("emulated:gfx90a")
-    hosts = {"a": numbers((m, k), kind), "b": numbers((k, n), kind), "c": numbers((m, n), kind)}
 
     def product(where: Any, **options: Any) -> Any:
-        x, y, z = (
-            mp.array(one.T.copy(), "float64", where).T
-            if name in turned
-            else mp.array(one, "float64", where)
-            for name, one in hosts.items()
-        )
+        x, y, z = operands(where, (m, n, k), kind, turned)
         return mp.gemm(x, y, alpha=-2.5, beta=0.5, c=z, out=z, **options)
 
     expected = product("host")

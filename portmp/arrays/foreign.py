@@ -11,7 +11,7 @@ import functools
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def as_they_are(function: F) -> F:
                 return _called(function, args, options)
         return function(*args, **options)
 
-    return call  # type: ignore[return-value]
+    return cast(F, call)
 
 
 def _called(function: Callable[..., Any], args: Any, options: Any) -> Any:

@@ -110,11 +110,13 @@ class Traced(NamedTuple):
 
 def _leaf(given: Sequence[Any], number: int, place: Place, form: Format | None) -> View[Any]:
     """An operand seen otherwise, in a format."""
-    whole = given[number].planes
-    view: Any = whole.view(place.shape, place.strides, whole.start + place.start)
+    whole: View[Any] = given[number].planes
+    view = whole.view(place.shape, place.strides, whole.start + place.start)
     if form is None:
-        return view  # type: ignore[no-any-return]
-    return view.seen_as(form) if form.coded else elementwise.as_dtype(view, form)
+        return view
+    if form.coded and isinstance(view, Planes):
+        return view.seen_as(form)
+    return elementwise.as_dtype(view, form)
 
 
 def traced(name: str, function: Callable[..., Any], operands: Sequence[Any]) -> Traced:
