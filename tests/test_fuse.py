@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import random
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import tiers
@@ -260,6 +264,78 @@ def test_known_by_what_it_does(device: Device, monkeypatch: pytest.MonkeyPatch) 
 
 
 _KERNEL = fused.kernel_spec
+
+around: Any = 2
+"""What functions read in ``test_what_is_around_counts``."""
+
+
+def _times(x: Any) -> Any:
+    return x * around
+
+
+def _scaled(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def inner(x: Any) -> Any:
+        return function(x) * around
+
+    return inner
+
+
+class _Called:
+    def __call__(self, x: Any) -> Any:
+        return x * around
+
+
+def test_what_is_around_counts(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changed numbers, also of wrapped and partial functions, callable objects, modules."""
+    module = types.ModuleType("physics")
+    exec("def force(x):\n    return x * around", module.__dict__)
+    x = mp.array([1, 2], "qd", device)
+    helper, wrapped, called = mp.fuse(_times), _scaled(lambda x: x + 0), _Called()
+    users: list[Callable[..., Any]] = [
+        *(_times, wrapped, called, functools.partial(lambda k, x: x * around * k, 1), helper),
+        *(lambda x: helper(x) + 0, lambda x: called(x) + wrapped(x), lambda x: module.force(x)),
+    ]
+    ours = [mp.fuse(one) for one in users]
+    known = mp.fuse(lambda x, k: x * k)
+    for value, digits in ((2, 15), (2.5, 15), ("0.1", 15), (mpmath.pi, 15), (mpmath.pi, 60)):
+        monkeypatch.setattr(mpmath.mp, "dps", digits)
+        monkeypatch.setattr(sys.modules[__name__], "around", value)
+        vars(module)["around"] = value
+        for one, alike in zip(users, ours, strict=True):
+            assert bits(alike(x)) == bits(one(x))
+        assert bits(known(x, value)) == bits(x * value)
+
+
+def test_objects_are_known_as_long_as_they_may_be_met(device: Device) -> None:
+    """A new object in the place in memory of one that is gone is another one; so are closures."""
+    x = mp.array([1], "dd", device)
+    read: Any = None
+    one = mp.fuse(lambda x: x * read.k)
+    for k in range(2, 9):
+        read = types.SimpleNamespace(k=k)
+        assert one(x)[0] == k
+
+    def made(k: int) -> Any:
+        def times(x: Any) -> Any:
+            return x * k
+
+        def put(new: int) -> None:
+            nonlocal k
+            k = new
+
+        return times, put
+
+    (first, _), (second, put) = made(2), made(3)
+    both = mp.fuse(lambda x: first(x) + second(x))
+    assert both(x)[0] == 5
+    put(9)
+    assert both(x)[0] == 11
+    pairs = ([1, 2], [3, 4])
+    assert mp.fuse(lambda x: x * pairs[1][0])(x)[0] == 3
+    for other in ({2}, {"k": 2}):
+        with pytest.raises(ArgumentError, match=r"argument 1: (set|dict) given"):
+            mp.fuse(lambda x, y: x)(x, other)
 
 
 def test_functions_of_functions(device: Device) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import numbers
+import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -69,10 +70,15 @@ def _kind(operands: Sequence[Any], around: Reads) -> tuple[Any, ...]:
             view = one.planes
             key.append(view._facts or view.facts)
         else:
-            key += (type(one), one, repr(one))  # of 0 and -0, which are equal, the texts are not
+            key.append(_told(one))
     for read in around:
         key.append(read())
     return tuple(key)
+
+
+def _told(number: Any) -> tuple[Any, ...]:
+    """What a number goes by: 0 and -0 are equal, and mpmath's constants have its precision."""
+    return type(number), number, repr(number), getattr(number, "_mpf_", None)
 
 
 def _in_order(
@@ -92,7 +98,8 @@ def _arrays(name: str, operands: Sequence[Any]) -> tuple[Any, ...]:
         raise ArgumentError(f"fuse: {name}: no array given, one at least is needed")
     for i, one in enumerate(operands):
         number = isinstance(one, (numbers.Number, str, Decimal)) or hasattr(one, "_mpf_")
-        if (elementwise.is_number(one) and not (isinstance(one, Viewed) or number)) or one is None:
+        alike = isinstance(one, (Viewed, list, tuple)) or getattr(one, "ndim", 0)
+        if not (number or alike):
             raise ArgumentError(
                 f"fuse: {name}: argument {i}: {type(one).__name__} given, arrays and numbers are "
                 "allowed; other values are read from variables around the function"
@@ -103,33 +110,48 @@ def _arrays(name: str, operands: Sequence[Any]) -> tuple[Any, ...]:
 def _variables(function: Any, seen: set[Any]) -> Reads:
     """What tells the variables around a function, and those around functions that it calls.
 
-    Of modules, classes and portmp's own functions none: they stay.
+    Of classes, and of modules and functions that stay, none.
     """
-    function = inspect.unwrap(function)
-    code = getattr(function, "__code__", None)
-    if code is None or code in seen:
-        return []
-    seen.add(code)
-    found: Reads = []
-    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    for cell in cells.values():
-        found += _variable(functools.partial(getattr, cell, "cell_contents", None), seen)
-    for name in _names(code):
-        if name in function.__globals__:
-            found += _variable(functools.partial(function.__globals__.get, name), seen)
-    return found
+    if isinstance(function, functools.partial):
+        return _variables(function.func, seen)
+    found = _variables(function.__wrapped__, seen) if hasattr(function, "__wrapped__") else []
+    if not hasattr(function, "__code__"):
+        function = getattr(type(function), "__call__", None)
+    code, known = getattr(function, "__code__", None), getattr(function, "__globals__", {})
+    if code is None or function in seen or _stays(known.get("__name__")):
+        return found
+    seen.add(function)
+    for cell in function.__closure__ or ():
+        found += _variable(functools.partial(getattr, cell, "cell_contents", None), code, seen)
+    return found + _named(known, code, seen)
 
 
-def _variable(read: Callable[[], Any], seen: set[Any]) -> Reads:
+def _stays(module: Any) -> bool:
+    """Whether nobody changes what a module's functions read: of Python's and some libraries."""
+    root = str(module).partition(".")[0]
+    return root in sys.stdlib_module_names or root in ("mpmath", "numpy", "portmp")
+
+
+def _named(known: dict[str, Any], code: types.CodeType, seen: set[Any]) -> Reads:
+    """What tells those of a module's variables whose names code has."""
+    names = [name for name in sorted(_names(code)) if name in known]
+    return [r for n in names for r in _variable(functools.partial(known.get, n), code, seen)]
+
+
+def _variable(read: Callable[[], Any], code: types.CodeType, seen: set[Any]) -> Reads:
     value = read()
-    if isinstance(value, (types.ModuleType, type)):
+    if isinstance(value, types.ModuleType):
+        if (_stays(value.__name__) and value.__name__ != "mpmath") or (value, code) in seen:
+            return []
+        seen.add((value, code))
+        return _named(vars(value), code, seen)
+    if isinstance(value, (numbers.Number, str, type(None))) or hasattr(value, "_mpf_"):
+        return [lambda: _told(read())]
+    if isinstance(value, type):
         return []
-    if isinstance(value, types.FunctionType):
-        own = value.__module__.partition(".")[0] == __name__.partition(".")[0]
-        return [] if own else [read, *_variables(value, seen)]
-    if isinstance(value, (numbers.Number, str, tuple, type(None))):
-        return [read, lambda: repr(read())]
-    return [lambda: id(read())]
+    # By identity: as what a method is bound to, which it keeps, so that no other takes its place.
+    same = [lambda: types.MethodType(repr, read())]
+    return [*same, *_variables(value, seen)] if callable(value) else same
 
 
 def _names(code: types.CodeType) -> set[str]:

@@ -57,7 +57,10 @@ _HOST = (
     "the kernel runs; portmp.where(condition, x, y) chooses by values"
 )
 _KERNELS = "it launches kernels of its own; call that outside"
-_PLACE = "it changes an array in place; return the new array instead"
+_PLACE = (
+    "it writes to a part of an array (stack, concatenate), or changes an operand in place; return "
+    "the new array instead"
+)
 _SHAPE = (
     "it looks at a result by another shape, or at places that a result tells; reshape operands, "
     "and choose by portmp.where"
