@@ -279,6 +279,12 @@ def test_out_and_overwriting(device: Device) -> None:
                 mp.gemm(kept, kept, out=wrong)
         with pytest.raises(ShapeError, match="out"):
             mp.gemm(kept, kept, out=np.zeros(5))
+        masked = np.ma.masked_array(out, out > 0)
+        for wrong, told in ((masked, "MaskedArray"), (np.broadcast_to(0.0, out.shape), "read-only")):
+            with pytest.raises(ArgumentError, match=f"out: .*{told}"):
+                mp.gemm(kept, kept, out=wrong)
+        with pytest.raises(TypeError, match="multiple values"):
+            mp.gemm(kept, kept, a=kept)
 
 
 # --- mixtures -------------------------------------------------------------------------------------
@@ -306,6 +312,9 @@ def test_dtypes_that_meet(device: Device) -> None:
             mp.scal(np.ones(2), a)
         with pytest.raises(ArgumentError, match="MaskedArray given"):
             mp.sum(np.ma.masked_array(a, a > 0))
+        for call in (mp.gemm, mp.linalg.solve):
+            with pytest.raises(FormatError, match="b: ndarray of float16 given"):
+                call(a, a.astype("f2"))
 
 
 def test_beside_arrays_of_portmp(device: Device) -> None:

@@ -64,6 +64,8 @@ def _called(function: Callable[..., Any], args: Any, options: Any) -> Any:
     taken = _Taken(host.dtype, host.queue, host) if known else _alone(name, guests)
     try:
         made = {key: taken.argument(key, value, f"{name}: {key}") for key, value in given}
+        if len(made) < len(given):
+            return function(*args, **options)  # which says what is given twice
         out, target = options.get("out"), made.get("out", host)
         found = function(*[made.pop(key) for key in names[: len(args)]], **made)
         if known or out is None:
@@ -80,14 +82,20 @@ def _called(function: Callable[..., Any], args: Any, options: Any) -> Any:
 def _arrays(value: Any) -> list[Any]:
     """The arrays of other libraries that a value is, or a tuple holds.
 
-    Of NumPy's those of float32 and float64: all others are numbers, as lists are.
+    Of NumPy's those of float32, float64 and float16: all others are numbers, as lists are.
     """
     if isinstance(value, tuple):
         return [x for one in value for x in _arrays(one)]
     if isinstance(value, np.ndarray):
-        return [value] if value.dtype.char in "fd" else []
+        return [value] if value.dtype.char in "efd" else []
     lent = not isinstance(value, (Viewed, np.generic)) and exchange.is_array(value)
     return [value] if lent else []
+
+
+def _check_unmasked(x: Any, argument: str) -> None:
+    if isinstance(x, np.ma.MaskedArray):
+        told = f"{argument}: {type(x).__name__} given"
+        raise ArgumentError(f"{told}; x.filled(...) says what counts")
 
 
 def _dtype(x: Any) -> str:
@@ -133,8 +141,7 @@ class _Taken(NamedTuple):
     def _taken(self, x: Any, argument: str) -> AnyArray:
         """An array of portmp's for another one."""
         dtype, what = _dtype(x), type(x).__name__
-        if isinstance(x, np.ma.MaskedArray):
-            raise ArgumentError(f"{argument}: {what} given; x.filled(...) says what counts")
+        _check_unmasked(x, argument)
         if getattr(x, "requires_grad", False):
             raise ArgumentError(
                 f"{argument}: {what} that requires a gradient given, which portmp does not compute "
@@ -175,6 +182,9 @@ class _Taken(NamedTuple):
         if not alike or _dtype(out) != self.form.name:
             what = f"{type(out).__name__} of {_dtype(out)}" if alike else type(out).__name__
             raise FormatError(f"out: {what} given, {self.form.name} as the operands' is needed")
+        _check_unmasked(out, "out")
+        if not getattr(getattr(out, "flags", None), "writeable", True):
+            raise ArgumentError("out: a read-only array given")
         return creation.empty(tuple(out.shape), self.form, self.queue)
 
     def given_back(self, found: Any) -> Any:
