@@ -154,7 +154,7 @@ def test_block_memory_of_a_launch(run: Run) -> None:
         assert (found == x.reshape(8, size)[:, ::-1].ravel()).all()
 
 
-@pytest.mark.parametrize("n", [1, 255, 256, 257, 1000])
+@pytest.mark.parametrize("n", [-3, 1, 255, 256, 257, 1000])
 @pytest.mark.parametrize("text", ["i < n", "i < n && x[i] > -2", "n > i"])
 def test_work_items_beyond_an_extent(run: Run, n: int, text: str) -> None:
     """Whole blocks do not ask; what lies behind is not touched."""
@@ -164,7 +164,8 @@ def test_work_items_beyond_an_extent(run: Run, n: int, text: str) -> None:
     (found,) = run(
         f"{source}{{ {number} if ({text}) x[i] = x[i] * 3 + 1; }}\n", x, n, grid=(5,), block=(256,)
     )
-    assert (found[:n] == x[:n] * 3 + 1).all() and (found[n:] == x[n:]).all()
+    most = max(n, 0)
+    assert (found[:most] == x[:most] * 3 + 1).all() and (found[most:] == x[most:]).all()
 
 
 def test_parts_of_extents(run: Run) -> None:
@@ -210,6 +211,37 @@ def test_extents_that_are_used_otherwise(run: Run) -> None:
         block=(256,),
     )
     assert (found[:1000] == 1000).all() and not found[1000:].any()
+
+
+PRIVATE = {
+    "chosen": ("double t[4] = {x[i], 2 * x[i], 3 * x[i], 4 * x[i]}; y[i] = t[d[i]];", "(d + 1) * x"),
+    "filled": (
+        "double t[8]; for (int k = 0; k < 8; k++) t[k] = x[i] * k; y[i] = t[d[i] + 3];",
+        "(d + 3) * x",
+    ),
+    "counted": ("uchar s = 2, t[4] = {1, 2, 3, 4}; t[d[i]] = 9; y[i] = t[1] + s;", "4 + 7 * (d == 1)"),
+    "held": (
+        "struct { double v[2]; } s = {{x[i], 1}}; s.v[d[i] & 1] += 1; y[i] = s.v[0] * s.v[1];",
+        "np.where(d % 2, 2 * x, x + 1)",
+    ),
+    "of_items": (
+        "double t[4] = {0, 0, 0, 0}; t[get_local_id(0) & 3] = x[i]; y[i] = t[d[i]];",
+        "x * (np.arange(512) % 4 == d)",
+    ),
+}
+"""Kernels with arrays of their own: what they do, and what comes of it."""
+
+
+@pytest.mark.parametrize("kernel", PRIVATE)
+def test_work_items_have_arrays_of_their_own(run: Run, kernel: str) -> None:
+    """Loops over work-items are no vectors where these use one place in memory."""
+    body, wanted = PRIVATE[kernel]
+    x, d = RNG.random(512), RNG.integers(0, 4, 512).astype(np.int32)
+    for items in (4, 16, 64):
+        source = head("__global double *x", "__global int *d", "__global double *y", items=(items, 1, 1))
+        source += "{ const int i = (int)get_global_id(0); " + body + " }"
+        found = run(source, x, d, np.zeros(512), grid=(512 // items,), block=(items,))[2]
+        assert (found == eval(wanted, {"np": np, "x": x, "d": d})).all()
 
 
 def test_launches_in_order_from_several_threads(processor: CpuDevice) -> None:

@@ -43,6 +43,15 @@ _THREADS = re.compile(
     re.MULTILINE,
 )
 """In LLVM's text, variables of each thread: what work-items know, and memory of blocks."""
+_PLACED = re.compile(
+    r"(?<!__constant )\b(?!return\b|else\b)[A-Za-z_]\w*\s+\w+\s*\["  # double t[
+    r"|[,*]\s*\w+\s*\[[^\]]*\]\s*[;,=]"  # double s, t[4];
+    r"|[=?:)]\s*&\s*[A-Za-z_]"  # double *p = &s;
+)
+"""What may be variables at places in memory: arrays, but for tables, and pointers to one."""
+_RUNS = re.compile(r"^define [^\n]*@portmp_run_(\w+)\((.*?)^}", re.MULTILINE | re.DOTALL)
+_KEPT = " = alloca "
+"""In LLVM's text, what does the blocks of a kernel; memory that a work-item needs for itself."""
 
 _TABLES_RIGHT = 23
 
@@ -197,7 +206,11 @@ class CpuCompiler(Compiler):
             options = [*self.options(arch), *more, *text.optimisation]
             options.append(f"-Wframe-larger-than={most}")
             if not text.fibres:
-                return self._made([*language, *options, "-c"], text.whole())
+                mixed: frozenset[str] = frozenset()
+                if text.doubtful:
+                    alone = self._made([*language, *options, "-emit-llvm", "-S"], text.whole(None))
+                    mixed = frozenset(m[1] for m in _RUNS.finditer(alone.decode()) if _KEPT in m[2])
+                return self._made([*language, *options, "-c"], text.whole(mixed))
             plain = ["-emit-llvm", "-S", "-Xclang", "-disable-llvm-passes"]
             listing = self._made([*language, *options, *plain], text.whole()).decode()
             return self._made(["-x", "ir", *options, "-c"], self._functions(listing))
@@ -335,8 +348,17 @@ class _Text:
         inlined = " inline __attribute__((always_inline))" if self._several else ""
         return [*words, f"-D__kernel=static{inlined}", "-D__local="]
 
-    def whole(self) -> str:
-        """The text, on its own lines, and the entries."""
+    @property
+    def doubtful(self) -> bool:
+        """Whether turns of a loop over work-items may have variables at places in memory."""
+        return self._several and not self.fibres and _PLACED.search(self._source) is not None
+
+    def whole(self, mixed: frozenset[str] | None = frozenset()) -> str:
+        """The text, on its own lines, and the entries.
+
+        *mixed*: kernels whose work-items use one place in memory for variables of their own, so
+        that a loop over them is no vector's; None where that is to be seen.
+        """
         source, entry = self._source, _BLOCKS
         if self.fibres:
             entry = _ITEM
@@ -349,7 +371,8 @@ class _Text:
             )
             known = [] if self.fibres else ["item_"]
             call = f"{name}({', '.join([*known, *(f'a{i}_' for i in range(len(parameters)))])});"
-            run = self._items(name, call) if self._several else call
+            pragma = "" if mixed and name in mixed else _ALONE if mixed is None else _TOGETHER
+            run = self._items(name, call).replace("{pragma}", pragma) if self._several else call
             entries.append(
                 entry.replace("{name}", name)
                 .replace("{taken}", taken)
@@ -371,7 +394,7 @@ class _Text:
         for i, one in enumerate(self._kernels[name]):
             axis = _guarded(self._bodies[name], one, macros)
             if axis is not None:
-                tests.append(f"(item_->group[{axis}] + 1) * {sizes[axis]} <= (ulong)a{i}_")
+                tests.append(f"(long)((item_->group[{axis}] + 1) * {sizes[axis]}) <= a{i}_")
                 whole = re.sub(rf"\ba{i}_\b", "LONG_MAX", whole)
         if not tests:
             return loops.replace("{call}", call)
@@ -447,7 +470,7 @@ void portmp_run_{name}(const char *arguments_, const portmp_blocks *blocks_)
 
 _ITEMS = """for (uint k_ = 0; k_ < {z}; k_++)
             for (uint j_ = 0; j_ < {y}; j_++) {
-                _Pragma("clang loop vectorize(assume_safety)")
+                {pragma}
                 for (uint i_ = 0; i_ < {x}; i_++) {
                     portmp_item one_ = *item_, *const item_ = &one_;
                     item_->place[0] = i_;
@@ -456,6 +479,9 @@ _ITEMS = """for (uint k_ = 0; k_ < {z}; k_++)
                     {call}
                 }
             }"""
+
+_TOGETHER = '_Pragma("clang loop vectorize(assume_safety)")'
+_ALONE = '_Pragma("clang loop vectorize(disable) unroll(disable)")'
 
 
 def _sizes(head: str) -> tuple[str, str, str]:
