@@ -214,12 +214,18 @@ def test_extents_that_are_used_otherwise(run: Run) -> None:
 
 
 PRIVATE = {
-    "chosen": ("double t[4] = {x[i], 2 * x[i], 3 * x[i], 4 * x[i]}; y[i] = t[d[i]];", "(d + 1) * x"),
+    "chosen": (
+        "double t[4] = {x[i], 2 * x[i], 3 * x[i], 4 * x[i]}; y[i] = t[d[i]];",
+        "(d + 1) * x",
+    ),
     "filled": (
         "double t[8]; for (int k = 0; k < 8; k++) t[k] = x[i] * k; y[i] = t[d[i] + 3];",
         "(d + 3) * x",
     ),
-    "counted": ("uchar s = 2, t[4] = {1, 2, 3, 4}; t[d[i]] = 9; y[i] = t[1] + s;", "4 + 7 * (d == 1)"),
+    "counted": (
+        "uchar s = 2, t[4] = {1, 2, 3, 4}; t[d[i]] = 9; y[i] = t[1] + s;",
+        "4 + 7 * (d == 1)",
+    ),
     "held": (
         "struct { double v[2]; } s = {{x[i], 1}}; s.v[d[i] & 1] += 1; y[i] = s.v[0] * s.v[1];",
         "np.where(d % 2, 2 * x, x + 1)",
@@ -238,7 +244,9 @@ def test_work_items_have_arrays_of_their_own(run: Run, kernel: str) -> None:
     body, wanted = PRIVATE[kernel]
     x, d = RNG.random(512), RNG.integers(0, 4, 512).astype(np.int32)
     for items in (4, 16, 64):
-        source = head("__global double *x", "__global int *d", "__global double *y", items=(items, 1, 1))
+        source = head(
+            "__global double *x", "__global int *d", "__global double *y", items=(items, 1, 1)
+        )
         source += "{ const int i = (int)get_global_id(0); " + body + " }"
         found = run(source, x, d, np.zeros(512), grid=(512 // items,), block=(items,))[2]
         assert (found == eval(wanted, {"np": np, "x": x, "d": d})).all()

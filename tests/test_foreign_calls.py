@@ -280,7 +280,10 @@ def test_out_and_overwriting(device: Device) -> None:
         with pytest.raises(ShapeError, match="out"):
             mp.gemm(kept, kept, out=np.zeros(5))
         masked = np.ma.masked_array(out, out > 0)
-        for wrong, told in ((masked, "MaskedArray"), (np.broadcast_to(0.0, out.shape), "read-only")):
+        for wrong, told in (
+            (masked, "MaskedArray"),
+            (np.broadcast_to(0.0, out.shape), "read-only"),
+        ):
             with pytest.raises(ArgumentError, match=f"out: .*{told}"):
                 mp.gemm(kept, kept, out=wrong)
         with pytest.raises(TypeError, match="multiple values"):

@@ -294,7 +294,7 @@ def test_what_is_around_counts(device: Device, monkeypatch: pytest.MonkeyPatch) 
     helper, wrapped, called = mp.fuse(_times), _scaled(lambda x: x + 0), _Called()
     users: list[Callable[..., Any]] = [
         *(_times, wrapped, called, functools.partial(lambda k, x: x * around * k, 1), helper),
-        *(lambda x: helper(x) + 0, lambda x: called(x) + wrapped(x), lambda x: module.force(x)),
+        *(lambda x: helper(x) + 0, lambda x: called(x) + wrapped(x), lambda x: module.force(x) + 0),
     ]
     ours = [mp.fuse(one) for one in users]
     known = mp.fuse(lambda x, k: x * k)

@@ -116,7 +116,7 @@ def _variables(function: Any, seen: set[Any]) -> Reads:
         return _variables(function.func, seen)
     found = _variables(function.__wrapped__, seen) if hasattr(function, "__wrapped__") else []
     if not hasattr(function, "__code__"):
-        function = getattr(type(function), "__call__", None)
+        function = type(function).__call__
     code, known = getattr(function, "__code__", None), getattr(function, "__globals__", {})
     if code is None or function in seen or _stays(known.get("__name__")):
         return found
