@@ -161,6 +161,18 @@ def test_formats_that_meet(device: Device) -> None:
         mp.fuse(lambda a, x: (a * a).astype("dd") * x)(a, dd)
 
 
+@pytest.mark.parametrize(
+    ("form", "other"),
+    [("float64", "float16"), ("dd", "bfloat16_rz"), ("float32", "slfp64in24b"), ("ds", "dd"),
+     ("float64", "fp64infp32"), ("float32", "fp64infp32"), ("float32", "float64")],
+)  # fmt: skip
+def test_operands_in_another_format(form: str, other: str, device: Device) -> None:
+    """Converted before they are read, or read as what they are in memory."""
+    x = some((40,), form, device)
+    same(lambda x: x.astype(other)[::-3] * 2, x)
+    same(lambda x: mp.sum(x[1:4].astype(other)), x)
+
+
 def test_numbers(device: Device) -> None:
     """Constants and texts are exact; numbers among the arguments and around count as they are."""
     x = some((30,), "qd", device)

@@ -98,8 +98,7 @@ def _arrays(name: str, operands: Sequence[Any]) -> tuple[Any, ...]:
         raise ArgumentError(f"fuse: {name}: no array given, one at least is needed")
     for i, one in enumerate(operands):
         number = isinstance(one, (numbers.Number, str, Decimal)) or hasattr(one, "_mpf_")
-        alike = isinstance(one, (Viewed, list, tuple)) or getattr(one, "ndim", 0)
-        if not (number or alike):
+        if not (number or isinstance(one, (Viewed, list, tuple)) or getattr(one, "ndim", None)):
             raise ArgumentError(
                 f"fuse: {name}: argument {i}: {type(one).__name__} given, arrays and numbers are "
                 "allowed; other values are read from variables around the function"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 
@@ -117,8 +117,8 @@ def _leaf(given: Sequence[Any], number: int, place: Place, form: Format | None) 
     view = whole.view(place.shape, place.strides, whole.start + place.start)
     if form is None:
         return view
-    if form.coded and isinstance(view, Planes):
-        return view.seen_as(form)
+    if _READ_AS.get((str(view.elements), form.arithmetic.name)) == form.name:
+        return cast(Planes, view).seen_as(form)
     return elementwise.as_dtype(view, form)
 
 

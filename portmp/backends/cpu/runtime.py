@@ -355,7 +355,8 @@ def loaded(binary: bytes) -> ctypes.CDLL:
         try:
             return ctypes.CDLL(str(file))
         except OSError as error:
-            raise LaunchError(f"the binary does not load: {error}") from None
+            where = "; TMPDIR names a folder that programs may run from" * ("map" in str(error))
+            raise LaunchError(f"the binary does not load: {error}{where}") from None
 
 
 def processors() -> int:
