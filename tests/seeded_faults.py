@@ -740,10 +740,26 @@ FAULTS = (
     Fault(
         "fuse: a number around the function is that of the first call",
         "portmp/arrays/fusing.py",
-        "return [read, lambda: repr(read())]",
+        "return [lambda: _told(read())]",
         "return []",
         "test_fuse.py",
         "test_numbers",
+    ),
+    Fault(
+        "fuse: operands are read as the format that they become",
+        "portmp/arrays/tracing.py",
+        "if _READ_AS.get((str(view.elements), form.arithmetic.name)) == form.name:",
+        "if form.coded:",
+        "test_fuse.py",
+        "in_another_format and bfloat16_rz",
+    ),
+    Fault(
+        "processor: work-items share arrays of their own in vectors",
+        "portmp/compilers/cpu.py",
+        "if mixed and name in mixed else",
+        "if False else",
+        "test_cpu.py",
+        "arrays_of_their_own",
     ),
     Fault(
         "capture: what the host writes in a block is written once",

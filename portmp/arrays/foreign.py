@@ -94,8 +94,7 @@ def _arrays(value: Any) -> list[Any]:
 
 def _check_unmasked(x: Any, argument: str) -> None:
     if isinstance(x, np.ma.MaskedArray):
-        told = f"{argument}: {type(x).__name__} given"
-        raise ArgumentError(f"{told}; x.filled(...) says what counts")
+        raise ArgumentError(f"{argument}: MaskedArray given; x.filled(...) says what counts")
 
 
 def _dtype(x: Any) -> str:
