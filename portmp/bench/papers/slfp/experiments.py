@@ -9,7 +9,17 @@ from portmp.bench import options, plots
 from portmp.bench.experiment import RATE, Experiment, paper_of
 from portmp.bench.options import Request
 from portmp.bench.papers.slfp import accuracy, layouts
-from portmp.bench.papers.slfp.measured import KINDS, ONE_LIMB, PAPER, Bench, Kind, cases
+from portmp.bench.papers.slfp.measured import (
+    BEYOND,
+    KINDS,
+    ONE_LIMB,
+    PAPER,
+    SWEEP,
+    SWEPT,
+    Bench,
+    Kind,
+    cases,
+)
 from portmp.bench.peers import LIBRARY, FamilyBesideVendor
 from portmp.bench.tables import ENERGY, Column, Row, Rows, Table, key, number, shape_text
 
@@ -95,10 +105,35 @@ def _routine(name: str, found: Row) -> Iterator[Table | str]:
     beside = f", beside the paper's {machine}" if there else ""
     for n in dict.fromkeys(row["n"] for row in found["rows"]):
         rows = [row for row in found["rows"] if row["n"] == n]
-        shown = [row for row in rows if not _truncated(row)]
+        shown = _in_order([row for row in rows if not _truncated(row)])
         title = f"{name}, n = {shape_text([n])}{beside}"
         yield Table(title, tuple(_of_a_size(name, rows, there)), shown)
         yield from _own_over_library(rows, there)
+
+
+def _in_order(rows: Rows) -> list[Row]:
+    """Rows as the paper has its formats, behind their parents."""
+    order = [f for parent, shorts in (ONE_LIMB | BEYOND).items() for f in (parent, *shorts)]
+    return sorted(rows, key=lambda row: order.index(row["format"]))
+
+
+def _sweep(found: Row) -> Iterator[Table | str]:
+    for name in dict.fromkeys(row["routine"] for row in found["rows"]):
+        rows = _in_order([row for row in found["rows"] if row["routine"] == name])
+        columns = key("type"), Column("n", "operations_per_second", "/s")
+        title = f"sweep: {name}, operations a second by n; larger ones are in {name}"
+        yield Table(title, columns, sorted(rows, key=lambda row: row["n"]), pivot="n")
+
+
+def _curves(found: Row) -> Iterator[plots.Draw]:
+    """Rates by size, a picture for each routine."""
+    for name in dict.fromkeys(row["routine"] for row in found["rows"]):
+        points: dict[str, list[tuple[float, float]]] = {}
+        for row in found["rows"]:
+            if row["routine"] == name:
+                points.setdefault(row["type"], []).append((row["n"], row["operations_per_second"]))
+        up = f"{name}: operations of the format a second"
+        yield partial(plots.lines, series=points, across="n", up=up, base=2)
 
 
 def _own_over_library(rows: Rows, there: Row) -> Iterator[str]:
@@ -184,7 +219,7 @@ def _drawings(name: str, found: Row) -> Iterator[plots.Draw]:
 def _routine_of(kind: Kind, share: int) -> Experiment:
     return Experiment(
         kind.name,
-        partial(cases, kind=kind),
+        lambda bench: cases(bench, kind),
         (key("type"), key("n"), RATE),
         share=share,
         tables=partial(_routine, kind.name),
@@ -229,11 +264,25 @@ class Slfp(FamilyBesideVendor):
             share=2,
             tables=_accuracy,
         ),
+        Experiment(
+            SWEEP,
+            lambda bench: cases(bench, *SWEPT),
+            (*map(key, ("routine", "type", "n")), RATE),
+            share=3,
+            tables=_sweep,
+            drawings=_curves,
+            label=lambda row: f"{row['routine']} {_named(row)}",
+        ),
     )
 
     def check(self, request: Request) -> None:
-        options.check_one_size(request.sizes, request.args.size, "length or order")
+        few = request.sizes if len(request.sizes) > 2 else request.sizes[:1]
+        options.check_one_size(few, request.args.size, "length, and one order")
         options.check_least_size(request.sizes, SMALLEST)
+
+    def ready(self, run: Bench, request: Request) -> None:
+        super().ready(run, request)
+        run.order = request.sizes[-1] if request.sizes else None
 
 
 FAMILY = Slfp()
