@@ -234,7 +234,7 @@ class Gemm(Kind):
     name = "gemm"
     axes: ClassVar = 3
     sizes: ClassVar = {"gpu": (5120,), "cpu": (1024,)}
-    families: ClassVar = ONE_LIMB
+    families: ClassVar[Mapping[str, tuple[str, ...]]] = ONE_LIMB
 
     def operations(self, n: int) -> int:
         return 2 * n**3 + 3 * n**2
