@@ -457,7 +457,7 @@ def _nbody_variants() -> Iterator[list[str]]:
     rows = record("gpu", "nbody", "variants").rows
     best = max(rows, key=lambda row: float(row["flops_max"]), default={})
     for what in ("root", "shared", "ilp", "threads"):
-        theirs = (str(about.get(what, 4)) for about in NBODY.values())
+        theirs = (str(about[what]) for about in NBODY.values())
         yield [what, *theirs, str(best.get(what, NONE))]
 
 
@@ -467,7 +467,8 @@ def _nbody_places() -> Iterator[Place]:
         "copies by size",
         "portmp bench nbody --experiment copies",
         "Figures alone, without numbers in the text, so that no number stands here: within the "
-        "device, to it and from it, by size.",
+        "device, to it and from it, by size. Figure 2 sets hipMemcpy beside hipMemcpyPeerAsync on "
+        "one GPU: on `cuda` and `rocm` the columns of copies within the device.",
         (),
         (),
         [record("gpu", "nbody", "copies")],
@@ -509,7 +510,8 @@ def _nbody_places() -> Iterator[Place]:
         "python bench/hip_against_cuda.py\nportmp bench nbody --experiment build",
         "t(CUDA) / t(HIP) is 0.9991 to 1.0007 in the paper (two columns of table A.1). Here the "
         "machine code of kernels through HIP's header and without it is compared, which is the "
-        "same; `build` compares the rendered kernel with one written by hand.",
+        "same; `build` compares rendered kernels with the paper's final ones for both GPUs, "
+        "written by hand.",
         (),
         (),
         [record("gpu", "nbody", "build")],
@@ -518,8 +520,9 @@ def _nbody_places() -> Iterator[Place]:
         "Tables 4 and 5, figure 5",
         "one block more",
         "portmp bench nbody --experiment steps",
-        "The least time at a multiple of what the units take at once, and one block above. Several "
-        "blocks share a unit, which hides part of the step, on MI100 then and here.",
+        "The least time at a multiple of what the units take at once, and one block above; a "
+        "second table, and `--plot`, go block by block around it. Several blocks share a unit, "
+        "which hides part of the step, on MI100 then and here.",
         ("rounds", *NBODY, "ideal", "here"),
         list(_nbody_steps()),
         [record("gpu", "nbody", "steps")],

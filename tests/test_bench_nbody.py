@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiers import check
+from tiers import check, interpreted
 
 from portmp import formats
 from portmp.backends.base import Device
-from portmp.bench import reports
+from portmp.bench import measure, reports
 from portmp.bench.experiment import SCHEMA, paper_of
 from portmp.bench.measure import Budget
 from portmp.bench.papers.nbody import experiments, kernels, model, report, static
@@ -30,6 +30,7 @@ from portmp.progress import Progress
 from portmp.routines import ceilings
 
 Run = Callable[..., tuple[int, str, str]]
+LABELS = ("format", "root", "threads", "at_once")
 TIERS = {"gfx908": ("hiprtc",), "gfx942": ("clang",), "sm_90": ("nvrtc", "nvdisasm")}
 
 
@@ -218,6 +219,11 @@ def test_the_papers_numbers_are_of_its_format(device: Device) -> None:
         s = experiments.step_schedule(bench)
         (found,) = experiments._step(bench, formats.get(name), "exact", 1, 64, s)
         assert set(found["paper"]) == wanted
+        blocks = [block for block, _ in found["around"]]
+        assert blocks == [*range(blocks[0], blocks[-1] + 1)] and 64 + blocks[0] * s.threads > 0
+        assert dict(found["around"])[1] == found["after"]["seconds"]["least"]
+        told, around = report.steps({"rows": [found], **dict.fromkeys(LABELS, 1)})
+        assert "+1" in around.lines()[1] and "figure 5" in around.title and told.rows == [found]
 
 
 def test_variants(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -470,16 +476,34 @@ def test_a_missing_compiler(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert err == "portmp: error: NVRTC is missing; pip install it\n"
 
 
-def test_the_plain_kernel() -> None:
-    """It compiles without a header, and its loop is the same arithmetic."""
+def test_the_plain_kernels() -> None:
+    """They compile without a header, and their loops are the same arithmetic."""
     for tier in TIERS["sm_90"]:
         check(tier)
-
-    text = kernels.plain_source("cuda").text
-    found = loops.hot_loops("cuda", NvrtcCompiler().compile(text, "sm_90"))
-    loop = found["plain_gravity"].with_reads(1)
+    found = loops.hot_loops("cuda", NvrtcCompiler().compile(kernels.plain_source().text, "sm_90"))
+    loop = found["plain_A100"].with_reads(1)
     assert loop.each("fma32", "add32") == 9
     assert loop.special == 1
+    assert set(found) == {"plain_A100", "plain_MI100"}
+
+
+def test_build_on_amd(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The paper's final kernels, interpreted: the rendered ones' results, from any number."""
+    monkeypatch.setattr(measure, "WARM_UP", 0.0)
+    bench = Bench(interpreted("emulated:gfx908"), 41, 1, Budget(1e6, {"build": 1}), Progress(False))
+    bench._rates |= {("float32", root, None): 2.0**40 for root in ("rounded", "rsqrt")}
+    rows = [row for case in kernels.build(bench) for row in case.measure()]
+    names = ["MI100's, rendered", "MI100's, plain", "A100's, rendered", "A100's, plain"]
+    assert [row["kernel"] for row in rows] == names and not bench.skipped
+    assert all(row["difference"] < 1e-6 and row["loop"]["special"] == 1 for row in rows)
+    assert rows[0]["over_rendered"] == 1 and rows[1]["over_rendered"] > 0
+    shown = report.build({"rows": rows})
+    assert sum("A100's, plain" in str(part) for part in shown) == 2
+    for name, about in model.devices().items():
+        root, s = kernels.final(name)
+        assert (root, s.threads, s.shared, s.ilp) == tuple(
+            about[k] for k in ("root", "threads", "shared", "ilp")
+        )
 
 
 def test_loops_by_hand() -> None:
