@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -29,7 +29,8 @@ from portmp.runtime import planes
 Work = Callable[[], Array]
 
 PAPER = split2021.FORMAT
-SLICES = (9, 10, 11, 12)
+SLICES, PAIRS = (9, 10, 11, 12), (3, 4)
+"""The paper's slices, and those of two words each (DF), its future work."""
 BLOCKED_SIZES = tuple(2**e for e in range(5, 14))
 SPLIT_SIZES = tuple(2**e for e in range(8, 13))
 FILLS = (values.FULL, values.SHORT)
@@ -39,12 +40,12 @@ BLOCK = GemmSchedule(threads_m=32, threads_n=32, thread_m=1, thread_n=1, tile_k=
 """The paper's: 32 x 32 results a block, one a thread, tiles in shared memory."""
 
 BLOCKED = {
-    "paper": (PAPER, "ds", "d+s", "dd", "float64"),
-    "portmp": ("ts", "ds", "d+s", "dd", "float64"),
+    "paper": (PAPER, "ds", "d+s", "ddin96b", "dd", "float64"),
+    "portmp": ("ts", "ds", "d+s", "ddin96b", "dd", "float64"),
 }
-"""Formats that are compared, with the paper's blocks and with portmp's schedules."""
-ON_CPUS = {"portmp": (PAPER, *BLOCKED["portmp"])}
-"""The same on CPUs, where blocks of 1024 threads are no way to multiply."""
+"""Formats that are compared, with the paper's blocks and with portmp's schedules; D+I: ddin96b."""
+ON_CPUS = {"portmp": (PAPER, "ts2021cpu", *BLOCKED["portmp"])}
+"""The same on CPUs, where blocks of 1024 threads are no way to multiply; its CPU listing, too."""
 
 STATED = {
     "ts_over_d+s": "ts_over_float64_formats",
@@ -83,6 +84,8 @@ class Bench(Run):
     """Seconds of the last order that only its first call takes."""
     known: float = 0.0
     """Seconds that an earlier run tells of the last order."""
+    over: dict[tuple[int, str], float] = field(default_factory=dict)
+    """Times over the blocked product's, by order and way."""
 
     def timed(self, work: Work) -> Timing:
         """The runs of a call; how long compiling took says nothing of larger orders."""
@@ -155,10 +158,6 @@ def factors(
     return Array(planes.upload(form, a, device.queue)), Array(planes.upload(form, b, device.queue))
 
 
-def _split(a: Array, b: Array, slices: int) -> Array:
-    return Array(split2021.gemm(a.planes, b.planes, slices))
-
-
 def blocked(bench: Bench, n: int) -> list[Row]:
     """Rates of products in blocks, by format (experiments 1 and 2 of the paper)."""
     rows = []
@@ -222,7 +221,8 @@ def _ways(bench: Bench, n: int, fill: str) -> dict[str, Work]:
     x, y = (mp.from_limbs(v.to_limbs(), "ts", bench.device) for v in (a, b))
     block = BLOCK if bench.kind == "gpu" else None
     found: dict[str, Work] = {"blocked": partial(blas.gemm, a, b, schedule=block)}
-    found |= {str(k): partial(_split, a, b, k) for k in SLICES}
+    found |= {str(k): partial(blas.split2021, a, b, k) for k in SLICES}
+    found |= {f"{k} DF": partial(blas.split2021, a, b, k, words=2) for k in PAIRS}
     found["ts"] = partial(blas.gemm, x, y)
     if bench.device.properties.float64:
         found |= {name: partial(blas.gemm, x, y, method=m) for name, m in METHODS.items()}
@@ -243,6 +243,18 @@ def split(bench: Bench, n: int) -> list[Row]:
         }
         for name, t in times.items()
     ]
+
+
+def _kept(bench: Bench, rows: list[Row]) -> Row:
+    """What the picture of errors takes from the experiment on times."""
+    bench.over = {(r["n"], r["way"]): r["over_blocked"] for r in rows}
+    return {}
+
+
+def _beside_times(bench: Bench, rows: list[Row]) -> Row:
+    for row in rows:
+        row["over_blocked"] = bench.over.get((row["n"], row["way"]))
+    return {}
 
 
 def accuracy(bench: Bench) -> Cases:
@@ -320,7 +332,7 @@ def _time(row: Row) -> str:
 def _split_tables(found: Row) -> Iterator[Table | str]:
     title = (
         "split: times over that of the paper's product in blocks (its 32 x 32 on GPUs, on CPUs "
-        "portmp's); 9 to 12: its slices "
+        "portmp's); 9 to 12: its slices; DF: slices of two words "
         f"(the paper: {paper_of('ts2021')['split_over_blocked']})"
     )
     columns = key("N", "n"), Column("way", _time, "words")
@@ -357,6 +369,24 @@ def _draw_blocked(found: Row) -> Iterator[plots.Draw]:
         yield from _drawn("operations_per_second", "format", label, found, blocks=b)
 
 
+def _draw_errors(found: Row) -> Iterator[plots.Draw]:
+    """By order, and over time: the paper's slices beside residues, at the largest order."""
+    up = "largest relative error, all limbs filled"
+    yield from _drawn("relative_error", "way", up, found, fill="full")
+    timed = [r for r in found["rows"] if r["fill"] == "full" and r.get("over_blocked")]
+    most = max((r["n"] for r in timed), default=0)
+    points = {
+        f"{r['way']} slices" if r["way"].isdigit() else r["way"]: [
+            (r["over_blocked"], r["relative_error"])
+        ]
+        for r in timed
+        if r["n"] == most
+    }
+    if points:
+        across = f"time over the paper's product in blocks, N = {most}"
+        yield partial(plots.lines, series=points, across=across, up=up)
+
+
 class Ts2021(Family):
     """``portmp bench ts2021``: the experiments of the triple-single paper, on any device."""
 
@@ -379,6 +409,7 @@ class Ts2021(Family):
             tables=_split_tables,
             share=3,
             drawings=partial(_drawn, "seconds.median", "way", "time (s)"),
+            found=_kept,
         ),
         Experiment(
             "accuracy",
@@ -391,13 +422,8 @@ class Ts2021(Family):
             ),
             tables=_accuracy_tables,
             share=4,
-            drawings=partial(
-                _drawn,
-                "relative_error",
-                "way",
-                "largest relative error, all limbs filled",
-                fill="full",
-            ),
+            drawings=_draw_errors,
+            found=_beside_times,
         ),
     )
 
