@@ -145,8 +145,9 @@ class Experiment:
             failed = not isinstance(error, OutOfMemory)
             run.skip(self.name, case.what, str(error), failed, **case.more)
             return ()
-        done = Done(rows, run.beside, time.monotonic() - start)
-        run.journal.add(done, run.device.compiler_key(), run.device.name, self.name, case.what)
+        if rows:  # what the time did not allow may be measured in another run
+            done = Done(rows, run.beside, time.monotonic() - start)
+            run.journal.add(done, run.device.compiler_key(), run.device.name, self.name, case.what)
         return rows
 
     def shown(self, found: Row) -> list[str]:
