@@ -75,11 +75,16 @@ def rate_there(*at: str) -> str | None:
 
 
 def _there(gpu: str, row: Row) -> str | None:
-    """A rate of the paper, and the share of the peak that it is; what it prints in its place."""
+    """A rate of the paper, also of float64, the share of the peak; what it prints in its place."""
     at = gpu, row["routine"], row["format"]
-    rate, share = rate_there(*at), stated("peak_shares", *at)
+    double, share = stated("in_float64", *at), stated("peak_shares", *at)
     printed = stated("peak_shares", "printed", *at)
-    found = rate, share and shown(share, SHARE), printed and f"printed {shown(printed, SHARE)}"
+    found = (
+        rate_there(*at),
+        double and f"{double / 1e9:g} G/s of float64",
+        share and shown(share, SHARE),
+        printed and f"printed {shown(printed, SHARE)}",
+    )
     return at_size(row, ", ".join(text for text in found if text))
 
 
