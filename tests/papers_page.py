@@ -667,8 +667,8 @@ def _ts_places() -> Iterator[Place]:
         "`mp.split2021(a, b, 3, words=2)`) make 9 products of double-single with the errors of 144 "
         "of float32: at N = 256 on `cpu:0` (two shared cores of an AMD EPYC, clang 22, 2026-11-29) "
         "an error of 1.7e-21 (12 slices: 9.8e-21) in 0.74 of the time of the product in blocks (12 "
-        "slices, by portmp's SGEMM: 3.2 times); residues take fewer products than any slices. `--plot` draws errors over "
-        "times.",
+        "slices, by portmp's SGEMM: 3.2 times); residues take fewer products than any slices. "
+        "`--plot` draws errors over times.",
     )
 
 
