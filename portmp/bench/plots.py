@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from portmp.bench.tables import Row, Rows, value_of
 from portmp.files import pictures
 
 Draw = Callable[[Any], object]
@@ -31,6 +32,16 @@ def draw(path: Path, drawings: Sequence[Draw], title: str) -> None:
 def hues() -> Any:
     """Twenty colours, a light one behind each dark one."""
     return pictures.pyplot().get_cmap("tab20")
+
+
+def grouped(
+    rows: Rows, name: Callable[[Row], str], x: str, y: str
+) -> dict[str, list[tuple[float, float]]]:
+    """Two fields of rows as points, by the rows' names."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        points.setdefault(name(row), []).append((value_of(row, x), value_of(row, y)))
+    return points
 
 
 def lines(

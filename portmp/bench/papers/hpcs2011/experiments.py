@@ -157,14 +157,15 @@ def _drawings(found: Row) -> Iterator[plots.Draw]:
 def _drawn(found: Row) -> Iterator[plots.Draw]:
     """Rates by size, a picture for each routine: the paper's figures 2 to 10."""
     for routine in ROUTINE_NAMES:
-        points: dict[str, list[tuple[float, float]]] = {}
-        for r in found["rows"]:
-            if r["routine"] == routine:
-                at = r["n"], r["operations_per_second"]
-                points.setdefault(f"{r['format']}, {r['way']}", []).append(at)
-        if points:
+        rows = [r for r in found["rows"] if r["routine"] == routine]
+        if rows:
+            series = plots.grouped(rows, _line, "n", "operations_per_second")
             up = f"{routine}: operations of the format a second"
-            yield partial(plots.lines, series=points, across="N", up=up)
+            yield partial(plots.lines, series=series, across="N", up=up)
+
+
+def _line(row: Row) -> str:
+    return f"{row['format']}, {row['way']}"
 
 
 # --- beside a CPU ---------------------------------------------------------------------------------

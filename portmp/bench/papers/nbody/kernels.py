@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache, partial
 from importlib import resources
 from typing import Any
@@ -188,25 +188,21 @@ def _built(bench: Bench, name: str, form: Format, root: str, n: int, s: NbodySch
     rounds = measure.by_turns(device, works, bench.runs, bench.budget.left("build", 2))
     module = gravity.compilation_unit(form.name, s, ("acceleration",), root=root)
     texts = {"rendered": program.source(device, *module), "plain": text}
-    mixes = {of: _loop(device, one, kernel_name) for of, one in texts.items()}
-    rows: list[Row] = []
-    for of in works:
-        times = list(rounds.seconds[of])
-        rows.append(
-            {
-                "kernel": f"{name}'s, {of}",
-                "n": n,
-                "seconds": timed(times),
-                "spread": summary(times, 1).spread,
-                "flops_median": model.flops(n, statistics.median(times)),
-                "loop": mixes[of],
-                "over_rendered": rounds.faster(of, "rendered"),
-                "same_loop": _same(list(mixes.values())),
-                "difference": _difference(out, result),
-                **bench.energy_of(work, n, times),
-            }
-        )
-    return rows
+    times = {of: list(rounds.seconds[of]) for of in works}
+    return [
+        {
+            "kernel": f"{name}'s, {of}",
+            "n": n,
+            "seconds": timed(times[of]),
+            "spread": summary(times[of], 1).spread,
+            "flops_median": model.flops(n, statistics.median(times[of])),
+            "loop": _loop(device, texts[of], kernel_name),
+            "over_rendered": rounds.faster(of, "rendered"),
+            "difference": _difference(out, result),
+            **bench.energy_of(work, n, times[of]),
+        }
+        for of, work in works.items()
+    ]
 
 
 def plain_source() -> RenderedSource:
@@ -227,12 +223,6 @@ def _loop(device: Device, text: RenderedSource, name: str) -> dict[str, Any] | N
         return None
     loop = found.get(name) or next(iter(found.values()), None)
     return loop.with_reads(1).as_dict() if loop else None
-
-
-def _same(mixes: Sequence[dict[str, Any] | None]) -> bool | None:
-    """Whether the loops hold the same instructions by class for each interaction."""
-    first, second = (mix and mix["an_interaction"] for mix in mixes)
-    return None if first is None or second is None else bool(first == second)
 
 
 def _difference(a: Array, b: Array) -> float:

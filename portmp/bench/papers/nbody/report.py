@@ -82,10 +82,11 @@ def steps(found: Row) -> Iterator[Table | str]:
     )
     yield Table(title.format_map(found) if found["rows"] else "steps", STEPS, found["rows"])
     around = [
-        {"N": row["before"]["n"], "blocks": f"{blocks:+d}", "over": seconds / least}
+        {"N": before["n"], "blocks": f"{(n - before['n']) // found['threads']:+d}", "over": over}
         for row in found["rows"]
-        for least in [row["before"]["seconds"]["least"]]
-        for blocks, seconds in row.get("around", ())
+        for before in [row["before"]]
+        for n, seconds in row.get("around", ())
+        for over in [seconds / before["seconds"]["least"]]
     ]
     if around:
         columns = key("N", "N", "words"), Column("blocks", "over", ".3f")
@@ -95,14 +96,8 @@ def steps(found: Row) -> Iterator[Table | str]:
 
 def draw_steps(found: Row) -> Iterator[plots.Draw]:
     """The time by number of particles around each step, as in figure 5."""
-    threads = found["threads"]
-    series = {
-        f"around {row['before']['n']}": [
-            (row["before"]["n"] + blocks * threads, seconds) for blocks, seconds in row["around"]
-        ]
-        for row in found["rows"]
-        if "around" in row
-    }
+    rows = [row for row in found["rows"] if "around" in row]
+    series = {f"around {row['before']['n']}": row["around"] for row in rows}
     up = "least time of a step (s)"
     yield partial(plots.lines, series=series, across="number of particles", up=up, base=2)
 
@@ -139,7 +134,6 @@ def _floats(row: Row) -> str | None:
     return f"{sum(each.get(c, 0) for c in CLASSES[:3]):g}" if each else None
 
 
-_SAME = {True: "the same", False: "not the same", None: "not known (no disassembler)"}
 BUILD = (
     key("kernel"),
     Column("N", "n", "words"),
@@ -149,19 +143,8 @@ BUILD = (
     Column("over rendered", "over_rendered", ".4f"),
     Column("float32 an interaction", _floats, "words"),
     Column("all issued", lambda r: f"{r['loop']['turns']:g}" if r["loop"] else None, "words"),
+    Column("difference", "difference", ".1e"),
 )
-
-
-def build(found: Row) -> Iterator[Table | str]:
-    """The paper's final kernels, and what tells them from rendered ones."""
-    title = "build: the paper's final kernels by hand, and rendered ones, through one compiler"
-    yield Table(title, BUILD, found["rows"])
-    for row in found["rows"]:
-        if row["kernel"].endswith("plain") and "difference" in row:
-            yield (
-                f"{row['kernel']}: instructions of the loops by class: {_SAME[row['same_loop']]}; "
-                f"largest difference of results {row['difference']:.1e}"
-            )
 
 
 _BY = "float32 at 22 flop an interaction"
@@ -249,39 +232,24 @@ STATIC = (
 def static(found: Row) -> Iterator[Table | str]:
     """Instructions, resources and bounds of compiled kernels."""
     yield Table(found["note"], STATIC, found["rows"])
-    about = {"counted": "by the instructions counted here", "paper": "by the paper's accounting"}
     for name, beside in found["bounds"].items():
-        roots = ", ".join(
-            f"{root} {quantity(each['bound'], RATE)}"
-            + (f" (the paper's table 3: {100 * each['share']:.0f} %)" if "share" in each else "")
+        told = {
+            root: f" (the paper's: {100 * each['share']:.0f} %)" if "share" in each else ""
             for root, each in beside.get("roots", {}).items()
-        )
-        if roots:
-            yield f"{name}: bounds of float32 by the instructions counted here: {roots}"
-        if "share" in beside.get("roots", {}).get("division", {}):
+        }
+        roots = (f"{r} {quantity(beside['roots'][r]['bound'], RATE)}{told[r]}" for r in told)
+        if told:
+            yield f"{name}: bounds of float32 by the instructions counted here: {', '.join(roots)}"
+        if told.get("division"):
             yield "  division: portmp's goes another way (by float64), the paper's by less"
-        if "measured" not in beside:
-            continue
-        measured = beside["measured"]
-        yield (
-            f"{name}, measured in the paper: {quantity(measured, RATE)}; bounds for float32 fast:"
-        )
-        for k, most in beside["bounds"].items():
-            yield (
-                f"  {beside['slots'][k]:g} slots {about[k]}: {quantity(most, RATE)}, of which "
-                f"{100 * measured / most:.1f} % was measured"
-            )
 
 
 STATIC_LEGEND = (
     "instructions of an interaction by class; turns: at the vector units, a root or reciprocal as",
     "four where it has no unit of its own; warps: a scheduler holds, of so many at most, and what",
-    "limits them: min(M, floor(R / (g ceil(r/g)))) by registers, floor(L / (l + l0)) w / S by",
-    "shared memory (portmp/compilers/occupancy.py has the numbers and their sources); slots: the",
-    "larger of float32 instructions and turns over what a scheduler issues meanwhile; none where",
-    "64-bit instructions take part; paper's: its accounting for this GPU, 12 and the root. Static",
-    "counts hold what is placed inside the loop, but what a jump skips that calls a function (slow",
-    "paths of roots and divisions); an instruction for two operations (packed float32) counts once",
+    "limits them; slots: float32 instructions or, if they are more, turns over what a scheduler",
+    "issues meanwhile; none where 64-bit instructions take part; paper's: 12 and the root, as it",
+    "counts for this GPU. docs/benchmarks.md (N-body) says what static counts leave out",
 )
 
 

@@ -20,7 +20,7 @@ from portmp.bench.papers.slfp.measured import (
     Kind,
     cases,
 )
-from portmp.bench.peers import LIBRARY, FamilyBesideVendor
+from portmp.bench.peers import FamilyBesideVendor
 from portmp.bench.tables import ENERGY, Column, Row, Rows, Table, key, number, shape_text
 
 SMALLEST = 32
@@ -108,7 +108,6 @@ def _routine(name: str, found: Row) -> Iterator[Table | str]:
         shown = _in_order([row for row in rows if not _truncated(row)])
         title = f"{name}, n = {shape_text([n])}{beside}"
         yield Table(title, tuple(_of_a_size(name, rows, there)), shown)
-        yield from _own_over_library(rows, there)
 
 
 def _in_order(rows: Rows) -> list[Row]:
@@ -128,28 +127,10 @@ def _sweep(found: Row) -> Iterator[Table | str]:
 def _curves(found: Row) -> Iterator[plots.Draw]:
     """Rates by size, a picture for each routine."""
     for name in dict.fromkeys(row["routine"] for row in found["rows"]):
-        points: dict[str, list[tuple[float, float]]] = {}
-        for row in found["rows"]:
-            if row["routine"] == name:
-                points.setdefault(row["type"], []).append((row["n"], row["operations_per_second"]))
+        rows = [row for row in found["rows"] if row["routine"] == name]
+        series = plots.grouped(rows, lambda r: str(r["type"]), "n", "operations_per_second")
         up = f"{name}: operations of the format a second"
-        yield partial(plots.lines, series=points, across="n", up=up, base=2)
-
-
-def _own_over_library(rows: Rows, there: Row) -> Iterator[str]:
-    """portmp's own kernels beside the library's."""
-    rates = {row["type"]: row["over"] for row in rows}
-    words = []
-    for form in ONE_LIMB:
-        name = f"{LIBRARY} {form}"
-        if name in rates:
-            text = f"{form} {number(1 / rates[name][form])}"
-            if name in there:
-                ratio = there[form]["gflops"] / there[name]["gflops"]
-                text += f" (the paper {number(ratio)})"
-            words.append(text)
-    if words:
-        yield f"own kernel over the {LIBRARY}'s: {', '.join(words)}"
+        yield partial(plots.lines, series=series, across="n", up=up, base=2)
 
 
 def _interleaved(found: Row) -> Iterator[Table | str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from portmp.bench import measure, options, plots, values
 from portmp.bench.experiment import RATE, Case, Experiment, Family, Run, paper_of
 from portmp.bench.measure import Timing
 from portmp.bench.options import Request
-from portmp.bench.tables import Column, Row, Table, duration, key, number, value_of
+from portmp.bench.tables import Column, Row, Table, duration, key, number
 from portmp.errors import PortmpError
 from portmp.formats import Format
 from portmp.routines import engines
@@ -251,12 +252,6 @@ def _kept(bench: Bench, rows: list[Row]) -> Row:
     return {}
 
 
-def _beside_times(bench: Bench, rows: list[Row]) -> Row:
-    for row in rows:
-        row["over_blocked"] = bench.over.get((row["n"], row["way"]))
-    return {}
-
-
 def accuracy(bench: Bench) -> Cases:
     """The largest relative errors of all n^2 elements, against quad-double (4)."""
     if bench.device.properties.float64:
@@ -276,8 +271,10 @@ def _errors_of(bench: Bench, n: int) -> list[Row]:
             found = _errors(bench, n, fill)
             times.append(bench.budget.passed() - start)
         bench.compiled(max(0.0, times[0] - times[-1]))
+        at = {"n": n, "fill": fill}
         rows += [
-            {"n": n, "fill": fill, "way": way, "relative_error": e} for way, e in found.items()
+            {**at, "way": way, "relative_error": e, "over_blocked": bench.over.get((n, way))}
+            for way, e in found.items()
         ]
     return rows
 
@@ -353,14 +350,18 @@ def _accuracy_tables(found: Row) -> Iterator[Table | str]:
     yield Table(title, columns, [*rows, *beside] if rows else [], pivot="way")
 
 
-def _drawn(field: str, series: str, label: str, found: Row, **which: str) -> list[plots.Draw]:
-    """Lines of a field by order, one for each of a series, of the rows that have *which*."""
-    points: dict[str, list[tuple[float, float]]] = {}
-    for r in found["rows"]:
-        if all(r.get(k, v) == v for k, v in which.items()):
-            name = f"{r[series]} slices" if r[series].isdigit() else r[series]
-            points.setdefault(name, []).append((r["n"], value_of(r, field)))
-    return [lambda axes: plots.lines(axes, points, "order N of the matrices", label, base=2)]
+def _drawn(
+    field: str, name: str, label: str, found: Row, across: str = "", **which: Any
+) -> list[plots.Draw]:
+    """Lines of a field by order, one for each *name*, of the rows that have *which*."""
+    rows = [r for r in found["rows"] if all(r.get(k, v) == v for k, v in which.items())]
+
+    def of(row: Row) -> str:
+        return f"{row[name]} slices" if row[name].isdigit() else str(row[name])
+
+    series = plots.grouped(rows, of, "over_blocked" if across else "n", field)
+    across, base = across or "order N of the matrices", 10 if across else 2
+    return [partial(plots.lines, series=series, across=across, up=label, base=base)]
 
 
 def _draw_blocked(found: Row) -> Iterator[plots.Draw]:
@@ -373,18 +374,10 @@ def _draw_errors(found: Row) -> Iterator[plots.Draw]:
     """By order, and over time: the paper's slices beside residues, at the largest order."""
     up = "largest relative error, all limbs filled"
     yield from _drawn("relative_error", "way", up, found, fill="full")
-    timed = [r for r in found["rows"] if r["fill"] == "full" and r.get("over_blocked")]
-    most = max((r["n"] for r in timed), default=0)
-    points = {
-        f"{r['way']} slices" if r["way"].isdigit() else r["way"]: [
-            (r["over_blocked"], r["relative_error"])
-        ]
-        for r in timed
-        if r["n"] == most
-    }
-    if points:
-        across = f"time over the paper's product in blocks, N = {most}"
-        yield partial(plots.lines, series=points, across=across, up=up)
+    timed = {"rows": [r for r in found["rows"] if r.get("over_blocked")]}
+    most = max((r["n"] for r in timed["rows"]), default=0)
+    across = f"time over the paper's product in blocks, N = {most}"
+    yield from _drawn("relative_error", "way", up, timed, across, fill="full", n=most)
 
 
 class Ts2021(Family):
@@ -423,7 +416,6 @@ class Ts2021(Family):
             tables=_accuracy_tables,
             share=4,
             drawings=_draw_errors,
-            found=_beside_times,
         ),
     )
 
