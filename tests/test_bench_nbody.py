@@ -144,13 +144,21 @@ def test_time_limits(run: Run) -> None:
         assert re.fullmatch(r"would take about .* of the limit of 1e-06 s \(--seconds\) .*", reason)
 
 
-def test_budget() -> None:
+def test_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Experiments get their shares, and what those before them left."""
     shares = {e.name: e.share for e in experiments.FAMILY.experiments}
     budget = Budget(160.0, {"sizes": shares["sizes"], "bound": shares["bound"]})
     assert budget.left("sizes") == pytest.approx(120, abs=1)
     assert budget.left("bound", 2) == pytest.approx(80, abs=1)
     assert Budget(0.0, {"roots": 1}).left("roots") == 0
+    # What one took beyond its share, all that come lose, not the next one alone.
+    budget = Budget(40.0, {"a": 1, "b": 1, "c": 1, "d": 1})
+    monkeypatch.setattr(budget, "passed", lambda: 25.0)
+    assert budget.left("b") == 0
+    budget.begin("c")
+    assert budget.left("c") == pytest.approx(7.5)
+    budget.begin("b")
+    assert budget.left("b") == pytest.approx(5) and budget.left("d") == pytest.approx(15)
     assert len(shares) == 8
 
 

@@ -114,6 +114,7 @@ class Experiment:
     def measured(self, run: Run) -> Row:
         """All cases that time and memory allow."""
         rows: list[Row] = []
+        run.budget.begin(self.name)
         try:
             for case in self.cases(run):
                 rows += self._measured(run, case)
