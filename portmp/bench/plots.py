@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,15 @@ def grouped(
     for row in rows:
         points.setdefault(name(row), []).append((value_of(row, x), value_of(row, y)))
     return points
+
+
+def curves(name: Callable[[Row], str], found: Row) -> Iterator[Draw]:
+    """Rates of an experiment's rows by size, a picture for each routine."""
+    for routine in dict.fromkeys(row["routine"] for row in found["rows"]):
+        rows = [row for row in found["rows"] if row["routine"] == routine]
+        series = grouped(rows, name, "n", "operations_per_second")
+        up = f"{routine}: operations of the format a second"
+        yield partial(lines, series=series, across="N", up=up)
 
 
 def lines(

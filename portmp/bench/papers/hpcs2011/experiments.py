@@ -154,20 +154,6 @@ def _drawings(found: Row) -> Iterator[plots.Draw]:
     yield partial(plots.bars, series=series, across="routine", up=up, log=True)
 
 
-def _drawn(found: Row) -> Iterator[plots.Draw]:
-    """Rates by size, a picture for each routine: the paper's figures 2 to 10."""
-    for routine in ROUTINE_NAMES:
-        rows = [r for r in found["rows"] if r["routine"] == routine]
-        if rows:
-            series = plots.grouped(rows, _line, "n", "operations_per_second")
-            up = f"{routine}: operations of the format a second"
-            yield partial(plots.lines, series=series, across="N", up=up)
-
-
-def _line(row: Row) -> str:
-    return f"{row['format']}, {row['way']}"
-
-
 # --- beside a CPU ---------------------------------------------------------------------------------
 
 
@@ -280,7 +266,7 @@ class Hpcs2011(FamilyBesideVendor):
             (*_KEYS, RATE),
             "sweep: rates by size, the paper's figures 2 to 10; the largest sizes are in rates",
             share=2,
-            drawings=_drawn,
+            drawings=partial(plots.curves, lambda row: f"{row['format']}, {row['way']}"),
         ),
         Experiment("cpu", _beside, (*_KEYS, RATE), share=3, tables=_cpu, found=_faster),
     )

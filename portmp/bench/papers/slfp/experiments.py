@@ -9,17 +9,7 @@ from portmp.bench import options, plots
 from portmp.bench.experiment import RATE, Experiment, paper_of
 from portmp.bench.options import Request
 from portmp.bench.papers.slfp import accuracy, layouts
-from portmp.bench.papers.slfp.measured import (
-    BEYOND,
-    KINDS,
-    ONE_LIMB,
-    PAPER,
-    SWEEP,
-    SWEPT,
-    Bench,
-    Kind,
-    cases,
-)
+from portmp.bench.papers.slfp.measured import KINDS, ONE_LIMB, PAPER, SWEPT, Bench, Kind, cases
 from portmp.bench.peers import FamilyBesideVendor
 from portmp.bench.tables import ENERGY, Column, Row, Rows, Table, key, number, shape_text
 
@@ -112,7 +102,7 @@ def _routine(name: str, found: Row) -> Iterator[Table | str]:
 
 def _in_order(rows: Rows) -> list[Row]:
     """Rows as the paper has its formats, behind their parents."""
-    order = [f for parent, shorts in (ONE_LIMB | BEYOND).items() for f in (parent, *shorts)]
+    order = [f for parent, shorts in KINDS["axpy"].families.items() for f in (parent, *shorts)]
     return sorted(rows, key=lambda row: order.index(row["format"]))
 
 
@@ -122,15 +112,6 @@ def _sweep(found: Row) -> Iterator[Table | str]:
         columns = key("type"), Column("n", "operations_per_second", "/s")
         title = f"sweep: {name}, operations a second by n; larger ones are in {name}"
         yield Table(title, columns, sorted(rows, key=lambda row: row["n"]), pivot="n")
-
-
-def _curves(found: Row) -> Iterator[plots.Draw]:
-    """Rates by size, a picture for each routine."""
-    for name in dict.fromkeys(row["routine"] for row in found["rows"]):
-        rows = [row for row in found["rows"] if row["routine"] == name]
-        series = plots.grouped(rows, lambda r: str(r["type"]), "n", "operations_per_second")
-        up = f"{name}: operations of the format a second"
-        yield partial(plots.lines, series=series, across="n", up=up, base=2)
 
 
 def _interleaved(found: Row) -> Iterator[Table | str]:
@@ -246,12 +227,12 @@ class Slfp(FamilyBesideVendor):
             tables=_accuracy,
         ),
         Experiment(
-            SWEEP,
+            "sweep",
             lambda bench: cases(bench, *SWEPT),
             (*map(key, ("routine", "type", "n")), RATE),
             share=3,
             tables=_sweep,
-            drawings=_curves,
+            drawings=partial(plots.curves, lambda row: str(row["type"])),
             label=lambda row: f"{row['routine']} {_named(row)}",
         ),
     )
