@@ -74,6 +74,7 @@ from portmp.arrays.blas import gemv as gemv
 from portmp.arrays.blas import last_product as last_product
 from portmp.arrays.blas import nrm2 as nrm2
 from portmp.arrays.blas import scal as scal
+from portmp.arrays.blas import split2021 as split2021
 from portmp.arrays.choosing import angle as angle
 from portmp.arrays.choosing import choose as choose
 from portmp.arrays.choosing import compress as compress

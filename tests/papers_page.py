@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -228,8 +229,11 @@ def _hpcs_places() -> Iterator[Place]:
         "portmp formats",
         "An fma counts as two. `dd2011` and `dd2011nofma` are rendered from networks of so many "
         "operations, which `tests/test_bench_hpcs2011.py` counts.",
-        ("format", "a product and a sum, the paper"),
-        [[form, cell(HPCS["flops"][form])] for form in ("float64", *_DOUBLED)],
+        ("format", "a sum, the paper", "a product", "both"),
+        [
+            [form, cell(sums), cell(HPCS["flops"][form] - sums), cell(HPCS["flops"][form])]
+            for form, sums in HPCS["sums"].items()
+        ],
     )
     yield Place(
         "Table 2",
@@ -268,7 +272,8 @@ def _hpcs_places() -> Iterator[Place]:
         "In the text",
         "rates and shares of the peak",
         "portmp bench hpcs2011 --experiment rates",
-        "Shares of the peak as the paper counts them: float64's own operations over two a fma "
+        "Rates in the format, in operations of float64, and shares of the peak as the paper counts "
+        "them: float64's own operations over two a fma "
         "(here over the measured rate of fmas). Matrix units let float64's GEMM pass 100 %. For QD "
         "GEMM the paper prints GFlops and the other GPU's share; what stands here follows from its "
         f"rates. Its fmas are {cell(HPCS['fma_shares']['dd2011'], '%')} (DD) and "
@@ -316,6 +321,11 @@ def _future(name: str, command: str, about: str) -> Place:
     return Place("Future work", name, command, about, (), ())
 
 
+def _in_gflops(machine: str, routine: str) -> bool:
+    """Whether a table of the paper has GFlops/W."""
+    return bool(paper_of("slfp")["devices"][machine][routine]["table"] == "d")
+
+
 def _slfp_lines(kind: str, routine: str) -> Iterator[list[str]]:
     machine, theirs = slfp.theirs(kind, routine)
     mine = record(kind, "slfp", routine)
@@ -329,16 +339,23 @@ def _slfp_lines(kind: str, routine: str) -> Iterator[list[str]]:
         watts = value_of(row, "energy.gflops_per_watt")
         ours = value_of(base.get("float64", {}), "energy.gflops_per_watt")
         board = stated.get("board_mflops_per_watt")
+        unit = 1000 if _in_gflops(machine, routine) else 1
         yield [
             name,
             f"{stated['gflops']:g}",
             slfp.stated(theirs, name),
             here if here == NONE else with_size(row, here, size),
             f"{stated['watts']}" + (f" ({stated['board_watts']})" if board else ""),
-            f"{stated['mflops_per_watt']:g}" + (f" ({board:g})" if board else ""),
+            f"{stated['mflops_per_watt'] / unit:g}" + (f" ({board / unit:g})" if board else ""),
             slfp.stated(theirs, name, "mflops_per_watt"),
             cell(watts / ours if watts and ours else None),
         ]
+
+
+def _slfp_format(form: formats.Format) -> Iterator[str]:
+    (one,) = form.encodings
+    yield from (form.name, str(one.size), str(one.exponent), str(one.bits - 1))
+    yield from (f"{one.bits * math.log10(2):.2f}", str(form.digits))
 
 
 def _slfp_places() -> Iterator[Place]:
@@ -348,8 +365,8 @@ def _slfp_places() -> Iterator[Place]:
         "portmp formats",
         "The same formats under the paper's names; `slfp32in16b` is bfloat16. portmp rounds to "
         "nearest when it stores (the names with `_rz` cut off as the paper does).",
-        ("format", "bits", "digits"),
-        [[n, str(8 * formats.get(n).itemsize), cell(formats.get(n).digits)] for n in slfp._NAMES],
+        ("format", "bits", "exponent", "stored significand", "digits, the paper", "to tell apart"),
+        [list(_slfp_format(formats.get(name))) for name in slfp._NAMES],
     )
     for kind, routine, what in (
         ("cpu", "axpy", "bound by memory: what matters is how many bytes move"),
@@ -370,7 +387,7 @@ def _slfp_places() -> Iterator[Place]:
             "only where a counter can be read.",
             (
                 *("format", "GFlops", "x FP64", "x float64 here", "W"),
-                *("MFlops/W", "eff x", "eff x here"),
+                *(f"{'GM'[not _in_gflops(machine, routine)]}Flops/W", "eff x", "eff x here"),
             ),
             list(_slfp_lines(kind, routine)),
             [record(kind, "slfp", routine)],
@@ -381,6 +398,19 @@ def _slfp_places() -> Iterator[Place]:
 
 
 NBODY = model.devices()
+
+
+_HARDWARE = {
+    "peak": "Tflop/s of float32",
+    "cores": "lanes",
+    "units": "compute units",
+    "clock": "GHz",
+    "memory_gb": "GB of memory",
+    "gb_per_second": "GB/s",
+    "l2_mb": "MB of L2 cache",
+    "shared_kb": "KB of memory that blocks of a unit share",
+    "watts": "W",
+}
 
 
 def _nbody_roots() -> Iterator[list[str]]:
@@ -457,17 +487,27 @@ def _nbody_variants() -> Iterator[list[str]]:
     rows = record("gpu", "nbody", "variants").rows
     best = max(rows, key=lambda row: float(row["flops_max"]), default={})
     for what in ("root", "shared", "ilp", "threads"):
-        theirs = (str(about.get(what, 4)) for about in NBODY.values())
+        theirs = (str(about[what]) for about in NBODY.values())
         yield [what, *theirs, str(best.get(what, NONE))]
 
 
 def _nbody_places() -> Iterator[Place]:
     yield Place(
+        "Tables 1 and 2",
+        "the paper's GPUs",
+        "portmp devices",
+        "What `portmp devices` tells of those at hand; the paper's are the PCIe ones, with ROCm "
+        "4.3.0 and CUDA 11.4.",
+        ("", *NBODY),
+        [[what, *(f"{about[k]:g}" for about in NBODY.values())] for k, what in _HARDWARE.items()],
+    )
+    yield Place(
         "Figures 1 and 2",
         "copies by size",
         "portmp bench nbody --experiment copies",
         "Figures alone, without numbers in the text, so that no number stands here: within the "
-        "device, to it and from it, by size.",
+        "device, to it and from it, by size. Figure 2 sets hipMemcpy beside hipMemcpyPeerAsync on "
+        "one GPU: on `cuda` and `rocm` the columns of copies within the device.",
         (),
         (),
         [record("gpu", "nbody", "copies")],
@@ -509,7 +549,8 @@ def _nbody_places() -> Iterator[Place]:
         "python bench/hip_against_cuda.py\nportmp bench nbody --experiment build",
         "t(CUDA) / t(HIP) is 0.9991 to 1.0007 in the paper (two columns of table A.1). Here the "
         "machine code of kernels through HIP's header and without it is compared, which is the "
-        "same; `build` compares the rendered kernel with one written by hand.",
+        "same; `build` compares rendered kernels with the paper's final ones for both GPUs, "
+        "written by hand.",
         (),
         (),
         [record("gpu", "nbody", "build")],
@@ -518,8 +559,9 @@ def _nbody_places() -> Iterator[Place]:
         "Tables 4 and 5, figure 5",
         "one block more",
         "portmp bench nbody --experiment steps",
-        "The least time at a multiple of what the units take at once, and one block above. Several "
-        "blocks share a unit, which hides part of the step, on MI100 then and here.",
+        "The least time at a multiple of what the units take at once, and one block above; a "
+        "second table, and `--plot`, go block by block around it. Several blocks share a unit, "
+        "which hides part of the step, on MI100 then and here.",
         ("rounds", *NBODY, "ideal", "here"),
         list(_nbody_steps()),
         [record("gpu", "nbody", "steps")],
@@ -539,7 +581,8 @@ def _nbody_places() -> Iterator[Place]:
         "Section 6.3",
         "bounds by instructions",
         "portmp bench nbody --experiment bound\nportmp bench nbody --static gfx908,sm_80,sm_90",
-        "Slots of an interaction: 12 and those of the root; the bound is 22 over twice as many. "
+        "Slots of an interaction: 12 and those of the root; the bound is 22 over twice as many "
+        f"(where units of their own take all roots, as the A100's may, {cell(22 / 24, '%')}). "
         f"Other ways of counting: {', '.join(f'{v} ({k})' for k, v in counts.items())}. Here slots "
         "are counted in machine code, and the peak is the measured rate of fmas.",
         ("device", "peak, Tflop/s", "slots", "bound", "reached, of the peak", "of the bound"),
@@ -616,12 +659,16 @@ def _ts_places() -> Iterator[Place]:
         [record("gpu", "ts2021", "accuracy")],
     )
     yield _future(
-        "larger orders, and ill-conditioned systems",
-        "portmp bench ts2021 --size 16384\nportmp demo linalg",
+        "slices of two words, larger orders, and ill-conditioned systems",
+        "portmp bench ts2021 --size 16384 --plot ts2021.png\nportmp demo linalg",
         "The paper's splitting takes much memory; orders above 8192 are measured where it is "
         "there. [Systems](ill_conditioned.md) of Hilbert and Vandermonde are solved in `ts` beside "
-        "other formats. Slices of two float32 numbers are not in portmp; residues take fewer "
-        "products than any slices.",
+        "other formats. Slices of two words (`3 DF`, `4 DF` in both experiments; "
+        "`mp.split2021(a, b, 3, words=2)`) make 9 products of double-single with the errors of 144 "
+        "of float32: at N = 256 on `cpu:0` (two shared cores of an AMD EPYC, clang 22, 2026-11-29) "
+        "an error of 1.7e-21 (12 slices: 9.8e-21) in 0.74 of the time of the product in blocks (12 "
+        "slices, by portmp's SGEMM: 3.2 times); residues take fewer products than any slices. "
+        "`--plot` draws errors over times.",
     )
 
 

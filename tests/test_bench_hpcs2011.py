@@ -76,6 +76,8 @@ def test_the_papers_numbers_agree() -> None:
             for form in shares:
                 share = data["rates"][gpu][routine][form] * data["flops"][form] / 2 / peak
                 assert share == pytest.approx(shares[form], rel=0.02)
+                double = data["in_float64"][gpu].get(routine, {}).get(form, share * peak)
+                assert double == pytest.approx(share * peak, rel=0.02)
                 found += 1
     assert found == 9
     over = data["over_float64"]["gpu"]
@@ -166,7 +168,9 @@ def test_words_of_the_paper() -> None:
     assert experiments._stated_share("C2050", row) == "<= 1.0%"
     assert experiments._stated_share("C1060", row | {"format": "float64"}) == "3.5%"
     assert experiments._stated_share("C2050", row | {"n": 512}) == "<= 1.0% at 4096"
-    assert experiments._there("C2050", row) == "0.97 G/s, 26.7%, printed 33.1%"
+    assert (
+        experiments._there("C2050", row) == "0.97 G/s, 137.4 G/s of float64, 26.7%, printed 33.1%"
+    )
     assert experiments._there("C1060", row | {"format": "float64"}) == "75.2 G/s, 96.4%"
     assert experiments._over("cpu", row) == "1016"
     assert experiments._over("gpu", row | {"n": 64}) == "179 at 4096"

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiers import check
+from tiers import check, interpreted
 
 from portmp import formats
 from portmp.backends.base import Device
-from portmp.bench import reports
+from portmp.bench import measure, reports
 from portmp.bench.experiment import SCHEMA, paper_of
 from portmp.bench.measure import Budget
 from portmp.bench.papers.nbody import experiments, kernels, model, report, static
@@ -30,6 +30,7 @@ from portmp.progress import Progress
 from portmp.routines import ceilings
 
 Run = Callable[..., tuple[int, str, str]]
+LABELS = ("format", "root", "threads", "at_once")
 TIERS = {"gfx908": ("hiprtc",), "gfx942": ("clang",), "sm_90": ("nvrtc", "nvdisasm")}
 
 
@@ -143,13 +144,21 @@ def test_time_limits(run: Run) -> None:
         assert re.fullmatch(r"would take about .* of the limit of 1e-06 s \(--seconds\) .*", reason)
 
 
-def test_budget() -> None:
+def test_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Experiments get their shares, and what those before them left."""
     shares = {e.name: e.share for e in experiments.FAMILY.experiments}
     budget = Budget(160.0, {"sizes": shares["sizes"], "bound": shares["bound"]})
     assert budget.left("sizes") == pytest.approx(120, abs=1)
     assert budget.left("bound", 2) == pytest.approx(80, abs=1)
     assert Budget(0.0, {"roots": 1}).left("roots") == 0
+    # What one took beyond its share, all that come lose, not the next one alone.
+    budget = Budget(40.0, {"a": 1, "b": 1, "c": 1, "d": 1})
+    monkeypatch.setattr(budget, "passed", lambda: 25.0)
+    assert budget.left("b") == 0
+    budget.begin("c")
+    assert budget.left("c") == pytest.approx(7.5)
+    budget.begin("b")
+    assert budget.left("b") == pytest.approx(5) and budget.left("d") == pytest.approx(15)
     assert len(shares) == 8
 
 
@@ -218,6 +227,12 @@ def test_the_papers_numbers_are_of_its_format(device: Device) -> None:
         s = experiments.step_schedule(bench)
         (found,) = experiments._step(bench, formats.get(name), "exact", 1, 64, s)
         assert set(found["paper"]) == wanted
+        numbers = [n for n, _ in found["around"]]
+        assert numbers == [*range(numbers[0], numbers[-1] + 1, s.threads)] and numbers[0] > 0
+        assert dict(found["around"])[64 + s.threads] == found["after"]["seconds"]["least"]
+        labels = dict.fromkeys(LABELS, s.threads)
+        told, around = report.steps({"rows": [found], **labels})
+        assert "+1" in around.lines()[1] and "figure 5" in around.title and told.rows == [found]
 
 
 def test_variants(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -415,8 +430,9 @@ def test_static_counts(run: Run, monkeypatch: pytest.MonkeyPatch, arch: str) -> 
     assert fast["spills"] == 0 and 0 < fast["registers"] <= 128
     assert 1 <= fast["occupancy"]["warps"] <= fast["occupancy"]["most"]
     if arch == "gfx908":
-        assert part["bounds"]["MI100"]["bounds"]["paper"] == pytest.approx(16.9e12, rel=0.01)
-        assert part["bounds"]["MI100"]["measured"] == 14.63e12
+        paper = part["bounds"]["MI100"]["roots"]["by its own count"]
+        assert paper["bound"] == pytest.approx(16.9e12, rel=0.01)
+        assert paper["share"] == pytest.approx(14.63e12 / paper["bound"])
         exact_bound = part["bounds"]["MI100"]["roots"]["exact"]
         lanes = 120 * 64 * 1.502e9
         assert exact_bound == {"bound": pytest.approx(22 * lanes / exact["slots"]["counted"])}
@@ -454,7 +470,7 @@ def test_cards_of_ones_own() -> None:
     assert mi100["roots"]["division"]["share"] == pytest.approx(1.30, abs=0.005)
     shown = report.static({"note": "", "rows": [], "bounds": {"MI100": mi100}})
     told = [part for part in shown if isinstance(part, str)]
-    assert "table 3: 130 %" in told[0] and "goes another way" in told[1]
+    assert "(the paper's: 130 %)" in told[0] and "goes another way" in told[1]
 
 
 def test_a_missing_compiler(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -470,16 +486,34 @@ def test_a_missing_compiler(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert err == "portmp: error: NVRTC is missing; pip install it\n"
 
 
-def test_the_plain_kernel() -> None:
-    """It compiles without a header, and its loop is the same arithmetic."""
+def test_the_plain_kernels() -> None:
+    """They compile without a header, and their loops are the same arithmetic."""
     for tier in TIERS["sm_90"]:
         check(tier)
-
-    text = kernels.plain_source("cuda").text
-    found = loops.hot_loops("cuda", NvrtcCompiler().compile(text, "sm_90"))
-    loop = found["plain_gravity"].with_reads(1)
+    found = loops.hot_loops("cuda", NvrtcCompiler().compile(kernels.plain_source().text, "sm_90"))
+    loop = found["plain_A100"].with_reads(1)
     assert loop.each("fma32", "add32") == 9
     assert loop.special == 1
+    assert set(found) == {"plain_A100", "plain_MI100"}
+
+
+def test_build_on_amd(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The paper's final kernels, interpreted: the rendered ones' results, from any number."""
+    monkeypatch.setattr(measure, "WARM_UP", 0.0)
+    bench = Bench(interpreted("emulated:gfx908"), 41, 1, Budget(1e6, {"build": 1}), Progress(False))
+    bench._rates |= {("float32", root, None): 2.0**40 for root in ("rounded", "rsqrt")}
+    rows = [row for case in kernels.build(bench) for row in case.measure()]
+    names = ["MI100's, rendered", "MI100's, plain", "A100's, rendered", "A100's, plain"]
+    assert [row["kernel"] for row in rows] == names and not bench.skipped
+    assert all(row["difference"] < 1e-6 and row["loop"]["special"] == 1 for row in rows)
+    assert rows[0]["over_rendered"] == 1 and rows[1]["over_rendered"] > 0
+    shown = "\n".join(experiments.FAMILY.by_name["build"].shown({"rows": rows}))
+    assert "A100's, plain" in shown and "0.0e+00" in shown
+    for name, about in model.devices().items():
+        root, s = kernels.final(name)
+        assert (root, s.threads, s.shared, s.ilp) == tuple(
+            about[k] for k in ("root", "threads", "shared", "ilp")
+        )
 
 
 def test_loops_by_hand() -> None:

@@ -25,7 +25,7 @@ from portmp.bench import exact, experiment, measure, peers, reports
 from portmp.bench.measure import Budget
 from portmp.bench.papers.slfp import accuracy, layouts
 from portmp.bench.papers.slfp import experiments as slfp
-from portmp.bench.papers.slfp.measured import BLOCKS, KINDS, Axpy, Bench
+from portmp.bench.papers.slfp.measured import BLOCKS, KINDS, SWEPT, Axpy, Bench, cases
 from portmp.bench.runner import Pool
 from portmp.bench.values import values_of
 from portmp.errors import BackendUnavailable
@@ -218,7 +218,7 @@ def test_truncation_takes_away(device: Device, monkeypatch: pytest.MonkeyPatch) 
 def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Few formats: kernels of all of them take long to compile."""
     few = {"float64": ("slfp64in48b",), "float32": ("slfp32in16b",)}
-    for kind in KINDS.values():
+    for kind in (*KINDS.values(), *SWEPT):
         monkeypatch.setattr(type(kind), "families", few)
     monkeypatch.setattr(layouts, "FORMATS", ("slfp64in48b",))
     monkeypatch.setattr(accuracy, "ONE_LIMB", {"float32": ("slfp32in16b",)})
@@ -281,6 +281,30 @@ def test_the_papers_kernel(device: Device) -> None:
     assert KINDS["axpy"].prepare(device, formats.get("float64"), 100, None).paper is None
 
 
+def test_sizes_and_order(device: Device, short: None) -> None:
+    """A length and an order; curves end there; the shortest first, tables in the paper's order."""
+    one = bench(device)
+    assert one.sizes(KINDS["gemv"]) == KINDS["gemv"].sizes[one.kind]
+    one.size, one.order = 2**13, 40
+    assert one.sizes(KINDS["dot"]) == (2**13,) and one.sizes(KINDS["gemm"]) == (40,)
+    lengths = one.sizes(SWEPT[0])
+    assert lengths[-1] == 2**13 and one.sizes(SWEPT[1]) == (40,)
+    one.size = 100
+    found = measured("sweep", one)
+    assert {(r["routine"], r["n"]) for r in found["rows"]} == {("axpy", 100), ("gemm", 40)}
+    assert not any(r["type"].endswith("_rz") for r in found["rows"])
+    shown = "\n".join(slfp.FAMILY.by_name["sweep"].shown(found))
+    assert shown.index("float64") < shown.index("slfp64in48b") < shown.index("float32")
+
+
+def test_short_formats_first(device: Device) -> None:
+    """After their parent the shortest, which tell most where the time does not allow all."""
+    one = bench(device)
+    one.size = 100
+    names = [case.what.partition(",")[0] for case in cases(one, KINDS["axpy"])]
+    assert names[:4] == ["float64", "slfp64in16b", "slfp64in24b", "fp64infp32"]
+
+
 def test_wrong_results(
     device: Device, monkeypatch: pytest.MonkeyPatch, short: None, capsys: Any
 ) -> None:
@@ -300,7 +324,7 @@ def test_wrong_results(
     [
         (["--experiment", "axpi"], "--experiment: 'axpi' given.*did you mean"),
         (["--size", "16"], "--size: 16 given, at least 32"),
-        (["--size", "64,128"], "--size: 64,128 given, one length or order"),
+        (["--size", "64,128,256"], "--size: 64,128,256 given, one length, and one order"),
         (["--seconds", "-1"], "--seconds: -1.0 given"),
         (["--runs", "0"], "--runs: 0 given"),
     ],

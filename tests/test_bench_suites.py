@@ -112,6 +112,7 @@ def test_a_suite_goes_on(
                 measured.append(name)
                 return [{"name": name}]
 
+            yield Case("nothing", list)
             yield Case(name, measure)
 
     monkeypatch.setattr(options, "family", lambda name: Pretended(name, cases))
@@ -120,9 +121,12 @@ def test_a_suite_goes_on(
     given = "--device", device.name, "-o", str(file)
     with pytest.raises(KeyboardInterrupt):
         run(suite, *given)
+    # The member that was done is in the file, the cases of the other one beside it.
+    assert [report["family"] for report in reports.read_all(file)] == ["nbody"]
     assert run(suite, *given) == 0
     assert measured == ["a", "b", "a", "ended", "b"]
     assert "cases that were measured: 3" in capsys.readouterr().err
+    assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
     for report in reports.read_all(file):
         rows = report["devices"][0]["experiments"]["rows"]["rows"]
         assert [row["name"] for row in rows] == ["a", "b"]

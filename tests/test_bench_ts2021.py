@@ -29,6 +29,12 @@ from portmp.progress import Progress
 from portmp.routines.split2021 import launch as split2021
 from portmp.runtime import planes
 
+
+def same(first: Any, second: Any) -> bool:
+    """Whether limbs have the same bits."""
+    return all(x.tobytes() == y.tobytes() for x, y in zip(first, second, strict=True))
+
+
 FORM = formats.get(split2021.FORMAT)
 
 
@@ -39,11 +45,7 @@ def factors(n: int, fill: str, device: Device) -> tuple[Array, Array]:
 
 def matrices(a: Array, slices: int) -> list[np.ndarray[Any, Any]]:
     """Slices of a matrix, on the host."""
-    word = formats.get("float32")
-    return [
-        planes.Planes(word, a.shape, (a.shape[1], 1), 0, (s,), a.planes.queue).read_dense()[0]
-        for s in split2021.split(a.planes, slices)
-    ]
+    return [s.read_dense()[0] for s in split2021.split(a.planes, slices)]
 
 
 def test_entries() -> None:
@@ -106,6 +108,13 @@ def test_errors_fall_with_slices(device: Device) -> None:
             errors.append(float((abs(got - exact) / size).max()))
         assert errors == sorted(errors, reverse=True)
         assert errors[-1] < 40 * 2.0**-70 and errors[0] > 1e-9
+        # Three of two words each are as good as twelve of one.
+        pairs = mp.split2021(a, b, 3, words=2)
+        got = np.array(pairs.to_fractions(), object)
+        assert float((abs(got - exact) / size).max()) < 40 * 2.0**-70
+        on_host = (v.to_device("host") for v in (a, b))
+        assert same(mp.split2021(*on_host, 3, words=2).to_limbs(), pairs.to_limbs())
+        assert same(mp.split2021(a, b).to_limbs(), mp.split2021(a, b, 9).to_limbs())
 
 
 def test_bad_products(device: Device) -> None:
@@ -114,6 +123,8 @@ def test_bad_products(device: Device) -> None:
     for slices in (0, 33):
         with pytest.raises(ArgumentError, match=f"slices: {slices} given, 1 to 32"):
             split2021.gemm(a.planes, b.planes, slices)
+    with pytest.raises(ArgumentError, match="words: 3 given, 1 and 2"):
+        mp.split2021(a, b, words=3)
     with pytest.raises(ShapeError, match="split2021"):
         split2021.gemm(a.planes, b[:3].planes, 9)
     ts = mp.zeros((4, 4), "ts", device).planes
@@ -242,7 +253,8 @@ def test_blocks_are_for_gpus(device: Device, monkeypatch: pytest.MonkeyPatch) ->
         assert given.pop() is schedule
     rows = experiments.blocked(bench, 32)
     assert {r["blocks"] for r in rows} == {"portmp"} and set(given) == {None}
-    assert [r["format"] for r in rows] == [experiments.PAPER, "ts", "ds", "d+s", "dd", "float64"]
+    assert [r["format"] for r in rows] == [*experiments.ON_CPUS["portmp"]]
+    assert {"ts2021", "ts2021cpu", "ts", "ddin96b"} < {r["format"] for r in rows}
 
 
 def test_command(
@@ -276,8 +288,11 @@ def test_command(
     errors = found["accuracy"]["rows"]
     for fill in experiments.FILLS:
         each = {row["way"]: row["relative_error"] for row in errors if row["fill"] == fill}
-        assert each["12"] < 1e-18 and each["ozaki2 28 moduli"] < 1e-20
+        assert each["12"] < 1e-18 and each["3 DF"] < 1e-18 and each["ozaki2 28 moduli"] < 1e-20
         assert set(each) == set(times) and all(map(math.isfinite, each.values()))
+        assert {r["way"]: r["over_blocked"] for r in errors if r["fill"] == fill} == {
+            way: row["over_blocked"] for way, row in times.items()
+        }
     assert "5.9" in shown and "the largest over N = 32 to 32" in shown
     assert part["energy"]["read"] == metered and "energy, split: GFLOP/s/W and J/op" in shown
     assert all(row["energy"]["watts"] > 0 for row in times.values())

@@ -33,6 +33,8 @@ def test_fewer_iterations(device: Device, tmp_path: Path, capsys: Any) -> None:
     assert data["passed"] and picture.stat().st_size > 1000
     counts = {(s["equations"], s["format"]): s["iterations"] for s in data["solves"]}
     assert counts[256, "dd"] < counts[256, "float64"]
+    # The same numbers, of which it reads half as many bytes.
+    assert counts[256, "ddin64b"] == counts[256, "dd"] and counts[64, "ddin64b"] == counts[64, "dd"]
     # Where it saves more iterations than one costs.
     assert 64 < counts[64, "qd"] < counts[64, "dd"] < counts[64, "float64"] / 2
     shown = capsys.readouterr().out
@@ -49,6 +51,9 @@ def test_what_does_not_pass() -> None:
     assert not krylov.passed([*rows[:2], rows[2]._replace(iterations=200)])
     assert not krylov.passed([rows[0], rows[1]._replace(converged=False), rows[2]])
     assert krylov.passed([rows[0]._replace(converged=False), *rows[1:]])
+    short = rows[1]._replace(format="ddin64b")
+    assert krylov.passed([rows[0], short, *rows[1:]])
+    assert not krylov.passed([rows[0], short._replace(iterations=201), *rows[1:]])
 
 
 @pytest.mark.parametrize("words", [["--size", "8"], ["--format", "dd"]])

@@ -42,7 +42,7 @@ def numbers(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 def shown(value: float) -> set[str]:
     """How a number may stand on the page."""
-    plain = {f"{value:g}", str(value), f"{value / 1e9:g} G/s", f"{value:.2f}"}
+    plain = {f"{value:g}", str(value), f"{value / 1e9:g} G/s", f"{value:.2f}", f"{value / 1e3:g}"}
     return plain | {f"{100 * value:.1f}%", f"{100 * value:.1f} %", f"{value:.0e}"}
 
 

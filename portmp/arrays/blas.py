@@ -262,6 +262,22 @@ def scal(alpha: Number | Array, x: A, *, out: A | None = None) -> A:
     return cast("A", Array(elementwise.scal(words, given.planes, _planes(out, "out"))))
 
 
+def split2021(a: Array, b: Array, slices: int = 9, words: int = 1) -> Array:
+    """The product a b in ``ts2021`` as the triple-single paper splits it (docs/papers.md).
+
+    a (m, k) and b (k, n) are cut into *slices* float32 matrices each, 1 to 32. All pairs of these
+    are multiplied by SGEMM and added in triple-single. Products with a last slice round, so that
+    bits depend on the SGEMM; entries must stay below about 2^100, and far above 2^-126. *words* of
+    2: by slices of double-single, the paper's future work: three are as good as twelve. Made to
+    reproduce the paper: ``gemm``'s methods have no such limits. Raises ArgumentError, FormatError
+    and ShapeError for what cannot be.
+    """
+    from portmp.routines.split2021 import launch as papers  # seldom wanted
+
+    left, right = operand(a, "a"), operand(b, "b")
+    return Array(papers.gemm(left.planes, right.planes, slices, words))
+
+
 @overload
 def nrm2(x: A, *, bound: Literal[False] = False) -> A: ...
 

@@ -527,10 +527,16 @@ class GpuQueue(PooledQueue):
     def receive(
         self, target: Buffer, sender: Queue, source: Buffer, nbytes: int, offset: int = 0
     ) -> None:
-        """Copy memory of another device; without the host where this device reaches it."""
+        """Copy memory of another device; without the host where this device reaches it.
+
+        Its own by the same copy of the driver's, within this queue's order.
+        """
         mine = self._driver
         theirs = sender._driver if isinstance(sender, GpuQueue) else None
-        if theirs is None or type(theirs) is not type(mine) or not mine.reaches(theirs):
+        if sender is self:
+            to, start = self._pointer(target, 0, nbytes), self._pointer(source, offset, nbytes)
+            mine.copy_peer(to, mine, start, nbytes, self.stream)
+        elif theirs is None or type(theirs) is not type(mine) or not mine.reaches(theirs):
             super().receive(target, sender, source, nbytes, offset)
         elif nbytes:
             assert isinstance(sender, GpuQueue)

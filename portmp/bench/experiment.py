@@ -114,6 +114,7 @@ class Experiment:
     def measured(self, run: Run) -> Row:
         """All cases that time and memory allow."""
         rows: list[Row] = []
+        run.budget.begin(self.name)
         try:
             for case in self.cases(run):
                 rows += self._measured(run, case)
@@ -145,8 +146,9 @@ class Experiment:
             failed = not isinstance(error, OutOfMemory)
             run.skip(self.name, case.what, str(error), failed, **case.more)
             return ()
-        done = Done(rows, run.beside, time.monotonic() - start)
-        run.journal.add(done, run.device.compiler_key(), run.device.name, self.name, case.what)
+        if rows:  # what the time did not allow may be measured in another run
+            done = Done(rows, run.beside, time.monotonic() - start)
+            run.journal.add(done, run.device.compiler_key(), run.device.name, self.name, case.what)
         return rows
 
     def shown(self, found: Row) -> list[str]:

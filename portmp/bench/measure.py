@@ -53,6 +53,12 @@ class Budget:
             end += max(0.0, self.seconds - passed) * self._shares[name] / total
             self._until[name] = end
 
+    def begin(self, experiment: str) -> None:
+        """What those before it took beyond their share is taken off all that come."""
+        before = [*self._shares][: [*self._shares].index(experiment)]
+        if before and self.passed() > self._until[before[-1]]:
+            self.share_out(self.passed(), experiment)
+
     def passed(self) -> float:
         """Seconds since the start."""
         return time.monotonic() - self.start

@@ -118,8 +118,8 @@ COMMANDS = {
         "experiments on formats that are short in memory, beside a paper's",
         "portmp.bench.papers.slfp.experiments",
         {
-            "experiment": f"which {_ALL_OF}axpy, gemm, gemv, dot, interleaved, accuracy",
-            "size": "the only length of vectors, order of matrices (default: several)",
+            "experiment": f"which {_ALL_OF}axpy, gemm, gemv, dot, interleaved, accuracy, sweep",
+            "size": "the length of vectors, and the order of matrices (default: several)",
             "seconds": _LIMIT,
             "runs": _RUNS,
             "plot": "draw ratios to float64",

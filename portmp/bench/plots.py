@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from portmp.bench.tables import Row, Rows, value_of
 from portmp.files import pictures
 
 Draw = Callable[[Any], object]
@@ -31,6 +33,25 @@ def draw(path: Path, drawings: Sequence[Draw], title: str) -> None:
 def hues() -> Any:
     """Twenty colours, a light one behind each dark one."""
     return pictures.pyplot().get_cmap("tab20")
+
+
+def grouped(
+    rows: Rows, name: Callable[[Row], str], x: str, y: str
+) -> dict[str, list[tuple[float, float]]]:
+    """Two fields of rows as points, by the rows' names."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        points.setdefault(name(row), []).append((value_of(row, x), value_of(row, y)))
+    return points
+
+
+def curves(name: Callable[[Row], str], found: Row) -> Iterator[Draw]:
+    """Rates of an experiment's rows by size, a picture for each routine."""
+    for routine in dict.fromkeys(row["routine"] for row in found["rows"]):
+        rows = [row for row in found["rows"] if row["routine"] == routine]
+        series = grouped(rows, name, "n", "operations_per_second")
+        up = f"{routine}: operations of the format a second"
+        yield partial(lines, series=series, across="N", up=up)
 
 
 def lines(

@@ -117,13 +117,13 @@ class Suite:
             data = family.report(parts, start)
             failed |= family.failed(data)
             reports.append(data)
+            found = {"schema": SCHEMA, "family": self.name, "reports": reports}
+            text = json.dumps(found, indent=1, allow_nan=False)
+            if request.output:  # with what is known if the rest is killed
+                target.replace(request.output, f"{text}\n".encode())
             if not args.json:
                 print(f"{family.table(data)}\n", flush=True)
-        found = {"schema": SCHEMA, "family": self.name, "reports": reports}
-        text = json.dumps(found, indent=1, allow_nan=False)
-        if request.output:
-            target.replace(request.output, f"{text}\n".encode())
-            journal.close()
+        journal.close()
         if args.json:
             print(text)
         return int(failed)

@@ -197,6 +197,12 @@ class Hip:
         self.machine.memory.copy(target, source, nbytes)
         return _OK
 
+    def hipMemcpyPeerAsync(
+        self, target: int, to: int, source: int, of: int, nbytes: int, stream: Any
+    ) -> tuple[Any, ...]:
+        """The same: no other device is reached."""
+        return self.hipMemcpyDtoDAsync(target, source, nbytes, stream)
+
     def hipDeviceCanAccessPeer(self, mine: int, theirs: int) -> tuple[Any, int]:
         """No device reaches another one."""
         return hipError_t.hipSuccess, 0

@@ -275,6 +275,14 @@ _TABLE = [
         paper="ts2021",
     ),
     Format(
+        "ts2021cpu",
+        (_F32,) * 3,
+        _F32,
+        **_paper(3, "accumulate3_2021_cpu", "add3_2021_cpu", "mul3_2021_cpu"),
+        about="the same paper's for CPUs (CPU listing, corrected)",
+        paper="ts2021",
+    ),
+    Format(
         "dd2011",
         (_F64,) * 2,
         _F64,
@@ -326,6 +334,10 @@ _PAIRS = (
     ),
     _stored("fp64infp32", _F64, ("float64infp32",), "binary32 in memory, computed as float64"),
     _stored("float16", _F32, ("float16",), "binary16 in memory, computed as float32", ("half",)),
+    _stored("ddin64b", "dd", (_F64, "unstored"), "float64 in memory, computed as dd"),
+    _stored(
+        "ddin96b", "dd", (_F64, "float64in32b"), "dd, its last limb in 32 bits", ("d+i", "dpi")
+    ),
     _stored("tsin80b", "ts", (_F32, _F32, "float32in16b"), "ts with a last limb of 16 bits"),
     _stored("qdin192b", "qd", (_F64, _F64, _F64, "unstored"), "qd without its last limb"),
 )

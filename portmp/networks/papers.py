@@ -297,6 +297,7 @@ declare(
 
 for _n, _suffix, _add, _mul in (
     (3, "_2021", "add3_2021", "mul3_2021"),
+    (3, "_2021_cpu", "add3_2021_cpu", "mul3_2021_cpu"),
     (2, "_2011", "add2_jmp6", "mul2"),
     (2, "_2011_split", "add2_jmp6", "mul2_2011_split"),
     (4, "_2011", "add4_2011", "mul4_2011"),

@@ -9,6 +9,7 @@ from portmp.bench.experiment import paper_of
 from portmp.bench.papers.hpcs2011 import experiments as hpcs2011
 from portmp.bench.papers.nbody import model
 from portmp.bench.papers.slfp import experiments as slfp
+from portmp.bench.papers.slfp.measured import PAPER
 from portmp.bench.papers.ts2021.experiments import STATED
 from portmp.bench.peers import LIBRARY
 from portmp.bench.tables import Row, shape_text, value_of
@@ -61,11 +62,13 @@ def _slfp(subject: Subject) -> Iterator[Pair]:
         base = value_of(there, "float64.gflops")
         found = [row for row, _ in subject.rows("slfp", name)]
         nearest = min((row["n"] for row in found), key=lambda n: abs(n - size), default=0)
-        for row in (row for row in found if row["n"] == nearest):
-            figure = value_of(there.get(row["type"], {}), "gflops")
-            if base and figure and row["over"].get("float64") and row["type"] != "float64":
+        rows = {row["type"]: row for row in found if row["n"] == nearest}
+        for form, stated in there.items() if base else ():
+            # By the paper's kernel where that was measured.
+            row = rows.get(f"{PAPER} {form}") or rows.get(form) or {"over": {}}
+            if row["over"].get("float64") and form != "float64":
                 what = f"{name} {row['type']}, n = {shape_text([nearest])}: rate over float64's"
-                yield Pair(what, row["over"]["float64"], figure / base, machine)
+                yield Pair(what, row["over"]["float64"], stated["gflops"] / base, machine)
 
 
 def _nbody(subject: Subject) -> Iterator[Pair]:

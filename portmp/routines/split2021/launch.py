@@ -8,6 +8,9 @@ limit. Corrected (the paper's algorithm 1): the last slice is not taken away twi
 a-th by b-th slices, and C is added to. The exponent is that of the least power of two above the
 largest entry: the paper's logarithm differs for entries that are powers of two, which is as exact.
 As in the paper nothing is scaled: entries must stay below about 2^100, and far above 2^-126.
+
+Its future work, slices of two words: as many bits as sums of products may have in double-single (18
+for n = 4096, which one word holds), but for the last, which is all that two words hold of the rest.
 """
 
 from __future__ import annotations
@@ -17,12 +20,14 @@ from functools import cache, partial
 from typing import Any
 
 from portmp import formats, networks
-from portmp.backends.base import Buffer, Multiplication, Rows
+from portmp.backends.base import Multiplication, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Flag, Index, Scratch
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import base, engines
+from portmp.routines.conversions import launch as conversions
 from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.gemm import launch as product
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.split2021 import reference
 from portmp.runtime import launch
@@ -56,16 +61,32 @@ def kernel_spec(threads: int = ozaki.THREADS) -> KernelSpec:
     )
 
 
-def gemm(a: Planes, b: Planes, slices: int) -> Planes:
-    """a b for a (m, k), b (k, n) of format ts2021, by *slices* slices of each; k > 0."""
+def gemm(a: Planes, b: Planes, slices: int, words: int = 1) -> Planes:
+    """a b for a (m, k), b (k, n) of format ts2021, by *slices* slices of each; k > 0.
+
+    *words* of 2: of double-single, whose products are portmp's.
+    """
     base.same(formats.get(FORMAT), a=a, b=b)
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or not a.size or not b.size:
         raise ShapeError(f"split2021: a {a.shape} and b {b.shape} cannot be multiplied")
     if not 1 <= slices <= MOST:
         raise ArgumentError(f"slices: {slices} given, 1 to {MOST} are allowed")
+    if words not in (1, 2):
+        raise ArgumentError(f"words: {words} given, 1 and 2 are allowed")
     out = allocate(a.format, (a.shape[0], b.shape[1]), a.queue)
-    by_host = base.hosted(partial(reference.gemm, a.format, slices=slices))
-    launch.do((a, b, out), partial(_multiply, slices), by_host)
+    if words == 1:
+        by_host = base.hosted(partial(reference.gemm, a.format, slices=slices))
+        launch.do((a, b, out), partial(_multiply, slices), by_host)
+        return out
+    pair = formats.get("ds")
+    sides = (
+        [conversions.between(x, pair) for x in split(v, slices, words)]
+        for v in (a, b.transposed((1, 0)))
+    )
+    one, zero = (base.scalar_limbs(pair, number, "alpha") for number in (1, 0))
+    for i, (x, y) in enumerate(itertools.product(*sides)):
+        found = conversions.between(product.gemm(x, y.transposed((1, 0)), one, zero), a.format)
+        elementwise.apply(*(("add", [out, found]) if i else ("copy", [found])), out)
     return out
 
 
@@ -73,28 +94,37 @@ def _multiply(slices: int, a: Planes, b: Planes, out: Planes) -> None:
     (m, k), n, queue = a.shape, b.shape[1], a.queue
     engine = engines.get(a.device, "auto", "float32")
     left, right = split(a, slices), split(b.transposed((1, 0)), slices)
-    product = allocate(formats.get("float32"), (m, n), queue)
+    part = allocate(formats.get("float32"), (m, n), queue)
     threads = base.threads(a.device, ozaki.THREADS)
     unit, grid = (kernel_spec(threads),), (base.blocks(m * n, threads), 1, 1)
     for i, (x, y) in enumerate(itertools.product(left, right)):
-        sums = Rows(product.buffers[0], n)
-        asked = Multiplication("float32", m, n, k, Rows(x, k), Rows(y, k), sums)
+        sums = Rows(part.buffers[0], n)
+        # Of what is left the leading word is the last slice.
+        rows, columns = (Rows(one.buffers[0], k) for one in (x, y))
+        asked = Multiplication("float32", m, n, k, rows, columns, sums)
         engine.multiply(queue, asked)
-        given = {"count": m * n, "first": i == 0, "product": product, "c": out}
+        given = {"count": m * n, "first": i == 0, "product": part, "c": out}
         launch.run(queue, unit, grid, (threads, 1, 1), given, "split2021_add")
 
 
-def split(view: Planes, slices: int) -> list[Buffer]:
-    """The slices of *view* (rows, depth), by its rows, as dense float32 matrices."""
+def split(view: Planes, slices: int, words: int = 1) -> list[Planes]:
+    """The slices of *view* (rows, depth), by its rows, as dense float32 matrices; last the rest.
+
+    Sums of their products are exact in so many *words*.
+    """
     rows, depth = view.shape
     rest = elementwise.apply("copy", [view], allocate(view.format, view.shape, view.queue))
+    single = formats.get("float32")
+    found = [allocate(single, view.shape, view.queue) for _ in range(slices - 1)]
+    if view.device.by_reference:
+        by_host = partial(reference.split, view.format, slices=slices, words=words)
+        base.all_on_host([*found, rest], by_host, view)
+        return [*found, rest]
     threads = base.threads(view.device, ozaki.THREADS)
-    grid, found = (base.blocks(rows * depth, threads), 1, 1), []
+    grid = base.blocks(rows * depth, threads), 1, 1
     given: dict[str, Any] = {"count": rows * depth, "columns": depth, "a": rest}
-    given["above"] = reference.bits_above(depth)
-    for _ in range(slices - 1):
-        given["exponents"] = ozaki.found_of_rows(rest)["most"]
-        given["out"] = allocate(formats.get("float32"), view.shape, view.queue)
+    given["above"] = reference.bits_above(depth, words)
+    for part in found:
+        given["exponents"], given["out"] = ozaki.found_of_rows(rest)["most"], part
         launch.run(view.queue, (kernel_spec(threads),), grid, (threads, 1, 1), given)
-        found += given["out"].buffers
-    return [*found, rest.buffers[0]]
+    return [*found, rest]

@@ -12,7 +12,7 @@ from portmp.formats import Format
 from portmp.networks import ieee
 from portmp.routines.gemm.reference import gemm as direct
 from portmp.routines.ozaki.reference import exponents_of
-from portmp.routines.reference import Arithmetic, Host, Plane
+from portmp.routines.reference import Arithmetic, Host
 
 PRECISION = 24
 """Bits of float32."""
@@ -21,10 +21,10 @@ PRECISION = 24
 def gemm(form: Format, a: Host, b: Host, slices: int) -> Host:
     """a b for a (m, k), b (k, n) of format ts2021, by *slices* slices of each; k > 0."""
     ar, add, single = Arithmetic(form), networks.get("add3_2021"), formats.get("float32")
-    left, right = split(form, a, slices), split(form, [p.T for p in b], slices)
+    left, right = split(form, a, slices=slices), split(form, [p.T for p in b], slices=slices)
     with ieee.quiet():
         total = None
-        for x, y in itertools.product(left, right):
+        for (x, *_), (y, *_) in itertools.product(left, right):
             product = direct(single, [x], [y.T])[0]
             term = (product, *ar.zeros(form.limbs - 1, product.shape))
             total = term if total is None else ar.run(add, total, term)
@@ -32,22 +32,26 @@ def gemm(form: Format, a: Host, b: Host, slices: int) -> Host:
         return ar.store(total)
 
 
-def split(form: Format, view: Host, slices: int) -> list[Plane]:
-    """The slices of *view* (rows, depth), by its rows, as float32 matrices."""
+def split(form: Format, view: Host, *, slices: int, words: int = 1) -> list[Host]:
+    """The slices of *view* (rows, depth), by its rows, as float32 matrices; last what is left."""
     ar, add = Arithmetic(form), networks.get("add3_2021")
     rest = ar.load(view)
-    above = bits_above(rest[0].shape[1])
-    found = []
+    above = bits_above(rest[0].shape[1], words)
+    found: list[Host] = []
     with ieee.quiet():
         for _ in range(slices - 1):
             exponents = exponents_of(rest[0]).astype(np.int32)[:, None]
             large = ((exponents + np.int32(above + 127)) << np.int32(23)).view(np.float32)
             part = (rest[0] + large) - large
-            found.append(part)
+            found.append([part])
             rest = ar.run(add, rest, (-part, *ar.zeros(form.limbs - 1, part.shape)))
-    return [*found, rest[0]]
+        return [*found, ar.store(rest)]
 
 
-def bits_above(depth: int) -> int:
-    """How far above a row's exponent the constant lies that cuts its entries."""
-    return -(-(PRECISION + math.ceil(math.log2(depth))) // 2)
+def bits_above(depth: int, words: int = 1) -> int:
+    """How far above a row's exponent the constant lies that cuts its entries.
+
+    So that sums of products of slices are exact in so many *words*.
+    """
+    sums = -(-(words * PRECISION + math.ceil(math.log2(depth))) // 2)
+    return sums - (words - 1) * PRECISION

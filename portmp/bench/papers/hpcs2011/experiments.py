@@ -75,11 +75,16 @@ def rate_there(*at: str) -> str | None:
 
 
 def _there(gpu: str, row: Row) -> str | None:
-    """A rate of the paper, and the share of the peak that it is; what it prints in its place."""
+    """A rate of the paper, also of float64, the share of the peak; what it prints in its place."""
     at = gpu, row["routine"], row["format"]
-    rate, share = rate_there(*at), stated("peak_shares", *at)
+    double, share = stated("in_float64", *at), stated("peak_shares", *at)
     printed = stated("peak_shares", "printed", *at)
-    found = rate, share and shown(share, SHARE), printed and f"printed {shown(printed, SHARE)}"
+    found = (
+        rate_there(*at),
+        double and f"{double / 1e9:g} G/s of float64",
+        share and shown(share, SHARE),
+        printed and f"printed {shown(printed, SHARE)}",
+    )
     return at_size(row, ", ".join(text for text in found if text))
 
 
@@ -147,19 +152,6 @@ def _drawings(found: Row) -> Iterator[plots.Draw]:
         series[f"the paper's {form}"] = {r: theirs[r][form] for r in ROUTINE_NAMES}
     up = "time over the library's float64"
     yield partial(plots.bars, series=series, across="routine", up=up, log=True)
-
-
-def _drawn(found: Row) -> Iterator[plots.Draw]:
-    """Rates by size, a picture for each routine: the paper's figures 2 to 10."""
-    for routine in ROUTINE_NAMES:
-        points: dict[str, list[tuple[float, float]]] = {}
-        for r in found["rows"]:
-            if r["routine"] == routine:
-                at = r["n"], r["operations_per_second"]
-                points.setdefault(f"{r['format']}, {r['way']}", []).append(at)
-        if points:
-            up = f"{routine}: operations of the format a second"
-            yield partial(plots.lines, series=points, across="N", up=up)
 
 
 # --- beside a CPU ---------------------------------------------------------------------------------
@@ -274,7 +266,7 @@ class Hpcs2011(FamilyBesideVendor):
             (*_KEYS, RATE),
             "sweep: rates by size, the paper's figures 2 to 10; the largest sizes are in rates",
             share=2,
-            drawings=_drawn,
+            drawings=partial(plots.curves, lambda row: f"{row['format']}, {row['way']}"),
         ),
         Experiment("cpu", _beside, (*_KEYS, RATE), share=3, tables=_cpu, found=_faster),
     )

@@ -263,6 +263,7 @@ def cases(bench: Bench) -> Iterator[Measurement]:
         bench.skip("rates", "all", f"{bench.device.name} has no float64")
         return
     bench.limits()
+    bench.budget.share_out(bench.budget.passed(), "rates")  # that took time of all
     yield from measurements(bench, "rates", list(tasks(bench, ARITHMETIC)))
 
 

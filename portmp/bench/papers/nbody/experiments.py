@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery, formats
-from portmp.backends.base import Device
+from portmp.backends.base import Device, Queue
 from portmp.bench import measure, options
 from portmp.bench.experiment import Case, Experiment, Family
 from portmp.bench.options import Request
@@ -36,8 +36,8 @@ COPY_SIZES = {"gpu": range(3, 29), "cpu": range(3, 27)}
 STEP_THREADS = {("gpu", 32): 1024, ("gpu", 64): 256}
 """Threads of a block, by kind and warp size: the paper's on A100 and MI100."""
 OTHER_THREADS = 256
-ROUNDS = 4
-"""Steps of time are looked for after 1, 2, ... rounds of blocks."""
+ROUNDS, AROUND = 4, {"gpu": 4, "cpu": 2}
+"""Steps of time are looked for after 1, 2, ... rounds of blocks, so many blocks below and above."""
 VARIED_ROOTS = ("rsqrt", "rounded", "division", "fast")
 VARIED = (0, 1, 2), (4, 2, 8, 16, 1), (256, 1024, 512, 128)
 """Where sources are read (global memory, a block's, a warp's), ILP, threads: what is tried."""
@@ -49,7 +49,7 @@ SERIES = ("fast", "exact")
 """Roots whose rate is measured by size and put beside its bound."""
 MODEL_SLOTS = {("float32", "fast"): 1, ("float32", "exact"): 8}
 """Instructions of a root where none can be read: one, or one and a residual step of seven."""
-FROM_ANOTHER = "from another device"
+FROM_ANOTHER, AS_ANOTHER = "from another device", "within it, as another's"
 _LONG = ("fma64", "add64", "mul64")
 _BY_CODE = "instructions of the loop in machine code, as they take turns"
 
@@ -149,20 +149,31 @@ def steps(bench: Bench) -> Iterator[Case]:
     bench.beside = {"format": form.name, "root": root, "threads": s.threads, "at_once": at_once}
     for k in range(1, ROUNDS + 1):
         n = k * at_once
-        seconds = 2 * bench.expected(form, root, n + s.threads, s)
+        blocks = _around(bench, n, s)
+        seconds = len(blocks) * bench.expected(form, root, n + s.threads, s)
         act = partial(_step, bench, form, root, k, n, s)
-        yield Case(f"N = {n} and {n + s.threads}", act, seconds, rest=f"N = {n} and more")
+        what = f"N = {n} and blocks around it"
+        yield Case(what, act, seconds, rest=f"N = {n} and more")
         if bench.short:
             return
 
 
+def _around(bench: Bench, n: int, s: NbodySchedule) -> list[int]:
+    """Numbers of blocks above a step at *n* targets, from some below it."""
+    most = max(0, min(AROUND[bench.kind], n // s.threads - 1))
+    return list(range(-most, max(most, 1) + 1))
+
+
 def _step(bench: Bench, form: Format, root: str, k: int, n: int, s: NbodySchedule) -> list[Row]:
-    before, after = (bench.measure(form, root, m, s) for m in (n, n + s.threads))
+    numbers = [n + blocks * s.threads for blocks in _around(bench, n, s)]
+    found = {m: bench.measure(form, root, m, s) for m in numbers}
+    before, after = found[n], found[n + s.threads]
     return [
         {
             "k": k,
             "before": _short(before),
             "after": _short(after),
+            "around": [(m, row["seconds"]["least"]) for m, row in found.items()],
             "ratio": after["seconds"]["least"] / before["seconds"]["least"],
             "ideal": (k + 1) / k,
             "paper": {
@@ -225,8 +236,8 @@ def copies(bench: Bench) -> Iterator[Case]:
     """Bytes a second to, from and within the device, by size; medians of all runs.
 
     Copies to and from the host by the wall's clock, until they are done, with host memory as
-    NumPy allocates it; within the device, and from a second one of its platform where there
-    is one, by its own clock.
+    NumPy allocates it; by the device's own clock within it (there also by the driver's copy
+    between devices, where it has one), and from a second one of its platform where there is one.
     """
     exponents = COPY_SIZES[bench.kind]
     queue = bench.device.queue
@@ -249,6 +260,10 @@ def copies(bench: Bench) -> Iterator[Case]:
                 bench.device, partial(queue.copy, target, source, nbytes), bench.runs
             ),
         }
+        if type(queue).receive is not Queue.receive:
+            times[AS_ANOTHER] = ceilings.times(
+                bench.device, partial(queue.receive, target, queue, source, nbytes), bench.runs
+            )
         if other and afar:
             times[FROM_ANOTHER] = ceilings.times(
                 bench.device, partial(queue.receive, target, other.queue, afar, nbytes), bench.runs
@@ -372,15 +387,16 @@ class Nbody(Family):
             tables=report.cycles,
             found=lambda bench, _: kernels.clock(bench),
         ),
-        Experiment("build", kernels.build, report.BUILD, tables=report.build),
+        Experiment(
+            "build",
+            kernels.build,
+            report.BUILD,
+            "build: the paper's final kernels by hand and rendered ones, through one compiler; "
+            "difference: the largest of results",
+        ),
         Experiment("copies", copies, report.COPIES, tables=report.copies),
         Experiment(
-            "steps",
-            steps,
-            report.STEPS,
-            "steps: {format} {root}, {threads} threads a block, one target each: {at_once} at "
-            "once; the paper's tables 4 and 5",
-            share=2,
+            "steps", steps, report.STEPS, share=2, tables=report.steps, drawings=report.draw_steps
         ),
         Experiment(
             "roots",

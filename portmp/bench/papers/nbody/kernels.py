@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache, partial
 from importlib import resources
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from portmp import formats, nbody, networks
 from portmp.arrays.array import Array
 from portmp.backends.base import Argument, Device
+from portmp.bench import measure
 from portmp.bench.experiment import Case
 from portmp.bench.measure import summary
 from portmp.bench.papers.nbody import model
@@ -36,10 +37,9 @@ STEPS = 32
 ITERATIONS = {"gpu": (64, 192), "cpu": (4000, 12000)}
 """Lengths of two chains: the difference is free of what surrounds them."""
 FMA = "fma"
-PLAIN = {"cuda": "plain_gravity.cu"}
-"""Plain programs to compare rendered kernels with, by platform."""
-PLAIN_THREADS = 256
-PLAIN_SIZES = {"gpu": 2**20, "cpu": 2**13}
+PLAIN, PLATFORMS = "plain_gravity.cu", ("cuda", "rocm")
+"""The paper's final kernels as a plain program, to compare rendered ones with, and who takes it."""
+PLAIN_SIZES = {"gpu": 2**20, "cpu": 2**10}
 
 
 # --- cycles ----------------------------------------------------------------------------------
@@ -139,71 +139,80 @@ def _chain(
 
 
 def build(bench: Bench) -> Iterator[Case]:
-    """The rendered kernel beside a plain program's of the same algorithm, one compiler for both.
+    """Rendered kernels beside plain programs of the same algorithm, one compiler for both.
 
-    The rendered text is itself valid for the plain compiler, so there is no translation whose
-    cost could be measured; what is compared is generated code with code written by hand.
+    These are the paper's final kernels for both of its GPUs. The rendered text is itself valid for
+    the plain compiler, so there is no translation whose cost could be measured; what is compared is
+    generated code with code written by hand.
     """
-    device, form = bench.device, formats.get("float32")
-    if device.platform not in PLAIN:
+    device, form = bench.device, formats.get(model.FORMAT)
+    if device.platform not in PLATFORMS:
         bench.skip("build", "all", f"there is no plain kernel for the platform {device.platform}")
         return
+    finals = {name: final(name) for name in model.devices()}
     most = bench.size or PLAIN_SIZES[bench.kind]
-    n = bench.size or bench.affordable("build", [(form, _ROOT)] * 2, most)
-    expected = 2 * bench.expected(form, _ROOT, n, _SCHEDULE)
-    yield Case(f"N = {n}", partial(_built, bench, form, n), expected)
+    pairs = [(form, root) for root, _ in finals.values()]
+    n = bench.size or bench.affordable("build", pairs, most)
+    for i, (name, (root, s)) in enumerate(finals.items()):
+        act = partial(_built, bench, name, form, root, n, s)
+        expected = 2 * bench.expected(form, root, n)
+        yield Case(f"{name}'s, N = {n}", act, expected, parts=len(finals) - i)
 
 
-_ROOT = "rsqrt"
-_SCHEDULE = NbodySchedule(PLAIN_THREADS, 1, PLAIN_THREADS, unroll=8, shared=1)
+def final(name: str) -> tuple[str, NbodySchedule]:
+    """The root of the paper's final kernel for a GPU, and the schedule that is nearest to it."""
+    about = model.devices()[name]
+    one = NbodySchedule(
+        about["threads"], 1, 256, unroll=8, shared=about["shared"], ilp=about["ilp"]
+    )
+    return about["root"], one
 
 
-def _built(bench: Bench, form: Format, n: int) -> list[Row]:
-    device, s = bench.device, _SCHEDULE
-    text = plain_source(device.platform)
-    kernel = program.load(device, text)["plain_gravity"]
+def _built(bench: Bench, name: str, form: Format, root: str, n: int, s: NbodySchedule) -> list[Row]:
+    device = bench.device
+    s.check(form, device)
+    text, kernel_name = plain_source(), f"plain_{name}"
+    kernel = program.load(device, text)[kernel_name]
     position, mass, out = bench.bodies(form, n)
     result = Array(allocate(form, (n, 3), device.queue))
     bodies = gravity.packed(position.planes, mass.planes)
     args: list[Argument] = [n, *bodies.buffers, *nbody.squared(EPS, form), *result.planes.buffers]
+    grid = base.blocks(n, s.threads)
 
     def plain() -> None:
-        grid = base.blocks(n, PLAIN_THREADS)
-        device.queue.launch(kernel, (grid, 1, 1), (PLAIN_THREADS, 1, 1), args)
+        device.queue.launch(kernel, (grid, 1, 1), (s.threads, 1, 1), args)
 
-    works = {"rendered": bench.work(form, _ROOT, n, s), "plain": plain}
-    times = {name: ceilings.times(device, work, bench.runs) for name, work in works.items()}
-    module = gravity.compilation_unit(form.name, s, ("acceleration",), root=_ROOT)
+    works = {"rendered": bench.work(form, root, n, s), "plain": plain}
+    for work in works.values():
+        work()
+    rounds = measure.by_turns(device, works, bench.runs, bench.budget.left("build", 2))
+    module = gravity.compilation_unit(form.name, s, ("acceleration",), root=root)
     texts = {"rendered": program.source(device, *module), "plain": text}
-    rows: list[Row] = [
+    times = {of: list(rounds.seconds[of]) for of in works}
+    return [
         {
-            "kernel": name,
+            "kernel": f"{name}'s, {of}",
             "n": n,
-            "seconds": timed(found),
-            "spread": summary(found, 1).spread,
-            "flops_median": model.flops(n, statistics.median(found)),
-            "loop": _loop(device, texts[name]),
-            **bench.energy_of(works[name], n, found),
+            "seconds": timed(times[of]),
+            "spread": summary(times[of], 1).spread,
+            "flops_median": model.flops(n, statistics.median(times[of])),
+            "loop": _loop(device, texts[of], kernel_name),
+            "over_rendered": rounds.faster(of, "rendered"),
+            "difference": _difference(out, result),
+            **bench.energy_of(work, n, times[of]),
         }
-        for name, found in times.items()
+        for of, work in works.items()
     ]
-    medians = {name: statistics.median(found) for name, found in times.items()}
-    bench.beside = {
-        "plain_over_rendered": medians["plain"] / medians["rendered"],
-        "same_loop": _same([row["loop"] for row in rows]),
-        "largest_difference": _difference(out, result),
-    }
-    return rows
 
 
-def plain_source(on: str) -> RenderedSource:
-    """The text of a platform's plain program."""
-    text = resources.files("portmp").joinpath(f"data/{PLAIN[on]}").read_text()
-    whole = f"#define THREADS {PLAIN_THREADS}\n{text}"
-    return RenderedSource(whole, (None,) * len(whole.splitlines()), ("plain_gravity",))
+def plain_source() -> RenderedSource:
+    """The plain program's text."""
+    text = resources.files("portmp").joinpath(f"data/{PLAIN}").read_text()
+    names = tuple(f"plain_{name}" for name in model.devices())
+    return RenderedSource(text, (None,) * len(text.splitlines()), names)
 
 
-def _loop(device: Device, text: RenderedSource) -> dict[str, Any] | None:
+def _loop(device: Device, text: RenderedSource, name: str) -> dict[str, Any] | None:
     """What the innermost loop issues; None where the disassembler is missing.
 
     Both kernels read a source at once, for one target.
@@ -212,13 +221,8 @@ def _loop(device: Device, text: RenderedSource) -> dict[str, Any] | None:
         found = loops.hot_loops(device.platform, device.compile(text.text))
     except BackendUnavailable:
         return None
-    return next((loop.with_reads(1).as_dict() for loop in found.values()), None)
-
-
-def _same(mixes: Sequence[dict[str, Any] | None]) -> bool | None:
-    """Whether the loops hold the same instructions by class for each interaction."""
-    first, second = (mix and mix["an_interaction"] for mix in mixes)
-    return None if first is None or second is None else bool(first == second)
+    loop = found.get(name) or next(iter(found.values()), None)
+    return loop.with_reads(1).as_dict() if loop else None
 
 
 def _difference(a: Array, b: Array) -> float:

@@ -74,6 +74,34 @@ STEPS = (
 )
 
 
+def steps(found: Row) -> Iterator[Table | str]:
+    """The paper's tables 4 and 5, and its figure 5 as numbers."""
+    title = (
+        "steps: {format} {root}, {threads} threads a block, one target each: {at_once} at once; "
+        "the paper's tables 4 and 5"
+    )
+    yield Table(title.format_map(found) if found["rows"] else "steps", STEPS, found["rows"])
+    around = [
+        {"N": before["n"], "blocks": f"{(n - before['n']) // found['threads']:+d}", "over": over}
+        for row in found["rows"]
+        for before in [row["before"]]
+        for n, seconds in row.get("around", ())
+        for over in [seconds / before["seconds"]["least"]]
+    ]
+    if around:
+        columns = key("N", "N", "words"), Column("blocks", "over", ".3f")
+        title = "steps: block by block (figure 5), the least time over that of N"
+        yield Table(title, columns, around, pivot="blocks")
+
+
+def draw_steps(found: Row) -> Iterator[plots.Draw]:
+    """The time by number of particles around each step, as in figure 5."""
+    rows = [row for row in found["rows"] if "around" in row]
+    series = {f"around {row['before']['n']}": row["around"] for row in rows}
+    up = "least time of a step (s)"
+    yield partial(plots.lines, series=series, across="number of particles", up=up, base=2)
+
+
 CYCLES = (
     key("format"),
     key("operation", "op"),
@@ -112,25 +140,11 @@ BUILD = (
     Column("median", "seconds.median", "s"),
     Column("spread", lambda r: f"{100 * r['spread']:.2f} %", "words"),
     Column("rate", "flops_median", RATE, compared=True),
+    Column("over rendered", "over_rendered", ".4f"),
     Column("float32 an interaction", _floats, "words"),
     Column("all issued", lambda r: f"{r['loop']['turns']:g}" if r["loop"] else None, "words"),
+    Column("difference", "difference", ".1e"),
 )
-
-
-def build(found: Row) -> Iterator[Table | str]:
-    """Both kernels, and what tells them apart."""
-    title = "build: the rendered kernel and a plain one written by hand, through one compiler"
-    yield Table(title, BUILD, found["rows"])
-    if found["rows"]:
-        same = {True: "the same", False: "not the same", None: "not known (no disassembler)"}
-        yield (
-            f"plain over rendered: {found['plain_over_rendered']:.4f}; instructions of the loops "
-            f"by class: {same[found['same_loop']]}; largest difference of results "
-            f"{found['largest_difference']:.1e}"
-        )
-        yield (
-            "The rendered text is itself valid for the plain compiler: no translation is measured."
-        )
 
 
 _BY = "float32 at 22 flop an interaction"
@@ -218,39 +232,24 @@ STATIC = (
 def static(found: Row) -> Iterator[Table | str]:
     """Instructions, resources and bounds of compiled kernels."""
     yield Table(found["note"], STATIC, found["rows"])
-    about = {"counted": "by the instructions counted here", "paper": "by the paper's accounting"}
     for name, beside in found["bounds"].items():
-        roots = ", ".join(
-            f"{root} {quantity(each['bound'], RATE)}"
-            + (f" (the paper's table 3: {100 * each['share']:.0f} %)" if "share" in each else "")
+        told = {
+            root: f" (the paper's: {100 * each['share']:.0f} %)" if "share" in each else ""
             for root, each in beside.get("roots", {}).items()
-        )
-        if roots:
-            yield f"{name}: bounds of float32 by the instructions counted here: {roots}"
-        if "share" in beside.get("roots", {}).get("division", {}):
+        }
+        roots = (f"{r} {quantity(beside['roots'][r]['bound'], RATE)}{told[r]}" for r in told)
+        if told:
+            yield f"{name}: bounds of float32 by the instructions counted here: {', '.join(roots)}"
+        if told.get("division"):
             yield "  division: portmp's goes another way (by float64), the paper's by less"
-        if "measured" not in beside:
-            continue
-        measured = beside["measured"]
-        yield (
-            f"{name}, measured in the paper: {quantity(measured, RATE)}; bounds for float32 fast:"
-        )
-        for k, most in beside["bounds"].items():
-            yield (
-                f"  {beside['slots'][k]:g} slots {about[k]}: {quantity(most, RATE)}, of which "
-                f"{100 * measured / most:.1f} % was measured"
-            )
 
 
 STATIC_LEGEND = (
     "instructions of an interaction by class; turns: at the vector units, a root or reciprocal as",
     "four where it has no unit of its own; warps: a scheduler holds, of so many at most, and what",
-    "limits them: min(M, floor(R / (g ceil(r/g)))) by registers, floor(L / (l + l0)) w / S by",
-    "shared memory (portmp/compilers/occupancy.py has the numbers and their sources); slots: the",
-    "larger of float32 instructions and turns over what a scheduler issues meanwhile; none where",
-    "64-bit instructions take part; paper's: its accounting for this GPU, 12 and the root. Static",
-    "counts hold what is placed inside the loop, but what a jump skips that calls a function (slow",
-    "paths of roots and divisions); an instruction for two operations (packed float32) counts once",
+    "limits them; slots: float32 instructions or, if they are more, turns over what a scheduler",
+    "issues meanwhile; none where 64-bit instructions take part; paper's: 12 and the root, as it",
+    "counts for this GPU. docs/benchmarks.md (N-body) says what static counts leave out",
 )
 
 

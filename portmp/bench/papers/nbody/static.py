@@ -154,33 +154,28 @@ def _bounds(card: Card, rows: Sequence[Row]) -> dict[str, Row]:
     """
     found: dict[str, Row] = {}
     issue = UNITS[card.arch].issue
-    single = {r["root"]: r for r in rows if r["format"] == "float32" and r["loop"]}
     slots = {
-        root: r["slots"]["counted"] if r["slots"] else r["loop"]["turns"] / issue
-        for root, r in single.items()
+        r["root"]: r["slots"]["counted"] if r["slots"] else r["loop"]["turns"] / issue
+        for r in rows
+        if r["format"] == "float32" and r["loop"]
     }
-    fast = single["fast"]["slots"] if "fast" in single else None
     for name, about in model.devices().items():
-        if about["arch"] == card.arch and fast:
-            lanes = model.lane_rate(name)
-            found[name] = {
-                "lane_rate": lanes,
-                "measured": about["best"] * 1e12,
-                "slots": fast,
-                "bounds": {k: model.FLOP * lanes / v for k, v in fast.items()},
-                "roots": _by_root(lanes, slots, about["roots"]),
-            }
+        if about["arch"] == card.arch:
+            # Its best by what it counts, too.
+            both = slots | {"by its own count": float(about["slots"])}
+            best = dict.fromkeys(("fast", "by its own count"), about["best"])
+            found[name] = _by_root(model.lane_rate(name), both, about["roots"] | best)
     if card.units:
         lanes = card.units * UNITS[card.arch].rate * card.clock * 1e9
-        name = f"{card.units} units of {card.clock:g} GHz"
-        found[name] = {"lane_rate": lanes, "roots": _by_root(lanes, slots, {})}
+        found[f"{card.units} units of {card.clock:g} GHz"] = _by_root(lanes, slots, {})
     return found
 
 
-def _by_root(lanes: float, slots: dict[str, float], stated: dict[str, float]) -> dict[str, Row]:
+def _by_root(lanes: float, slots: dict[str, float], stated: dict[str, float]) -> Row:
     """The bound of each root by what is counted here, and the share of it that the paper has."""
     bounds = {root: model.FLOP * lanes / each for root, each in slots.items()}
-    return {
+    roots = {
         root: {"bound": most} | ({"share": stated[root] * 1e12 / most} if root in stated else {})
         for root, most in bounds.items()
     }
+    return {"lane_rate": lanes, "roots": roots}

@@ -9,8 +9,8 @@ from portmp.bench import options, plots
 from portmp.bench.experiment import RATE, Experiment, paper_of
 from portmp.bench.options import Request
 from portmp.bench.papers.slfp import accuracy, layouts
-from portmp.bench.papers.slfp.measured import KINDS, ONE_LIMB, PAPER, Bench, Kind, cases
-from portmp.bench.peers import LIBRARY, FamilyBesideVendor
+from portmp.bench.papers.slfp.measured import KINDS, ONE_LIMB, PAPER, SWEPT, Bench, Kind, cases
+from portmp.bench.peers import FamilyBesideVendor
 from portmp.bench.tables import ENERGY, Column, Row, Rows, Table, key, number, shape_text
 
 SMALLEST = 32
@@ -95,26 +95,23 @@ def _routine(name: str, found: Row) -> Iterator[Table | str]:
     beside = f", beside the paper's {machine}" if there else ""
     for n in dict.fromkeys(row["n"] for row in found["rows"]):
         rows = [row for row in found["rows"] if row["n"] == n]
-        shown = [row for row in rows if not _truncated(row)]
+        shown = _in_order([row for row in rows if not _truncated(row)])
         title = f"{name}, n = {shape_text([n])}{beside}"
         yield Table(title, tuple(_of_a_size(name, rows, there)), shown)
-        yield from _own_over_library(rows, there)
 
 
-def _own_over_library(rows: Rows, there: Row) -> Iterator[str]:
-    """portmp's own kernels beside the library's."""
-    rates = {row["type"]: row["over"] for row in rows}
-    words = []
-    for form in ONE_LIMB:
-        name = f"{LIBRARY} {form}"
-        if name in rates:
-            text = f"{form} {number(1 / rates[name][form])}"
-            if name in there:
-                ratio = there[form]["gflops"] / there[name]["gflops"]
-                text += f" (the paper {number(ratio)})"
-            words.append(text)
-    if words:
-        yield f"own kernel over the {LIBRARY}'s: {', '.join(words)}"
+def _in_order(rows: Rows) -> list[Row]:
+    """Rows as the paper has its formats, behind their parents."""
+    order = [f for parent, shorts in KINDS["axpy"].families.items() for f in (parent, *shorts)]
+    return sorted(rows, key=lambda row: order.index(row["format"]))
+
+
+def _sweep(found: Row) -> Iterator[Table | str]:
+    for name in dict.fromkeys(row["routine"] for row in found["rows"]):
+        rows = _in_order([row for row in found["rows"] if row["routine"] == name])
+        columns = key("type"), Column("n", "operations_per_second", "/s")
+        title = f"sweep: {name}, operations a second by n; larger ones are in {name}"
+        yield Table(title, columns, sorted(rows, key=lambda row: row["n"]), pivot="n")
 
 
 def _interleaved(found: Row) -> Iterator[Table | str]:
@@ -184,7 +181,7 @@ def _drawings(name: str, found: Row) -> Iterator[plots.Draw]:
 def _routine_of(kind: Kind, share: int) -> Experiment:
     return Experiment(
         kind.name,
-        partial(cases, kind=kind),
+        lambda bench: cases(bench, kind),
         (key("type"), key("n"), RATE),
         share=share,
         tables=partial(_routine, kind.name),
@@ -229,11 +226,25 @@ class Slfp(FamilyBesideVendor):
             share=2,
             tables=_accuracy,
         ),
+        Experiment(
+            "sweep",
+            lambda bench: cases(bench, *SWEPT),
+            (*map(key, ("routine", "type", "n")), RATE),
+            share=3,
+            tables=_sweep,
+            drawings=partial(plots.curves, lambda row: str(row["type"])),
+            label=lambda row: f"{row['routine']} {_named(row)}",
+        ),
     )
 
     def check(self, request: Request) -> None:
-        options.check_one_size(request.sizes, request.args.size, "length or order")
+        few = request.sizes if len(request.sizes) > 2 else request.sizes[:1]
+        options.check_one_size(few, request.args.size, "length, and one order")
         options.check_least_size(request.sizes, SMALLEST)
+
+    def ready(self, run: Bench, request: Request) -> None:
+        super().ready(run, request)
+        run.order = request.sizes[-1] if request.sizes else None
 
 
 FAMILY = Slfp()

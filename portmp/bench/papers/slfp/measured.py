@@ -6,6 +6,7 @@ ratios hold whatever clocks do meanwhile. AXPY runs in place, as in the paper.
 
 from __future__ import annotations
 
+import itertools
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,17 +61,26 @@ ROWS = 6
 """Rows of GEMV that are checked: each is a sum as long as a row."""
 LARGE = 2**26
 """Bytes of operands whose making tells how long larger ones take."""
+SWEEP = "sweep"
 SECONDS = {"gpu": 0.25, "cpu": 0.4}
 """What the runs of a row may take at most."""
 
 
 @dataclass
 class Bench(BesideVendor):
-    """One run on one device. ``size``: the only size, or None."""
+    """One run on one device. ``size``: the only length, or None; ``order``: of matrices."""
 
+    order: int | None = None
     once: dict[tuple[str, str], float] = field(default_factory=dict)
     made: tuple[float, float] = (1.0, 0.0)
     """Bytes of operands so far, and the seconds that they took."""
+
+    def sizes(self, kind: Kind) -> tuple[int, ...]:
+        """The sizes of a routine: its own, or the one that was asked for, curves up to that."""
+        own, asked = kind.sizes[self.kind], self.size if kind.axes == 1 else self.order or self.size
+        if asked is None:
+            return own
+        return (*(n for n in own if n < asked and kind.experiment == SWEEP), asked)
 
     def expected(self, kind: Kind, names: Sequence[str], n: int, nbytes: int) -> float:
         """Seconds that a few rounds of these formats take, as far as that is known.
@@ -127,6 +137,11 @@ class Kind(ABC):
     families: ClassVar[Mapping[str, tuple[str, ...]]] = ONE_LIMB | BEYOND
     truncates = in_place = False
     checked: ClassVar[int | None] = None
+
+    @property
+    def experiment(self) -> str:
+        """The experiment that it is a part of."""
+        return self.name
 
     def case(self, form: Format, n: int) -> Case:
         """What is checked: a call on untouched operands."""
@@ -219,7 +234,7 @@ class Gemm(Kind):
     name = "gemm"
     axes: ClassVar = 3
     sizes: ClassVar = {"gpu": (5120,), "cpu": (1024,)}
-    families: ClassVar = ONE_LIMB
+    families: ClassVar[Mapping[str, tuple[str, ...]]] = ONE_LIMB
 
     def operations(self, n: int) -> int:
         return 2 * n**3 + 3 * n**2
@@ -305,37 +320,64 @@ class Dot(Kind):
         return partial(products.dot, *pool.inputs(case))
 
 
+class _Swept:
+    """By size, as the paper's curves; the largest sizes are those of its tables."""
+
+    experiment = SWEEP
+    families: ClassVar[Mapping[str, tuple[str, ...]]] = ONE_LIMB
+    truncates = False
+
+
+class SweptAxpy(_Swept, Axpy):
+    """AXPY by length."""
+
+    sizes: ClassVar = {"gpu": (2**14, 2**18, 2**22, 2**26), "cpu": (2**12, 2**16, 2**20, 2**22)}
+
+
+class SweptGemm(_Swept, Gemm):
+    """GEMM by order."""
+
+    sizes: ClassVar = {"gpu": (1024, 2048, 3072, 4096), "cpu": (256, 512, 768, 1536)}
+
+
+SWEPT: tuple[Kind, ...] = SweptAxpy(), SweptGemm()
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (Axpy(), Gemm(), Gemv(), Dot())}
 
 
 # --- measuring -------------------------------------------------------------------------------
 
 
-def cases(bench: Bench, kind: Kind) -> Iterator[Measurement]:
-    """All formats of a routine at its sizes."""
+def cases(bench: Bench, *kinds: Kind) -> Iterator[Measurement]:
+    """All formats of routines of one experiment at their sizes, the smallest of each first."""
     if not bench.device.properties.float64:
-        bench.skip(kind.name, "formats of float64", f"{bench.device.name} has no float64")
-    for n in (bench.size,) if bench.size else kind.sizes[bench.kind]:
-        for parent, shorts in kind.families.items():
-            if bench.computes(formats.get(parent)):
-                yield from _family(bench, kind, n, parent, shorts)
+        what, reason = "formats of float64", f"{bench.device.name} has no float64"
+        bench.skip(kinds[0].experiment, what, reason)
+    for sizes in itertools.zip_longest(*map(bench.sizes, kinds)):
+        for kind, n in zip(kinds, sizes, strict=True):
+            for parent, shorts in kind.families.items() if n else ():
+                if bench.computes(formats.get(parent)):
+                    yield from _family(bench, kind, n, parent, shorts)
 
 
 def _family(
     bench: Bench, kind: Kind, n: int, parent: str, shorts: Sequence[str]
 ) -> Iterator[Measurement]:
-    """A parent and the formats that are stored shorter, each timed beside it."""
+    """A parent and the formats that are stored shorter, each timed beside it.
+
+    The shortest, which tell most, come first, where the time does not allow all.
+    """
     bases = [parent]
     if parent == "float32" and bench.device.properties.float64:
         bases = ["float64", parent]
     kept: dict[str, Prepared] = {}
-    for name in (parent, *shorts):
+    of = "" if kind.experiment == kind.name else f"{kind.name} "
+    for name in (parent, *sorted(shorts, key=lambda short: formats.get(short).itemsize)):
         memory = {f: kind.memory(formats.get(f), n) for f in dict.fromkeys([*bases, name])}
         known = [name if (kind.name, name) in bench.once else parent, *bases]
         known += [f"{PAPER} {each}" for each in known]
         new = sum(nbytes for f, nbytes in memory.items() if f not in kept)
         yield Measurement(
-            f"{name}, n = {n}",
+            f"{of}{name}, n = {n}",
             partial(_rows, bench, kind, n, bases, name, kept),
             bench.expected(kind, known, n, new),
             memory=sum(memory.values()) + _copies(bench, kind, name, n),
@@ -375,13 +417,13 @@ def _rows(
             found[own] = kind.checked_as(name, n, mine.pool, theirs[own])
             works |= theirs
         except PortmpError as error:  # a device may have no block of so many threads
-            bench.skip(kind.name, f"{own}, n = {n}", str(error))
+            bench.skip(kind.experiment, f"{own}, n = {n}", str(error))
     library = _library(bench, kind, mine.pool, n)
     if library:
         key = f"{LIBRARY} {name}"
         works[key], found[key] = library[0].work, library[1]
         on_host = [key] if library[0].on_host else []
-    left = bench.budget.left(kind.name)
+    left = bench.budget.left(kind.experiment)
     rounds = measure.by_turns(
         bench.device, works, bench.runs, min(left, SECONDS[bench.kind]), on_host
     )
@@ -391,7 +433,7 @@ def _rows(
     rows = []
     for f, errors in found.items():
         row = _row(kind, n, f, rounds, bases) | {"error": errors.as_dict()}
-        if formats.get(row["format"]).rounding == "nearest":
+        if formats.get(row["format"]).rounding == "nearest" and kind.experiment != SWEEP:
             row |= bench.energy(works[f], kind.operations(n), rounds.timing(f).median)
         rows.append(row)
     return rows
@@ -404,7 +446,7 @@ def _library(bench: Bench, kind: Kind, pool: Pool, n: int) -> tuple[Subject, Err
     try:
         return kind.library(bench.vendor, pool, n)
     except PortmpError as error:
-        bench.skip(kind.name, f"{LIBRARY} {pool.values.form.name}, n = {n}", str(error))
+        bench.skip(kind.experiment, f"{LIBRARY} {pool.values.form.name}, n = {n}", str(error))
         return None
 
 
@@ -421,6 +463,7 @@ def _row(kind: Kind, n: int, name: str, rounds: measure.Rounds, bases: Sequence[
     ideal = kind.nbytes(formats.get(base), n) / nbytes
     return {
         "type": name,
+        "routine": kind.name,
         "format": form.name,
         "n": n,
         "seconds": timing.as_dict(),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from portmp.bench import measure, options, plots, values
 from portmp.bench.experiment import RATE, Case, Experiment, Family, Run, paper_of
 from portmp.bench.measure import Timing
 from portmp.bench.options import Request
-from portmp.bench.tables import Column, Row, Table, duration, key, number, value_of
+from portmp.bench.tables import Column, Row, Table, duration, key, number
 from portmp.errors import PortmpError
 from portmp.formats import Format
 from portmp.routines import engines
@@ -29,7 +30,8 @@ from portmp.runtime import planes
 Work = Callable[[], Array]
 
 PAPER = split2021.FORMAT
-SLICES = (9, 10, 11, 12)
+SLICES, PAIRS = (9, 10, 11, 12), (3, 4)
+"""The paper's slices, and those of two words each (DF), its future work."""
 BLOCKED_SIZES = tuple(2**e for e in range(5, 14))
 SPLIT_SIZES = tuple(2**e for e in range(8, 13))
 FILLS = (values.FULL, values.SHORT)
@@ -39,12 +41,12 @@ BLOCK = GemmSchedule(threads_m=32, threads_n=32, thread_m=1, thread_n=1, tile_k=
 """The paper's: 32 x 32 results a block, one a thread, tiles in shared memory."""
 
 BLOCKED = {
-    "paper": (PAPER, "ds", "d+s", "dd", "float64"),
-    "portmp": ("ts", "ds", "d+s", "dd", "float64"),
+    "paper": (PAPER, "ds", "d+s", "ddin96b", "dd", "float64"),
+    "portmp": ("ts", "ds", "d+s", "ddin96b", "dd", "float64"),
 }
-"""Formats that are compared, with the paper's blocks and with portmp's schedules."""
-ON_CPUS = {"portmp": (PAPER, *BLOCKED["portmp"])}
-"""The same on CPUs, where blocks of 1024 threads are no way to multiply."""
+"""Formats that are compared, with the paper's blocks and with portmp's schedules; D+I: ddin96b."""
+ON_CPUS = {"portmp": (PAPER, "ts2021cpu", *BLOCKED["portmp"])}
+"""The same on CPUs, where blocks of 1024 threads are no way to multiply; its CPU listing, too."""
 
 STATED = {
     "ts_over_d+s": "ts_over_float64_formats",
@@ -83,6 +85,8 @@ class Bench(Run):
     """Seconds of the last order that only its first call takes."""
     known: float = 0.0
     """Seconds that an earlier run tells of the last order."""
+    over: dict[tuple[int, str], float] = field(default_factory=dict)
+    """Times over the blocked product's, by order and way."""
 
     def timed(self, work: Work) -> Timing:
         """The runs of a call; how long compiling took says nothing of larger orders."""
@@ -155,10 +159,6 @@ def factors(
     return Array(planes.upload(form, a, device.queue)), Array(planes.upload(form, b, device.queue))
 
 
-def _split(a: Array, b: Array, slices: int) -> Array:
-    return Array(split2021.gemm(a.planes, b.planes, slices))
-
-
 def blocked(bench: Bench, n: int) -> list[Row]:
     """Rates of products in blocks, by format (experiments 1 and 2 of the paper)."""
     rows = []
@@ -222,7 +222,8 @@ def _ways(bench: Bench, n: int, fill: str) -> dict[str, Work]:
     x, y = (mp.from_limbs(v.to_limbs(), "ts", bench.device) for v in (a, b))
     block = BLOCK if bench.kind == "gpu" else None
     found: dict[str, Work] = {"blocked": partial(blas.gemm, a, b, schedule=block)}
-    found |= {str(k): partial(_split, a, b, k) for k in SLICES}
+    found |= {str(k): partial(blas.split2021, a, b, k) for k in SLICES}
+    found |= {f"{k} DF": partial(blas.split2021, a, b, k, words=2) for k in PAIRS}
     found["ts"] = partial(blas.gemm, x, y)
     if bench.device.properties.float64:
         found |= {name: partial(blas.gemm, x, y, method=m) for name, m in METHODS.items()}
@@ -245,6 +246,12 @@ def split(bench: Bench, n: int) -> list[Row]:
     ]
 
 
+def _kept(bench: Bench, rows: list[Row]) -> Row:
+    """What the picture of errors takes from the experiment on times."""
+    bench.over = {(r["n"], r["way"]): r["over_blocked"] for r in rows}
+    return {}
+
+
 def accuracy(bench: Bench) -> Cases:
     """The largest relative errors of all n^2 elements, against quad-double (4)."""
     if bench.device.properties.float64:
@@ -264,8 +271,10 @@ def _errors_of(bench: Bench, n: int) -> list[Row]:
             found = _errors(bench, n, fill)
             times.append(bench.budget.passed() - start)
         bench.compiled(max(0.0, times[0] - times[-1]))
+        at = {"n": n, "fill": fill}
         rows += [
-            {"n": n, "fill": fill, "way": way, "relative_error": e} for way, e in found.items()
+            {**at, "way": way, "relative_error": e, "over_blocked": bench.over.get((n, way))}
+            for way, e in found.items()
         ]
     return rows
 
@@ -320,7 +329,7 @@ def _time(row: Row) -> str:
 def _split_tables(found: Row) -> Iterator[Table | str]:
     title = (
         "split: times over that of the paper's product in blocks (its 32 x 32 on GPUs, on CPUs "
-        "portmp's); 9 to 12: its slices "
+        "portmp's); 9 to 12: its slices; DF: slices of two words "
         f"(the paper: {paper_of('ts2021')['split_over_blocked']})"
     )
     columns = key("N", "n"), Column("way", _time, "words")
@@ -341,20 +350,34 @@ def _accuracy_tables(found: Row) -> Iterator[Table | str]:
     yield Table(title, columns, [*rows, *beside] if rows else [], pivot="way")
 
 
-def _drawn(field: str, series: str, label: str, found: Row, **which: str) -> list[plots.Draw]:
-    """Lines of a field by order, one for each of a series, of the rows that have *which*."""
-    points: dict[str, list[tuple[float, float]]] = {}
-    for r in found["rows"]:
-        if all(r.get(k, v) == v for k, v in which.items()):
-            name = f"{r[series]} slices" if r[series].isdigit() else r[series]
-            points.setdefault(name, []).append((r["n"], value_of(r, field)))
-    return [lambda axes: plots.lines(axes, points, "order N of the matrices", label, base=2)]
+def _drawn(
+    field: str, name: str, label: str, found: Row, across: str = "", **which: Any
+) -> list[plots.Draw]:
+    """Lines of a field by order, one for each *name*, of the rows that have *which*."""
+    rows = [r for r in found["rows"] if all(r.get(k, v) == v for k, v in which.items())]
+
+    def of(row: Row) -> str:
+        return f"{row[name]} slices" if row[name].isdigit() else str(row[name])
+
+    series = plots.grouped(rows, of, "over_blocked" if across else "n", field)
+    across, base = across or "order N of the matrices", 10 if across else 2
+    return [partial(plots.lines, series=series, across=across, up=label, base=base)]
 
 
 def _draw_blocked(found: Row) -> Iterator[plots.Draw]:
     for b in BLOCKED:
         label = f"rate, {b} blocks (operations/s)"
         yield from _drawn("operations_per_second", "format", label, found, blocks=b)
+
+
+def _draw_errors(found: Row) -> Iterator[plots.Draw]:
+    """By order, and over time: the paper's slices beside residues, at the largest order."""
+    up = "largest relative error, all limbs filled"
+    yield from _drawn("relative_error", "way", up, found, fill="full")
+    timed = {"rows": [r for r in found["rows"] if r.get("over_blocked")]}
+    most = max((r["n"] for r in timed["rows"]), default=0)
+    across = f"time over the paper's product in blocks, N = {most}"
+    yield from _drawn("relative_error", "way", up, timed, across, fill="full", n=most)
 
 
 class Ts2021(Family):
@@ -379,6 +402,7 @@ class Ts2021(Family):
             tables=_split_tables,
             share=3,
             drawings=partial(_drawn, "seconds.median", "way", "time (s)"),
+            found=_kept,
         ),
         Experiment(
             "accuracy",
@@ -391,13 +415,7 @@ class Ts2021(Family):
             ),
             tables=_accuracy_tables,
             share=4,
-            drawings=partial(
-                _drawn,
-                "relative_error",
-                "way",
-                "largest relative error, all limbs filled",
-                fill="full",
-            ),
+            drawings=_draw_errors,
         ),
     )
 
