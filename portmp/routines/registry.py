@@ -7,6 +7,7 @@ from portmp.routines.cholesky.routine import Cholesky
 from portmp.routines.conversions.routine import Conversions
 from portmp.routines.elementwise.routine import Elementwise
 from portmp.routines.exact.routine import Exact
+from portmp.routines.fourier.routine import Fourier
 from portmp.routines.functions.routine import Functions
 from portmp.routines.gemm.routine import Gemm
 from portmp.routines.gravity.routine import Gravity
@@ -46,6 +47,7 @@ _ALL: tuple[Routine, ...] = (
     Sparse(),
     Jacobi(),
     Scan(),
+    Fourier(),
     Order(),
     Conversions(),
     Plain(),

@@ -1,0 +1,138 @@
+"""Fourier transforms of rows: X[k] = sum over j of x[j] exp(-2 pi i j k / n).
+
+Definition: ``steps`` says how a transform is made of those of its factors, which are these. Of 2:
+x0 + x1, x0 - x1. Of 4: s = x0 + x2, d = x0 - x2, t = x1 + x3, u = x1 - x3, then s + t, d - iu, s - t,
+d + iu. Of an odd r: t_q = x_q + x_(r-q) and u_q = x_q - x_(r-q) for q below r / 2; x0 + t_1 + ...; and
+with a_p = x0 + t_1 cos(2 pi p / r) + t_2 cos(4 pi p / r) + ..., b_p = u_1 sin(2 pi p / r) + ...
+a_p - i b_p and a_p + i b_p. Sums are taken from the left. A product with a root c + is is
+(a c - b s) + i (a s + b c). Sums and products are the format's networks without the guards of special
+values: what is not finite, or overflows on the way, becomes NaN where those would keep infinities.
+Roots have each part rounded once. Steps that a thread takes together change no bits.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from math import prod
+from weakref import WeakKeyDictionary
+
+from portmp import formats
+from portmp.backends.base import Device, Queue
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Index, Scratch
+from portmp.formats import Format
+from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.fourier import reference, roots
+from portmp.routines.fourier.steps import factors, passes
+from portmp.runtime import launch
+from portmp.runtime.planes import Numbers, Planes, allocate, upload_numbers
+
+THREADS = 128
+CELLS = ("row", "col")
+
+
+@cache
+def kernel_spec(form: str, radices: tuple[int, ...], first: bool, threads: int) -> KernelSpec:
+    """The kernel of these steps; *first*: of those that a transform begins with."""
+    f = formats.get(form)
+    nets = {"add": f.network("add"), "mul": f.network("mul"), "neg": f.operator("neg")}
+    parts = [Array(name, CELLS) for name in "xy"] + [Array(n, CELLS, const=False) for n in "uv"]
+    sizes = [Index(name) for name in ("count", "n", "before", "part", "eighth")]
+    odd = {r: _constants(form, r) for r in radices if r % 2}
+    return spec(
+        "fft_pass",
+        "fourier/fft_pass.mako",
+        f,
+        nets,
+        takes=[*sizes, *parts, Scratch("roots", f.word, const=True)],
+        radices=radices,
+        first=first,
+        constants=tuple(odd.items()),
+        threads=threads,
+    )
+
+
+def _constants(form: str, r: int) -> tuple[tuple[tuple[float, ...], ...], ...]:
+    """The words of cos and sin of 2 pi j / r, by j."""
+    planes, limbs = roots.of(form, range(r), r), formats.get(form).limbs
+    cos = tuple(tuple(float(p[j]) for p in planes[:limbs]) for j in range(r))
+    sin = tuple(tuple(-float(p[j]) for p in planes[limbs:]) for j in range(r))
+    return cos, sin
+
+
+def transform(parts: tuple[Planes, Planes], out: tuple[Planes, Planes]) -> None:
+    """The transforms of rows (m, n) of real and imaginary *parts*, in *out*, which is no operand.
+
+    n has no prime factors but 2, 3, 5 and 7. Exchanging the parts of both is the inverse, times n.
+    """
+    form, n = parts[0].format, parts[0].shape[1]
+    base.computes(form, "fft")
+    if n == 1:
+        for part, to in zip(parts, out, strict=True):
+            elementwise.apply("copy", [part], to)
+        return
+    assert factors(n), n
+    words = known_roots(parts[0].queue, form, n)
+    operands = (*parts, words, *out)
+    launch.repeat((transform,), operands, _launch, _on_host)
+
+
+_roots: WeakKeyDictionary[Queue, dict[tuple[str, int], Numbers]] = WeakKeyDictionary()
+KEPT = 8
+"""Tables of roots that a queue keeps."""
+
+
+def known_roots(queue: Queue, form: Format, n: int) -> Numbers:
+    """The words of the roots that a length takes, in the queue's memory."""
+    order = order_of(n)
+    kept = _roots.setdefault(queue, {})
+    key = form.name, order
+    if key not in kept:
+        while len(kept) >= KEPT:
+            del kept[next(iter(kept))]
+        kept[key] = upload_numbers(roots.table(form.name, order), queue)
+    return kept[key]
+
+
+def order_of(n: int) -> int:
+    """The smallest multiple of 8 that a length divides."""
+    return next(n * k for k in (1, 2, 4, 8) if n * k % 8 == 0)
+
+
+def _on_host(x: Planes, y: Planes, words: Numbers, u: Planes, v: Planes) -> None:
+    base.all_on_host([u, v], partial(reference.transformed, x.format), x, y)
+
+
+def _launch(x: Planes, y: Planes, words: Numbers, u: Planes, v: Planes) -> None:
+    rows, n = x.shape
+    if not x.size:
+        return
+    form, queue, order = x.format, x.queue, order_of(n)
+    threads = base.threads(x.device, THREADS)
+    given = x, y
+    steps = [*passes(n, form)]
+    for i, (before, radices) in enumerate(steps):
+        last = i == len(steps) - 1
+        made = (u, v) if last else tuple(allocate(form, x.shape, queue) for _ in range(2))
+        size = prod(radices)
+        count = rows * n // size
+        numbers = {
+            "count": count,
+            "n": n,
+            "before": before,
+            "part": order // (before * size),
+            "eighth": order // 8,
+        }
+        views = dict(zip("xyuv", (*given, *made), strict=True))
+        unit = (kernel_spec(form.name, radices, before == 1, threads),)
+        grid = (base.blocks(count, threads), 1, 1)
+        launch.run(queue, unit, grid, (threads, 1, 1), {**numbers, **views, "roots": words})
+        given = made
+
+
+def units_of(form: Format, device: Device | None) -> list[KernelSpec]:
+    """The kernels of a long transform: its first steps, and those that follow."""
+    threads = base.threads(device, THREADS)
+    steps = [*passes(4**6 * 2, form)]
+    return [kernel_spec(form.name, radices, b == 1, threads) for b, radices in steps[:2]]
