@@ -16,13 +16,19 @@ import mpmath
 import numpy as np
 import pytest
 from slow import mostly_slow
+from tiers import check
 
 import portmp as mp
 from portmp import formats
 from portmp.backends.base import Device
+from portmp.codegen import kernel_spec
+from portmp.compilers.base import Compiler
+from portmp.compilers.hiprtc import HiprtcCompiler
+from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.errors import ArgumentError, FormatError, InputError
 from portmp.formats import Format, complexes, convert
 from portmp.networks.complexes import INNER, NAMES
+from portmp.routines import compilation_units
 from portmp.routines.complexes import launch, reference
 from portmp.verify import cases
 
@@ -471,3 +477,19 @@ def test_devices_have_the_recorded_bits(device: Device, form: str) -> None:
         if case.routine in QUICK:
             found = cases.digest(cases.device_result(case, device))
             assert found == cases.recorded()[case.key], case.key
+
+
+@pytest.mark.parametrize(("form", "op"), [("cdd", "mul"), ("cts", "div"), ("complex64", "sqrt")])
+@pytest.mark.parametrize("tier", ["nvrtc", "hiprtc"])
+def test_kernels_compile_for_gpus(tier: str, form: str, op: str) -> None:
+    """The texts of both platforms, without a device."""
+    check(tier)
+    compiler, on, arch = GPUS[tier]
+    unit = compilation_units.find(form, op)
+    assert compiler().compile(kernel_spec.rendered(unit, on).text, arch)
+
+
+GPUS: dict[str, tuple[type[Compiler], str, str]] = {
+    "nvrtc": (NvrtcCompiler, "cuda", "sm_90"),
+    "hiprtc": (HiprtcCompiler, "rocm", "gfx90a"),
+}

@@ -156,12 +156,12 @@ def _on_device(data: Any) -> Any:
     return wrapped(exchange.taken(data))
 
 
-def _real(data: Any) -> Any:
+def _real(data: Any, kind: Format) -> Any:
     """Complex numbers of NumPy's whose imaginary parts are 0 as the real ones that they are."""
     if np.any(np.imag(data) != 0):
         raise FormatError(
-            "data: complex numbers given, whose imaginary parts are not 0, and a format of real "
-            f"ones; formats of complex numbers are {', '.join(formats.COMPLEX)}"
+            f"data: complex numbers are not accepted in {kind}, whose numbers are real, where "
+            f"imaginary parts are not 0; formats of complex ones: {', '.join(formats.COMPLEX)}"
         )
     return np.real(data)
 
@@ -181,7 +181,7 @@ def _of_host(data: Any, kind: Dtype, device: Where) -> View[Any]:
         return upload(kind, complexes.to_limbs(data, kind), opened(kind, device))
     if isinstance(kind, Format):
         if isinstance(data, complex) or getattr(getattr(data, "dtype", None), "kind", "") == "c":
-            data = _real(data)
+            data = _real(data, kind)
         limbs = convert.to_limbs(data, kind)
         losses.check(data, kind, "data")
         return upload(kind, limbs, opened(kind, device))
