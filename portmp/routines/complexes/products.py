@@ -1,11 +1,11 @@
 """Products of complex matrices and vectors, made of those of their real and imaginary parts.
 
 Definition, for a = p + iq and b = r + is: sub(p r, q s) and add(p s, q r), of four direct products,
-each of which ends by itself. So a a^H of one and of two limbs, whose multiply-accumulate treats
-both factors alike, is exactly Hermitian. What is judged element by element, made by integers or
-rounded once is the product of the real matrices [p, -q; q, p] and [r; s] instead, of twice the
-steps: both parts are rounded once from exact sums, whatever real products these are made of. Beside
-a real operand there are two real products.
+each of which ends by itself. So a a^H of one limb, whose multiply-accumulate treats both factors
+alike, is exactly Hermitian. What is judged element by element, made by integers or rounded once is
+the product of the real matrices [p, -q; q, p] and [r; s] instead, of twice the steps: both parts
+are rounded once from exact sums, whatever real products these are made of. Beside a real operand
+there are two real products.
 """
 
 from __future__ import annotations
