@@ -42,7 +42,8 @@ def as_numpy(x: AnyArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]
         return np.array(x.tolist(), object).reshape(x.shape)
     if x.format.limbs > 1:
         raise UnsupportedError(_asking().format(x.format.name))
-    values: np.ndarray[Any, Any] = x.to_limbs()[0]
+    values: np.ndarray[Any, Any]
+    values = x.to_numpy(x.format.name) if x.format.components > 1 else x.to_limbs()[0]
     return values if wanted is None else values.astype(wanted)
 
 
