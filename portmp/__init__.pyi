@@ -6,6 +6,7 @@ A line for each; modules that are not named here are there, too (``portmp.format
 from typing import Any
 
 from portmp import errors as errors
+from portmp import fft as fft
 from portmp import linalg as linalg
 from portmp import nbody as nbody
 from portmp import random as random

@@ -212,10 +212,10 @@ def _own(name: str) -> Any:
         module, own = _AS_NUMPY[name]
         return getattr(importlib.import_module(module), own)
     module, _, own = _OTHERS.get(name, name).rpartition(".")
-    if module not in ("", "linalg") or own in _NOT_THESE:
+    if module not in ("", "fft", "linalg") or own in _NOT_THESE:
         return None
     # They build on arrays, and are named here.
-    public = importlib.import_module("portmp.linalg" if module else "portmp")
+    public = importlib.import_module(f"portmp.{module}" if module else "portmp")
     found = getattr(public, own) if own in public.__all__ else None
     return found if callable(found) else None
 

@@ -40,7 +40,6 @@ INSTEAD: dict[str, str] = {
     **dict.fromkeys(("format_float_positional", "format_float_scientific"), _SHOWN),
     "geterr": _STATE,
     "polynomial": _COEFFICIENTS,
-    "fft": "convolve and correlate take vectors; numpy.fft takes x.to_numpy(), in 16 digits",
     "complexfloating": "isdtype(a.dtype, 'complex floating')",
     **dict.fromkeys(("issubdtype", "dtype", "generic", "number", "inexact"), _KINDS),
     **dict.fromkeys(("floating", "integer", "signedinteger", "unsignedinteger"), _KINDS),

@@ -194,6 +194,14 @@ def _of_complex(form: Format) -> Calls:
     yield "complex_dot", "vdot-301", (made(301), made(301)), "vdot"
     yield "complex_prod", "7x31", (made(7, 31),), lambda x: mp.prod(x, axis=1)
     yield "complex_scan", "prod-7x31", (made(7, 31),), lambda x: mp.cumulative_prod(x, axis=1)
+    yield "fft", "other-2x97", (made(2, 97),), mp.fft.fft
+    yield "fft", "real-2x97", (made(2, 49),), lambda x: mp.fft.irfft(x, 97, norm="ortho")
+    yield (
+        "fft",
+        "cosines-2x49",
+        (made(2, 49),),
+        lambda x: mp.fft.idct(x.real, 2) + mp.fft.dst(x.imag),
+    )
     by_integers = made(9, 31), made(31, 7)
     yield "complex_gemm", "ozaki2-9x31x7", by_integers, lambda a, b: mp.gemm(a, b, method="ozaki2")
 

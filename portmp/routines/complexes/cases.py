@@ -38,9 +38,9 @@ ONE: dict[str, str | Callable[..., Any]] = {
 INPUTS = ("ordinary", "hostile")
 
 
-def made(form: Format, name: str, seed: str) -> Host:
+def made(form: Format, name: str, seed: str, shape: tuple[int, ...] = (COUNT,)) -> Host:
     """Complex numbers whose parts are recorded inputs: real parts, then imaginary ones."""
-    part, shape = form.component, (COUNT,)
+    part = form.component
     of: list[Host] = [
         inputs.hostile(part, COUNT, f"{seed} {which}")
         if name == "hostile"

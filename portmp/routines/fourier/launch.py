@@ -1,13 +1,14 @@
 """Fourier transforms of rows: X[k] = sum over j of x[j] exp(-2 pi i j k / n).
 
 Definition: ``steps`` says how a transform is made of those of its factors, which are these. Of 2:
-x0 + x1, x0 - x1. Of 4: s = x0 + x2, d = x0 - x2, t = x1 + x3, u = x1 - x3, then s + t, d - iu, s - t,
-d + iu. Of an odd r: t_q = x_q + x_(r-q) and u_q = x_q - x_(r-q) for q below r / 2; x0 + t_1 + ...; and
-with a_p = x0 + t_1 cos(2 pi p / r) + t_2 cos(4 pi p / r) + ..., b_p = u_1 sin(2 pi p / r) + ...
-a_p - i b_p and a_p + i b_p. Sums are taken from the left. A product with a root c + is is
-(a c - b s) + i (a s + b c). Sums and products are the format's networks without the guards of special
-values: what is not finite, or overflows on the way, becomes NaN where those would keep infinities.
-Roots have each part rounded once. Steps that a thread takes together change no bits.
+x0 + x1, x0 - x1. Of 4: s = x0 + x2, d = x0 - x2, t = x1 + x3, u = x1 - x3, then s + t, d - iu,
+s - t, d + iu. Of an odd r: t_q = x_q + x_(r-q) and u_q = x_q - x_(r-q) for q below r / 2; first
+x0 + t_1 + ...; then, with a_p = x0 + t_1 cos(2 pi p / r) + t_2 cos(4 pi p / r) + ... and
+b_p = u_1 sin(2 pi p / r) + ..., a_p - i b_p and a_p + i b_p. Sums are taken from the left. A
+product with a root c + is is (a c - b s) + i (a s + b c). Sums and products are the format's
+networks without the guards of special values: what is not finite, or overflows on the way, becomes
+NaN where those would keep infinities. Roots have each part rounded once. Steps that a thread takes
+together change no bits.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from __future__ import annotations
 from functools import cache, partial
 from math import prod
 from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from portmp import formats
 from portmp.backends.base import Device, Queue
@@ -55,7 +58,7 @@ def kernel_spec(form: str, radices: tuple[int, ...], first: bool, threads: int) 
 
 def _constants(form: str, r: int) -> tuple[tuple[tuple[float, ...], ...], ...]:
     """The words of cos and sin of 2 pi j / r, by j."""
-    planes, limbs = roots.of(form, range(r), r), formats.get(form).limbs
+    planes, limbs = roots.of(form, np.arange(r), r), formats.get(form).limbs
     cos = tuple(tuple(float(p[j]) for p in planes[:limbs]) for j in range(r))
     sin = tuple(tuple(-float(p[j]) for p in planes[limbs:]) for j in range(r))
     return cos, sin
@@ -114,7 +117,9 @@ def _launch(x: Planes, y: Planes, words: Numbers, u: Planes, v: Planes) -> None:
     steps = [*passes(n, form)]
     for i, (before, radices) in enumerate(steps):
         last = i == len(steps) - 1
-        made = (u, v) if last else tuple(allocate(form, x.shape, queue) for _ in range(2))
+        made = u, v
+        if not last:
+            made = allocate(form, x.shape, queue), allocate(form, x.shape, queue)
         size = prod(radices)
         count = rows * n // size
         numbers = {

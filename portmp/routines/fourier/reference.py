@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -68,15 +68,16 @@ def transformed(form: Format, real: Host, imaginary: Host) -> list[Host]:
                     root = tuple(planes[: form.limbs]), tuple(planes[form.limbs :])
                     given[q] = by.turned(given[q], root)
             found = SMALL.get(radix, _odd)(by, given)
-            x = tuple(
-                tuple(
-                    np.stack([one[part][k] for one in found], axis=2).reshape(rows, n)
-                    for k in range(form.limbs)
-                )
-                for part in range(2)
-            )
             before *= radix
+            real_parts, imaginary_parts = zip(*found, strict=True)
+            x = _joined(real_parts, rows, n), _joined(imaginary_parts, rows, n)
         return [by.ar.store(part) for part in x]
+
+
+def _joined(values: Sequence[Value], rows: int, n: int) -> Value:
+    """Rows of the elements p of transforms, by p."""
+    limbs = zip(*values, strict=True)
+    return tuple(np.stack(planes, axis=2).reshape(rows, n) for planes in limbs)
 
 
 def _two(by: _Numbers, x: list[Pair]) -> list[Pair]:
@@ -108,11 +109,13 @@ def _odd(by: _Numbers, x: list[Pair]) -> list[Pair]:
         first = by.each(by.add, first, sums[q])
     found = [first] + [first] * (r - 1)
     for p in half:
-        across, beside = x[0], None
+        across: Pair = x[0]
+        beside: Pair | None = None
         for q in half:
             j = p * q % r
-            across = by.each(by.add, across, tuple(by.mul(part, cos[j]) for part in sums[q]))
-            term = tuple(by.mul(part, sin[j]) for part in differences[q])
+            t, u = sums[q], differences[q]
+            across = by.each(by.add, across, (by.mul(t[0], cos[j]), by.mul(t[1], cos[j])))
+            term = by.mul(u[0], sin[j]), by.mul(u[1], sin[j])
             beside = term if beside is None else by.each(by.add, beside, term)
         assert beside is not None
         found[p] = by.add(across[0], beside[1]), by.sub(across[1], beside[0])

@@ -1,7 +1,7 @@
 """Roots of unity, each part rounded once: those of the first eighth of the circle, and all others.
 
-exp(-2 pi i j / order) is found from cos and sin of an angle up to pi/4 by signs and exchanges, which
-are exact. Angles are integers: multiples of a whole circle's part.
+exp(-2 pi i j / order) is found from cos and sin of an angle up to pi/4 by signs and exchanges,
+which are exact. Angles are integers: multiples of a whole circle's part.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _of_single(near: Words, exact: Words) -> Words:
 
 
 def of(form: str, numbers: Words, order: int) -> list[Words]:
-    """exp(-2 pi i j / order) for integers j from 0 to order - 1: planes of real, imaginary parts."""
+    """exp(-2 pi i j / order) for integers j from 0 on, below order: planes of both parts."""
     f = formats.get(form)
     step = 8 // np.gcd(order, 8)
     known = table(form, int(order * step))
@@ -110,5 +110,4 @@ def of(form: str, numbers: Words, order: int) -> list[Words]:
     turned = (over != quarter)[..., None]
     real = np.where(turned, sines, cosines) * np.where(half != quarter, -1, 1)[..., None]
     imaginary = np.where(turned, cosines, sines) * np.where(half, 1, -1)[..., None]
-    planes = [part[..., k].astype(f.word) for part in (real, imaginary) for k in range(f.limbs)]
-    return planes
+    return [part[..., k].astype(f.word) for part in (real, imaginary) for k in range(f.limbs)]

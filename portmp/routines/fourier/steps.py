@@ -5,8 +5,8 @@ become those of length *before* times the next factor r, from before = 1 on (dec
 
     Y[k + before p] = sum over q of exp(-2 pi i p q / r) (exp(-2 pi i q k / (r before)) X_q[k]),
 
-where X_q is the transform of every r-th element from q on. The product with the root is left out for
-q = 0, and for before = 1.
+where X_q is the transform of every r-th element from q on. The product with the root is left out
+for q = 0, and for before = 1.
 """
 
 from __future__ import annotations
