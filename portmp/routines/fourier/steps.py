@@ -45,7 +45,8 @@ class Pass(NamedTuple):
 def passes(n: int, form: Format) -> Iterator[Pass]:
     """The steps of a length, as many in a pass as registers have room for: a schedule."""
     room = REGISTERS // (2 * form.limbs * (2 if form.word == "float64" else 1))
-    before, together = 1, ()
+    before = 1
+    together: tuple[int, ...] = ()
     size = 1
     for radix in factors(n):
         if together and size * radix > room:
