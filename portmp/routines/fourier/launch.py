@@ -36,23 +36,28 @@ CELLS = ("row", "col")
 
 
 @cache
-def kernel_spec(form: str, radices: tuple[int, ...], first: bool, threads: int) -> KernelSpec:
-    """The kernel of these steps; *first*: of those that a transform begins with."""
+def kernel_spec(
+    form: str, radices: tuple[int, ...], first: bool, columns: int, threads: int = THREADS
+) -> KernelSpec:
+    """The kernel of these steps; *first*: of those that a transform begins with.
+
+    With *columns* by block memory.
+    """
     f = formats.get(form)
     nets = {"add": f.network("add"), "mul": f.network("mul"), "neg": f.operator("neg")}
     parts = [Array(name, CELLS) for name in "xy"] + [Array(n, CELLS, const=False) for n in "uv"]
     sizes = [Index(name) for name in ("count", "n", "before", "part", "eighth")]
     odd = {r: _constants(form, r) for r in radices if r % 2}
     return spec(
-        "fft_pass",
-        "fourier/fft_pass.mako",
+        "fft_block" if columns else "fft_pass",
+        f"fourier/fft_{'block' if columns else 'pass'}.mako",
         f,
         nets,
         takes=[*sizes, *parts, Scratch("roots", f.word, const=True)],
         radices=radices,
         first=first,
         constants=tuple(odd.items()),
-        threads=threads,
+        **({"columns": columns} if columns else {"threads": threads}),
     )
 
 
@@ -112,10 +117,9 @@ def _launch(x: Planes, y: Planes, words: Numbers, u: Planes, v: Planes) -> None:
     if not x.size:
         return
     form, queue, order = x.format, x.queue, order_of(n)
-    threads = base.threads(x.device, THREADS)
     given = x, y
-    steps = [*passes(n, form)]
-    for i, (before, radices) in enumerate(steps):
+    steps = [*passes(n, form, blocked(x.device))]
+    for i, (before, radices, columns) in enumerate(steps):
         last = i == len(steps) - 1
         made = u, v
         if not last:
@@ -130,14 +134,16 @@ def _launch(x: Planes, y: Planes, words: Numbers, u: Planes, v: Planes) -> None:
             "eighth": order // 8,
         }
         views = dict(zip("xyuv", (*given, *made), strict=True))
-        unit = (kernel_spec(form.name, radices, before == 1, threads),)
-        grid = (base.blocks(count, threads), 1, 1)
+        threads = size * columns // 4 or base.threads(x.device, THREADS)
+        unit = (kernel_spec(form.name, radices, before == 1, columns, threads),)
+        grid = (base.blocks(count, columns or threads), 1, 1)
         launch.run(queue, unit, grid, (threads, 1, 1), {**numbers, **views, "roots": words})
         given = made
 
 
-def units_of(form: Format, device: Device | None) -> list[KernelSpec]:
-    """The kernels of a long transform: its first steps, and those that follow."""
-    threads = base.threads(device, THREADS)
-    steps = [*passes(4**6 * 2, form)]
-    return [kernel_spec(form.name, radices, b == 1, threads) for b, radices in steps[:2]]
+def blocked(device: Device | None) -> bool:
+    """Whether blocks of many threads have steps together: not on CPUs, which take barriers in turns."""
+    if device is None:
+        return True
+    there = device.properties
+    return there.kind != "cpu" and there.max_threads >= 256 and there.shared_memory >= 48 << 10

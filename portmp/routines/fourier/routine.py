@@ -27,9 +27,9 @@ class Fourier(Routine):
     def units(self, form: Format, device: Device | None) -> Units:
         """The kernels of lengths 4^a: of their first steps, and of later ones."""
         part, threads = form.component, base.threads(device, launch.THREADS)
-        for before, radices in [*passes(4**8, part)][:2]:
+        for before, radices, columns in [*passes(4**8, part, launch.blocked(device))][:2]:
             name = "fft" if before == 1 else "fft_later"
-            yield name, (launch.kernel_spec(part.name, radices, before == 1, threads),)
+            yield name, (launch.kernel_spec(part.name, radices, before == 1, columns, threads),)
 
     def cases(self, form: Format) -> Iterator[Case]:
         for n in LENGTHS:

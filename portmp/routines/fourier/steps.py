@@ -11,15 +11,24 @@ for q = 0, and for before = 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
+from math import prod
 from typing import NamedTuple
 
 from portmp.formats import Format
 
 PRIMES = (7, 5, 3, 2)
-REGISTERS = 128
+REGISTERS = 64
 """32-bit registers of a thread that elements of a pass may take."""
+TOGETHER = 1024
+"""Elements that a block of threads has in block memory at most, four for each thread ..."""
+BYTES = 1 << 15
+"""... which take so many bytes at most."""
+COLUMNS = 4
+"""Neighbouring transforms that a block has at least: memory is read by 32 bytes."""
+MOST = 256
+"""Elements of a transform that a block has at most."""
 
 
 @cache
@@ -36,22 +45,38 @@ def factors(n: int) -> tuple[int, ...]:
 
 
 class Pass(NamedTuple):
-    """Steps that a thread takes one after the other, on elements in registers."""
+    """Steps that are taken one after the other, without memory between them.
+
+    *columns*: so many neighbouring transforms are those of a block of threads, by block memory; 0
+    where a thread has the elements of one in registers.
+    """
 
     before: int
     radices: tuple[int, ...]
+    columns: int = 0
 
 
-def passes(n: int, form: Format) -> Iterator[Pass]:
-    """The steps of a length, as many in a pass as registers have room for: a schedule."""
-    room = REGISTERS // (2 * form.limbs * (2 if form.word == "float64" else 1))
-    before = 1
-    together: tuple[int, ...] = ()
-    size = 1
-    for radix in factors(n):
-        if together and size * radix > room:
-            yield Pass(before, together)
-            before, together, size = before * size, (), 1
-        together, size = (*together, radix), size * radix
-    if together:
-        yield Pass(before, together)
+def passes(n: int, form: Format, many: bool) -> Iterator[Pass]:
+    """The steps of a length in passes: a schedule. *many*: for blocks of many threads."""
+    words = 2 * form.limbs * (2 if form.word == "float64" else 1)
+    held = min(TOGETHER, 1 << (BYTES // (4 * words)).bit_length() - 1)
+    steps, before = list(factors(n)), 1
+    while steps:
+        together: list[int] = []
+        whole = many and steps[0] in (2, 4) and len(steps) > 1
+        room = _in_block(steps, min(MOST, held // COLUMNS)) if whole else REGISTERS // words
+        while steps and (not together or prod(together) * steps[0] <= room):
+            if together and not whole and many and steps[0] in (2, 4):
+                break
+            together.append(steps.pop(0))
+        size = prod(together)
+        fitting = len(together) > 1 and whole
+        yield Pass(before, tuple(together), held // size if fitting else 0)
+        before *= size
+
+
+def _in_block(steps: Sequence[int], most: int) -> int:
+    """The length up to which a block joins transforms: passes of about as many steps each."""
+    at_most = most.bit_length() // 2
+    each = -(-len(steps) // -(-len(steps) // at_most))
+    return min(most, prod(steps[:each]))
