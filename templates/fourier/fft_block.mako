@@ -21,7 +21,6 @@ ${p.kernel.format(threads)} ${head()}
 {
     ${p.shared} ${w.scalar} held[${2 * w.format.limbs * span}];
     const int thread = ${p.axis(p.local_id, 0)};
-    const ${long} apart = n / ${size};
 <% done, left = 1, size %>\
 % for stage, radix in enumerate(radices):
 <%
@@ -35,9 +34,9 @@ ${p.kernel.format(threads)} ${head()}
 %>\
     {
         const int column = ${column}, item = ${item};
-        const ${long} id = (${long})${p.axis(p.group_id, 0)} * ${columns} + column;
+        const int id = (int)${p.axis(p.group_id, 0)} * ${columns} + column;
         const int inside = id < count;
-        const ${long} row = id / apart, i = id % apart, k = ${"0" if first else "i % before"};
+        const int row = id / apart, i = id % apart, k = ${"0" if first else "i % before"};
 <% ys = [] %>\
 % for b in range(together):
 <%
@@ -47,7 +46,7 @@ ${p.kernel.format(threads)} ${head()}
         const int ${spot} = item${f" + {b * quarter}" if b else ""}, ${spot}kk = ${spot} / ${left}, ${spot}q = ${spot} % ${left};
 % for q in range(radix):
 % if stage == 0:
-<% beside = f" + ({spot}q + {q * left}) * apart" %>\
+<% beside = f" + ({long})({spot}q + {q * left}) * apart" %>\
 % for part, of in zip(parts, "xy"):
 ${steps.let(s, f"{x[q]}{part}", w.element(of, f"{of}_start + row * {of}_row + (i{beside}) * {of}_col", "inside"))}\
 % endfor
@@ -88,12 +87,12 @@ ${steps.small(s, x, y, constants)}\
     ${p.barrier}
 % else:
         if (inside) {
-            const ${long} to = ${f"i * {size}" if first else f"(i - k) * {size} + k"};
+            const ${long} to = ${f"(({long})i) * {size}" if first else f"({long})(i - k) * {size} + k"};
 % for spot, y in ys:
 % for q in range(radix):
 % for part, of in zip(parts, "uv"):
 % for limb in w.limbs:
-            ${w.store(of, limb, f"{of}_start + row * {of}_row + (to + ({spot}kk + {q * done}){'' if first else ' * before'}) * {of}_col", w.word_of(y[q] + part, limb))}
+            ${w.store(of, limb, f"{of}_start + row * {of}_row + (to + ({spot}kk + {q * done}){'' if first else f' * ({long})before'}) * {of}_col", w.word_of(y[q] + part, limb))}
 % endfor
 % endfor
 % endfor

@@ -13,16 +13,17 @@
 ${arithmetic(w, list(networks.values()))}
 ${p.kernel.format(threads)} ${head()}
 {
-    const ${long} id = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
+    const int id = (int)${p.axis(p.group_id, 0)} * ${threads} + (int)${p.axis(p.local_id, 0)};
     if (id >= count)
         return;
-    const ${long} apart = n / ${size}, row = id / apart, i = id % apart;
-    const ${long} k = ${"0" if first else "i % before"}, to = ${f"i * {size}" if first else f"(i - k) * {size} + k"};
+    const int row = id / apart, i = id % apart;
+    const int k = ${"0" if first else "i % before"};
+    const ${long} to = ${f"(({long})i) * {size}" if first else f"({long})(i - k) * {size} + k"};
     const ${long} x_at = x_start + row * x_row + i * x_col, y_at = y_start + row * y_row + i * y_col;
 <% held = {(0, q): s.name() for q in range(size)} %>\
 % for q in range(size):
 % for part, of in zip(parts, "xy"):
-${steps.let(s, f"{held[0, q]}{part}", w.element(of, f"{of}_at + {q} * apart * {of}_col"))}\
+${steps.let(s, f"{held[0, q]}{part}", w.element(of, f"{of}_at + ({long}){q} * apart * {of}_col"))}\
 % endfor
 % endfor
 <% done, left = 1, size %>\

@@ -16,17 +16,17 @@ ${let(s, to + part, by(a + part, b + part))}\
 <% w, limbs = s.w, s.w.format.limbs %>\
         ${w.value} ${to}re, ${to}im;
         {
-            ${w.platform.index} j = (k${f" + {kk} * before" if kk not in (0, "0") else ""}) * (${q * step} * part);
+            int j = (k${f" + {kk} * before" if kk not in (0, "0") else ""}) * (${q * step} * part);
             const int behind = j >= 4 * eighth;
             j -= behind ? 4 * eighth : 0;
             const int quarter = j >= 2 * eighth;
             j -= quarter ? 2 * eighth : 0;
             const int over = j > eighth;
-            j = ${2 * limbs} * (over ? 2 * eighth - j : j);
+            const ${w.platform.index} at = ${2 * limbs} * (${w.platform.index})(over ? 2 * eighth - j : j);
             const int from = over != quarter ? ${limbs} : 0;
             const ${w.scalar} sign = behind != quarter ? -1 : 1, below = behind ? 1 : -1;
-            const ${w.value} c = ${w.pack(f"sign * roots[j + from + {i}]" for i in w.limbs)};
-            const ${w.value} e = ${w.pack(f"below * roots[j + {limbs} - from + {i}]" for i in w.limbs)};
+            const ${w.value} c = ${w.pack(f"sign * roots[at + from + {i}]" for i in w.limbs)};
+            const ${w.value} e = ${w.pack(f"below * roots[at + {limbs} - from + {i}]" for i in w.limbs)};
             ${to}re = ${s.minus(s.times(z + "re", "c"), s.times(z + "im", "e"))};
             ${to}im = ${s.plus(s.times(z + "re", "e"), s.times(z + "im", "c"))};
         }

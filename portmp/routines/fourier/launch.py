@@ -22,7 +22,8 @@ import numpy as np
 from portmp import formats
 from portmp.backends.base import Device, Queue
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.codegen.signature import Array, Index, Scratch
+from portmp.codegen.signature import Array, Flag, Scratch
+from portmp.errors import ShapeError
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
@@ -32,6 +33,8 @@ from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, upload_numbers
 
 THREADS = 128
+LONGEST = 2**31 - 1
+"""Parts of a circle, and elements of a call: kernels count in 32 bits."""
 CELLS = ("row", "col")
 
 
@@ -46,7 +49,7 @@ def kernel_spec(
     f = formats.get(form)
     nets = {"add": f.network("add"), "mul": f.network("mul"), "neg": f.operator("neg")}
     parts = [Array(name, CELLS) for name in "xy"] + [Array(n, CELLS, const=False) for n in "uv"]
-    sizes = [Index(name) for name in ("count", "n", "before", "part", "eighth")]
+    sizes = [Flag(name) for name in ("count", "apart", "before", "part", "eighth")]
     odd = {r: _constants(form, r) for r in radices if r % 2}
     return spec(
         "fft_block" if columns else "fft_pass",
@@ -81,6 +84,10 @@ def transform(parts: tuple[Planes, Planes], out: tuple[Planes, Planes]) -> None:
             elementwise.apply("copy", [part], to)
         return
     assert factors(n), n
+    if order_of(n) > LONGEST or parts[0].size > LONGEST:
+        raise ShapeError(
+            f"fft: rows of {n} elements, {parts[0].size} in all: too many for one launch"
+        )
     words = known_roots(parts[0].queue, form, n)
     operands = (*parts, words, *out)
     launch.repeat((transform,), operands, _launch, _on_host)
@@ -128,7 +135,7 @@ def _launch(x: Planes, y: Planes, words: Numbers, u: Planes, v: Planes) -> None:
         count = rows * n // size
         numbers = {
             "count": count,
-            "n": n,
+            "apart": n // size,
             "before": before,
             "part": order // (before * size),
             "eighth": order // 8,

@@ -21,12 +21,12 @@ from portmp.formats import Format
 PRIMES = (7, 5, 3, 2)
 REGISTERS = 64
 """32-bit registers of a thread that elements of a pass may take."""
-TOGETHER = 1024
+TOGETHER = 512
 """Elements that a block of threads has in block memory at most, four for each thread ..."""
 BYTES = 1 << 15
 """... which take so many bytes at most."""
-COLUMNS = 4
-"""Neighbouring transforms that a block has at least: memory is read by 32 bytes."""
+COLUMNS = 8
+"""Neighbouring transforms that a block has at least: memory is read by 32 or 64 bytes."""
 MOST = 256
 """Elements of a transform that a block has at most."""
 
