@@ -92,7 +92,7 @@ def _found(name: str) -> Any:
         return importlib.import_module(f"portmp.{name}")
     not_here = importlib.import_module("portmp.errors.not_here")
     plain = f"module 'portmp' has no attribute {name!r}"
-    packages = {p: vars(_found(p)) for p in ("linalg", "random", "sparse")}
+    packages = {p: vars(_found(p)) for p in ("fft", "linalg", "random", "sparse")}
     inside = [p for p, there in packages.items() if name in there.get("__all__", there)]
     told = f"{plain}: it is portmp.{inside[0]}.{name}" if inside else plain
     said = None if inside else not_here.said(name)

@@ -6,6 +6,7 @@ A line for each; modules that are not named here are there, too (``portmp.format
 from typing import Any
 
 from portmp import errors as errors
+from portmp import fft as fft
 from portmp import linalg as linalg
 from portmp import nbody as nbody
 from portmp import random as random
@@ -280,8 +281,16 @@ from portmp.arrays.names import asanyarray as asanyarray
 from portmp.arrays.names import bitwise_not as bitwise_not
 from portmp.arrays.names import bool as bool
 from portmp.arrays.names import bool_ as bool_
+from portmp.arrays.names import cdd as cdd
+from portmp.arrays.names import cds as cds
+from portmp.arrays.names import complex64 as complex64
+from portmp.arrays.names import complex128 as complex128
 from portmp.arrays.names import concatenate as concatenate
 from portmp.arrays.names import conjugate as conjugate
+from portmp.arrays.names import cqd as cqd
+from portmp.arrays.names import cqs as cqs
+from portmp.arrays.names import ctd as ctd
+from portmp.arrays.names import cts as cts
 from portmp.arrays.names import dd as dd
 from portmp.arrays.names import double as double
 from portmp.arrays.names import dps as dps

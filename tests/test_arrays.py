@@ -136,7 +136,7 @@ def test_wrong_limb_planes_are_refused(device: Device) -> None:
 
 
 def test_values_that_a_format_cannot_hold_are_refused(device: Device) -> None:
-    """Integers are never rounded; half and complex numbers are no numbers here."""
+    """Integers are never rounded; half numbers are none, complex ones not in real formats."""
     assert mp.array(2**53 + 1, "dd", device).to_fractions() == 2**53 + 1
     for value, name in ((2**53 + 1, "float64"), (2**24 + 1, "float32"), (2**60 + 2**30 + 1, "ds")):
         with pytest.raises(FormatError, match="not exact in"):
@@ -164,8 +164,7 @@ def test_complex_numbers_that_are_real_are_taken(device: Device) -> None:
     for given in (0j, complex(0.1, -0.0), np.complex64(0.1), np.array([0.1, 3]) + 0j):
         real = np.real(given)
         assert np.array_equal(mp.array(given, "dd", device).to_float64(), real)
-        assert np.array_equal(mp.asarray(given, device=device).to_float64(), real)
-    assert mp.asarray(0j, device=device).dtype == mp.asarray(0.0, device=device).dtype
+        assert np.array_equal(mp.asarray(given, device=device).real.to_float64(), real)
 
 
 def test_large_integers_beside_small_ones_keep_their_digits(device: Device) -> None:
@@ -671,8 +670,7 @@ def test_operands_that_do_not_fit_are_refused(device: Device) -> None:
     )
     with pytest.raises(ArgumentError, match=r"y: dict given.*portmp\.array"):
         mp.dot(x, {})
-    with pytest.raises(FormatError, match="complex"):
-        x + 1j
+    assert (x + 1j).imag.tolist() == mp.ones_like(x).tolist()
     with pytest.raises(ShapeError, match="use \\*"):
         x @ x[0]
 

@@ -546,7 +546,7 @@ def test_lists_and_ranges_of_generators() -> None:
     [
         ("", "savetxt", "to_strings"),
         ("", "polynomial", "poly1d"),
-        ("", "fft", "complex"),
+        ("", "fft", "convolve"),
         ("", "busday_count", "to_float64"),
         ("random", "seed", "default_rng"),
         ("random", "randn", "rng.normal"),

@@ -10,7 +10,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from portmp.arrays import arranging, creation, elementwise, indexing, manipulation
+from portmp.arrays import (
+    arranging,
+    complexes,
+    composed,
+    creation,
+    elementwise,
+    indexing,
+    manipulation,
+)
 from portmp.arrays.viewed import Viewed
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import axes
@@ -101,13 +109,13 @@ def size(a: Any, axis: int | None = None) -> int:
 
 
 def isreal(x: Any) -> Any:
-    """True for each element: numbers are real."""
-    return creation.ones_like(manipulation.checked(x, "isreal: x"), dtype="bool")
+    """Whether each element has no imaginary part but 0."""
+    return elementwise.equal(composed.imag(manipulation.checked(x, "isreal: x")), 0)
 
 
 def iscomplex(x: Any) -> Any:
-    """False for each element: numbers are real."""
-    return creation.zeros_like(manipulation.checked(x, "iscomplex: x"), dtype="bool")
+    """Whether each element has an imaginary part other than 0."""
+    return elementwise.not_equal(composed.imag(manipulation.checked(x, "iscomplex: x")), 0)
 
 
 def isscalar(element: Any) -> bool:
@@ -121,8 +129,8 @@ def iterable(y: Any) -> bool:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether something has complex numbers: arrays here have none."""
-    return False if isinstance(x, Viewed) else np.iscomplexobj(x)
+    """Whether something has complex numbers."""
+    return complexes.is_complex(x) if isinstance(x, Viewed) else np.iscomplexobj(x)
 
 
 def isrealobj(x: Any) -> bool:

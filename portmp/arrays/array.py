@@ -11,17 +11,18 @@ from typing import Any, Self, cast
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import creation, dtypes, elementwise, numpy_protocol, printing
+from portmp.arrays import complexes, creation, dtypes, elementwise, numpy_protocol, printing
 from portmp.arrays.creation import Where, opened
 from portmp.arrays.methods import Methods
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, ShapeError, shown
 from portmp.formats import Format, convert, decimal, exact, longer, losses
+from portmp.formats import complexes as complex_numbers
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.runtime.planes import Planes, allocate, moved, upload, within
 
-Number = int | float | str | Fraction
+Number = int | float | complex | str | Fraction
 
 
 def operand(value: object, argument: str) -> Array:
@@ -34,7 +35,7 @@ def operand(value: object, argument: str) -> Array:
 
 
 class Array(Methods[Planes], holds=Planes):
-    """A strided view of limb planes on one device.
+    """A strided view of limb planes on one device: of real numbers, or of complex ones.
 
     Operators work elementwise with NumPy's broadcasting and return new arrays without
     waiting for the device; Python numbers and decimal strings mix in as exact scalars.
@@ -59,9 +60,12 @@ class Array(Methods[Planes], holds=Planes):
 
     @property
     def limbs(self) -> tuple[Array, ...]:
-        """The planes on the device, leading limb first: arrays of one limb, in the same memory."""
+        """The planes on the device, leading limb first: arrays of one limb, in the same memory.
+
+        Of complex numbers those of the real parts, then those of the imaginary parts.
+        """
         p = self.planes
-        base.computes(p.format, "limbs")
+        base.computes(p.format.component, "limbs")
         return tuple(
             Array(
                 Planes(formats.get(p.format.planes[i]), p.shape, p.strides, p.start, (b,), p.queue)
@@ -72,10 +76,10 @@ class Array(Methods[Planes], holds=Planes):
     # --- host -----------------------------------------------------------------------------
 
     def to_limbs(self) -> list[np.ndarray[Any, Any]]:
-        """The limb planes as NumPy arrays, leading limb first."""
+        """The limb planes as NumPy arrays, leading limb first, as ``limbs`` has them."""
         planes = self.planes
         if not planes.size:
-            return [np.empty(self.shape, self.format.dtype(i)) for i in range(self.format.limbs)]
+            return [np.empty(self.shape, dtype) for dtype in self.format.planes]
         return (planes if planes.contiguous else routine.contiguous(planes)).read_dense()
 
     def to_parts(self) -> list[np.ndarray[Any, Any]]:
@@ -85,19 +89,30 @@ class Array(Methods[Planes], holds=Planes):
         return routine.contiguous(self.planes).read_parts()
 
     def to_float64(self) -> np.ndarray[Any, Any]:
-        """Values rounded correctly to float64."""
+        """Values rounded correctly to float64; FormatError for complex ones (``to_numpy``)."""
+        formats.real_only(self.format, "to_float64")
         return convert.to_float64(self.to_limbs())
 
-    def to_numpy(self, dtype: Any = np.float64) -> np.ndarray[Any, Any]:
+    def to_numpy(self, dtype: Any = None) -> np.ndarray[Any, Any]:
         """Values rounded correctly to a float dtype of NumPy's or of another library.
 
         ``numpy.longdouble``, numpy-quaddtype's ``QuadPrecDType()``, ``ml_dtypes.bfloat16`` ...
+        Without one float64, and of complex numbers complex128; ``numpy.clongdouble`` has more.
         """
+        if complexes.is_complex(self):
+            return complex_numbers.to_numpy(self.to_limbs(), dtype or np.complex128)
+        dtype = np.float64 if dtype is None else dtype
         return longer.to_dtype(self.to_limbs(), dtype)
 
     def to_fractions(self) -> Any:
-        """Exact values as Fractions that stay exact beside floats: nested lists, or one number."""
+        """Exact values as Fractions that stay exact beside floats: nested lists, or one number.
+
+        Of complex numbers ``Complex`` with such parts.
+        """
         limbs = self.to_limbs()
+        if complexes.is_complex(self):
+            found = complex_numbers.numbers(limbs, exactly=True)
+            return convert.object_array(found, self.shape).tolist()
         return convert.object_array(exact.numbers(limbs), self.shape).tolist()
 
     def to_strings(self, digits: decimal.Digits = None) -> Any:
@@ -107,10 +122,16 @@ class Array(Methods[Planes], holds=Planes):
         the shortest text that gives each value's limbs back, ``"shown"``, which is printed, the
         same where the format's digits are enough for that, else so many.
         """
+        if complexes.is_complex(self):
+            found = list(complex_numbers.texts(self.to_limbs(), self.format, digits))
+            return convert.object_array(found, self.shape).tolist()
         return decimal.to_strings(self.to_limbs(), self.format, digits).tolist()
 
     def to_mpmath(self) -> Any:
-        """Exact values as mpmath numbers: nested lists, or one number."""
+        """Exact values as mpmath numbers, mpf or mpc: nested lists, or one number."""
+        if complexes.is_complex(self):
+            found = complex_numbers.to_mpmath(self.to_limbs())
+            return convert.object_array(found, self.shape).tolist()
         rows = convert.element_rows(self.to_limbs())
         return convert.object_array(list(map(decimal.to_mpmath, rows)), self.shape).tolist()
 
@@ -118,8 +139,11 @@ class Array(Methods[Planes], holds=Planes):
         """Exact values as Python's numbers: nested lists, or one number.
 
         Of one limb floats, else as ``to_fractions`` has them; infinities and NaN are floats.
+        Complex numbers of one limb are Python's.
         """
         limbs = self.to_limbs()
+        if complexes.is_complex(self):
+            return convert.object_array(complex_numbers.numbers(limbs), self.shape).tolist()
         if len(limbs) == 1:
             return limbs[0].tolist()
         found = exact.numbers(limbs, infinite=True)
@@ -131,6 +155,7 @@ class Array(Methods[Planes], holds=Planes):
     def __float__(self) -> float:
         # Not by the exact number, a Fraction, which knows no sign of zero.
         self._one("float")
+        formats.real_only(self.format, "float")
         limbs = [plane.item() for plane in self.to_limbs()]
         leading = limbs[0]
         # fsum rounds the exact sum once.
@@ -176,6 +201,7 @@ class Scalar(Array, holds=Planes, axes=(False,)):
     __slots__ = ()
 
     def _exact(self) -> Fraction:
+        formats.real_only(self.format, "an exact real number")
         found = self.tolist()
         if isinstance(found, float) and not math.isfinite(found):
             raise OverflowError(f"{found} is no rational number")
@@ -241,8 +267,8 @@ def from_limbs(
     form = formats.get(format)
     stacked = isinstance(limbs, np.ndarray) and limbs.ndim > 0
     count = len(limbs) if stacked or isinstance(limbs, Sequence) else shown(limbs)
-    if count != form.limbs:
-        raise FormatError(f"limbs: {count} given, {form.name} has {form.limbs} planes")
+    if count != len(form.planes):
+        raise FormatError(f"limbs: {count} given, {form.name} has {len(form.planes)} planes")
     host: list[np.ndarray[Any, Any]] = []
     for i, plane in enumerate(limbs):
         values = creation.host_plane(plane)
@@ -254,7 +280,7 @@ def from_limbs(
         if values.shape != (host[0].shape if host else values.shape):
             raise ShapeError(f"limbs[{i}]: shape {values.shape}, limbs[0] has {host[0].shape}")
         host.append(values)
-    return Array(upload(form, convert.normalise(host, form), opened(form, device)))
+    return Array(upload(form, complex_numbers.normalise(host, form), opened(form, device)))
 
 
 def from_parts(parts: Sequence[Any], format: str | Format, device: Where = None) -> Array:

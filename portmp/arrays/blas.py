@@ -7,20 +7,24 @@ alpha and beta are exact scalars: Python numbers, decimal strings, or an Array o
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
 
 import numpy as np
 
-from portmp import definition
-from portmp.arrays import norm_bounds
+from portmp import definition, formats
+from portmp.arrays import complexes, composed, creation, elementwise, norm_bounds, products
 from portmp.arrays.array import Array, Number, operand
 from portmp.arrays.elementwise import sqrt
 from portmp.arrays.foreign import A, as_they_are
 from portmp.arrays.products import Bound, ProductBound, dot
-from portmp.arrays.viewed import AnyArray
-from portmp.errors import ArgumentError, ShapeError
+from portmp.arrays.viewed import AnyArray, wrapped
+from portmp.errors import ArgumentError, ShapeError, choice
+from portmp.formats.complexes import is_complex
 from portmp.routines import base, certified, methods, normwise, tight
-from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.complexes import launch
+from portmp.routines.complexes import products as by_parts
+from portmp.routines.elementwise import launch as routine
 from portmp.routines.gemm.schedule import Schedule
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 from portmp.routines.product import Asked, Product
@@ -42,8 +46,96 @@ def scalar(like: Array, value: Number | Array, argument: str) -> base.ScalarLimb
     return tuple(kind(plane[()]) for plane in value.to_limbs())
 
 
-def _swapped(a: Array) -> Array:
-    return a.mT if a.ndim >= 2 else a
+def _turned(a: Array, how: bool | str) -> Array:
+    """op(a): ``N`` or False, ``T`` or True, or ``C``."""
+    if isinstance(how, str):
+        how = choice("trans:", how, ("N", "T", "C"))
+        a = composed.conj(a) if how == "C" else a
+    return a.mT if how and how != "N" and a.ndim >= 2 else a
+
+
+def _of_complex(
+    of_real: Any,
+    left: Array,
+    right: Array,
+    ends: tuple[Any, Any, Any, Any],
+    rounding: str | None,
+    bound: Any,
+    options: dict[str, Any],
+) -> Any:
+    """alpha a b + beta c of complex operands, by *of_real*: gemm or gemv of real ones."""
+    alpha, beta, c, out = ends
+    name, addend = of_real.__name__, "c" if of_real is gemm else "y"
+    kind: Any = elementwise.common_dtype(name, (left, right))
+    a, b = (cast(Planes, products.in_kind(x.planes, kind)) for x in (left, right))
+    factors = [
+        base.scalar_limbs(kind, x.item() if isinstance(x, Array) else x, n)
+        for x, n in ((alpha, "alpha"), (beta, "beta"))
+    ]
+    adds, vector = not base.is_number(factors[1], 0), of_real is gemv
+    if adds and c is None:
+        raise ShapeError(f"{name}: beta is not 0 but {addend} is missing")
+    exact = rounding is not None or bound is not False
+    if exact:
+        check_real(name, factors)
+        a, b = (cast(Planes, elementwise.as_dtype(x, kind)) for x in (a, b))
+        axis = -1 if vector else -2
+        more: dict[str, Any] = {"alpha": alpha, "beta": beta}
+        if adds:
+            given = cast(Planes, elementwise.as_dtype(operand(c, addend).planes, kind))
+            more[addend] = wrapped(by_parts.stacked(given.halves, axis))
+        factor = wrapped(by_parts.rows(a)), wrapped(by_parts.stacked(b.halves, axis))
+    if rounding is not None and bound is False:
+        found = of_real(*factor, **more, **options, rounding=rounding)
+        return elementwise.given_back(_joined(found, vector), out)
+    product: Any = None
+    if not base.is_number(factors[0], 0):
+        plain = options.get("method", "direct")
+        judged = plain == methods.AUTO and not vector and products.is_by_one(a, b)
+        direct = plain == "direct" or (plain == methods.AUTO and not judged)
+
+        def multiply(x: Planes, y: Planes) -> Planes:
+            found: Planes = of_real(wrapped(x), wrapped(y), **options).planes
+            return found
+
+        product = wrapped((by_parts.by_four if direct else by_parts.by_one)(a, b, multiply))
+        product = product if base.is_number(factors[0], 1) else elementwise.multiply(alpha, product)
+    if adds:
+        whole = operand(c, addend)
+        if product is not None and whole.shape != product.shape:
+            raise ShapeError(f"{name}: {addend}: shape {whole.shape} given, {product.shape} needed")
+        whole = whole if base.is_number(factors[1], 1) else elementwise.multiply(beta, whole)
+        product = whole if product is None else elementwise.add(product, whole)
+    if product is None:
+        shape = (a.shape[-2],) if vector else (*a.shape[:-1], b.shape[-1])
+        product = creation.zeros(shape, kind, left.queue)
+    if bound is False:
+        return elementwise.given_back(product.planes, out)
+    value, error = of_real(*factor, **more, **options, rounding=rounding, bound=bound)
+    near = zip(_split(value, vector), _split(error, vector), strict=True)
+    found = product if rounding is None else wrapped(_joined(value, vector))
+    return found, products.bounds(found, list(near))
+
+
+def check_real(name: str, factors: Sequence[Any]) -> None:
+    """ArgumentError for complex factors of a product that is rounded once or has a bound."""
+    for limbs, which in zip(factors, ("alpha", "beta"), strict=True):
+        if any(limbs[len(limbs) // 2 :]):
+            raise ArgumentError(
+                f"{name}: {which}: real with rounding or bound, a complex one given"
+            )
+
+
+def _split(z: Any, vector: bool) -> tuple[Planes, Planes]:
+    """Both halves of a product whose rows are those of real and imaginary parts."""
+    if vector:
+        half = z.shape[0] // 2
+        return z[:half].planes, z[half:].planes
+    return by_parts.halves_of_rows(z.planes)
+
+
+def _joined(z: Any, vector: bool) -> Planes:
+    return launch.joined(*_split(z, vector))
 
 
 class GemmOptions(TypedDict, total=False):
@@ -52,8 +144,8 @@ class GemmOptions(TypedDict, total=False):
     alpha: Number | Array
     beta: Number | Array
     c: AnyArray | None
-    trans_a: bool
-    trans_b: bool
+    trans_a: bool | str
+    trans_b: bool | str
     out: AnyArray | None
     accuracy: str
     schedule: Schedule | None
@@ -67,7 +159,7 @@ class GemvOptions(TypedDict, total=False):
     alpha: Number | Array
     beta: Number | Array
     y: AnyArray | None
-    trans: bool
+    trans: bool | str
     out: AnyArray | None
     accuracy: str
     schedule: ReduceSchedule | SweepSchedule | None
@@ -92,8 +184,8 @@ def gemm(
     alpha: Number | Array = 1,
     beta: Number | Array = 0,
     c: Array | None = None,
-    trans_a: bool = False,
-    trans_b: bool = False,
+    trans_a: bool | str = False,
+    trans_b: bool | str = False,
     out: Array | None = None,
     accuracy: str = "accurate",
     schedule: Schedule | None = None,
@@ -101,7 +193,7 @@ def gemm(
     rounding: str | None = None,
     bound: ProductBound = False,
 ) -> Any:
-    """alpha op(a) op(b) + beta c, with op the transpose where asked for.
+    """alpha op(a) op(b) + beta c, with op the transpose where asked for (``"C"``: conjugated).
 
     a (..., m, k), b (..., k, n), c and out (..., m, n), one format, one device; batch
     axes broadcast. beta = 0 does not read c, alpha = 0 does not read a and b. Arrays of another
@@ -139,6 +231,10 @@ def gemm(
     *rounding*: ``correct`` adds up exactly, with alpha and beta as they were converted, and rounds
     once, as ``dot`` does.
 
+    Complex operands: the four real products of their parts, or where these are judged, by integers
+    or rounded once, one of twice the steps (docs/complex.md); then alpha and beta as elementwise
+    products. With *rounding* or *bound* both are real. A bound's parts are those of the parts.
+
     With *bound* two arrays are returned, the product and, in words, what each element's error is
     not above: |result - exact| <= bound, with alpha and beta as they were converted. It holds
     whatever underflows; it is infinite or NaN where the result is not finite or may have lost its
@@ -150,8 +246,11 @@ def gemm(
     ones of the column. For those it needs float64. docs/digits.md says which to take, and
     docs/bounds.md what each costs.
     """
-    left, right = operand(a, "a"), operand(b, "b")
-    left, right = _swapped(left) if trans_a else left, _swapped(right) if trans_b else right
+    left, right = _turned(operand(a, "a"), trans_a), _turned(operand(b, "b"), trans_b)
+    if complexes.is_complex(left) or complexes.is_complex(right):
+        options = {"accuracy": accuracy, "schedule": schedule, "method": method}
+        ends = alpha, beta, c, out
+        return _of_complex(gemm, left, right, ends, rounding, bound, options)
     how = certified.wanted(bound, left.format, normwise=True)
     limbs = scalar(left, alpha, "alpha"), scalar(left, beta, "beta")
     given = Product(left.planes, right.planes, *limbs, _planes(c, "c"), _planes(out, "out"))
@@ -184,7 +283,7 @@ def gemv(
     alpha: Number | Array = 1,
     beta: Number | Array = 0,
     y: Array | None = None,
-    trans: bool = False,
+    trans: bool | str = False,
     out: Array | None = None,
     accuracy: str = "accurate",
     schedule: ReduceSchedule | SweepSchedule | None = None,
@@ -196,8 +295,11 @@ def gemv(
     The matrix may be in a storage format of the vectors': it is read short, all else is done and
     stored in the vectors' format.
     """
-    matrix, vector = operand(a, "a"), operand(x, "x")
-    matrix = _swapped(matrix) if trans else matrix
+    matrix, vector = _turned(operand(a, "a"), trans), operand(x, "x")
+    if complexes.is_complex(matrix) or complexes.is_complex(vector):
+        options = {"accuracy": accuracy, "schedule": schedule}
+        ends = alpha, beta, y, out
+        return _of_complex(gemv, matrix, vector, ends, rounding, bound, options)
     how = certified.wanted(bound, vector.format, normwise=True)
     limbs = scalar(vector, alpha, "alpha"), scalar(vector, beta, "beta")
     given = Product(matrix.planes, vector.planes, *limbs, _planes(y, "y"), _planes(out, "out"))
@@ -243,23 +345,27 @@ def _kept(given: Asked) -> Asked:
     """The operands, with a copy of the addend where the output takes its memory."""
     if given.c is None or given.out is None or not given.out.overlaps(given.c):
         return given
-    return given._replace(c=elementwise.apply("copy", [given.c]))
+    return given._replace(c=routine.apply("copy", [given.c]))
 
 
 @as_they_are
 def axpy(alpha: Number | Array, x: A, y: A, *, out: A | None = None) -> A:
     """alpha x + y, elementwise."""
     left, right, target = operand(x, "x"), operand(y, "y"), _planes(out, "out")
+    if complexes.is_complex(left) or complexes.is_complex(right) or is_complex(alpha):
+        return cast("A", elementwise.add(elementwise.multiply(alpha, left), right, out=out))
     words = scalar(left, alpha, "alpha")
-    return cast("A", Array(elementwise.axpy(words, left.planes, right.planes, target)))
+    return cast("A", Array(routine.axpy(words, left.planes, right.planes, target)))
 
 
 @as_they_are
 def scal(alpha: Number | Array, x: A, *, out: A | None = None) -> A:
     """alpha x."""
     given = operand(x, "x")
+    if complexes.is_complex(given) or is_complex(alpha):
+        return cast("A", elementwise.multiply(alpha, given, out=out))
     words = scalar(given, alpha, "alpha")
-    return cast("A", Array(elementwise.scal(words, given.planes, _planes(out, "out"))))
+    return cast("A", Array(routine.scal(words, given.planes, _planes(out, "out"))))
 
 
 def split2021(a: Array, b: Array, slices: int = 9, words: int = 1) -> Array:
@@ -294,6 +400,10 @@ def nrm2(x: AnyArray, *, bound: Bound = False) -> Any:
     2^e sqrt(dot(s x, s x)); without scaling where that is zero, infinite or NaN. Reads
     one number back from the device. With *bound* two arrays are returned, as by gemm.
     """
+    if complexes.is_complex(x):
+        flat = [wrapped(half).ravel().planes for half in x.planes.halves]
+        x, given = wrapped(by_parts.stacked(flat, -1)), bound
+        return nrm2(x, bound=given) if given else nrm2(x)
     how = certified.wanted(bound, operand(x, "x").format)
     if how == certified.TIGHT:
         norm = nrm2(x)
@@ -336,6 +446,8 @@ def explain(
     if routine not in ROUTINES:
         raise ArgumentError(f"routine: {routine!r} given; {' and '.join(ROUTINES)} are explained")
     left, right = operand(a, "a"), operand(b, "b")
+    for factor in (left, right):
+        formats.real_only(factor.format, "explain")
     if left.ndim < 2 or right.ndim < 2:
         raise ShapeError(
             f"{routine}: shapes {left.shape} and {right.shape} given; products of matrices are "

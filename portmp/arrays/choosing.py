@@ -11,6 +11,7 @@ import numpy as np
 
 from portmp import errors
 from portmp.arrays import (
+    complexes,
     composed,
     creation,
     dtypes,
@@ -191,6 +192,8 @@ def nan_to_num(x: Any, nan: Any = 0, posinf: Any = None, neginf: Any = None) -> 
     given = manipulation.checked(x, "x")
     if not isinstance(given.dtype, Format):
         return given.copy()
+    if complexes.is_complex(given):
+        return complexes.by_parts(nan_to_num, given, nan, posinf, neginf)
     largest = Fraction(dtypes.finfo(given).max)
     high, low = (largest if posinf is None else posinf), (-largest if neginf is None else neginf)
     found = elementwise.where(elementwise.isnan(given), nan, given)
@@ -313,8 +316,14 @@ def sinc(x: Any, /) -> Any:
 
 
 def angle(x: Any, deg: bool = False) -> Any:
-    """0 for positive numbers and zeros, pi (or 180) for those with a minus."""
+    """The angle of complex numbers, from -pi to pi (or -180 to 180).
+
+    Of real ones 0 for positive numbers and zeros, pi (or 180) for those with a minus.
+    """
     given = composed.as_values(x)
+    if complexes.is_complex(given):
+        found = elementwise.of_complex("angle", "angle", given.dtype, [given], None)
+        return composed.degrees(found) if deg else found
     half = elementwise.where(elementwise.signbit(given), 180 if deg else constants.pi, given * 0)
     return elementwise.where(elementwise.isnan(given), given, half)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import creation, dtypes, elementwise, functions, manipulation
+from portmp.arrays import complexes, creation, dtypes, elementwise, functions, manipulation
 from portmp.arrays.dtypes import BOOL
 from portmp.arrays.viewed import AnyArray, Viewed, wrapped
 from portmp.backends.base import is_recording
@@ -149,16 +149,23 @@ deg2rad, rad2deg = radians, degrees
 
 
 def conj(x: AnyArray, /) -> Any:
-    """The array itself: numbers are real."""
-    return manipulation.checked(x, "x")
+    """Complex numbers with the other sign of imaginary parts; of real ones the array itself."""
+    given = manipulation.checked(x, "x")
+    if complexes.is_complex(given):
+        return elementwise.of_complex("conj", "conj", given.dtype, [given], None)
+    return given
 
 
-real = conj
+def real(x: AnyArray, /) -> Any:
+    """The real parts, a view of the same memory; of real numbers the array itself."""
+    given = manipulation.checked(x, "x")
+    return complexes.halves(given)[0] if complexes.is_complex(given) else given
 
 
 def imag(x: AnyArray, /) -> Any:
-    """Zeros of the shape of x: numbers are real."""
-    return creation.zeros_like(manipulation.checked(x, "x"))
+    """The imaginary parts, a view of the same memory; of real numbers zeros."""
+    given = manipulation.checked(x, "x")
+    return complexes.halves(given)[1] if complexes.is_complex(given) else creation.zeros_like(given)
 
 
 # --- powers, and quotients and remainders that are rounded down -----------------------------------

@@ -16,7 +16,7 @@ from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_array
 from portmp.backends import dlpack
 from portmp.backends.base import Device, Queue, is_recording
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError, choice, shown
-from portmp.formats import Format, convert, foreign, losses
+from portmp.formats import Format, complexes, convert, foreign, losses
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
@@ -107,11 +107,13 @@ def array(
 
     *data*: nested sequences or NumPy arrays of decimal strings (correctly rounded), ints,
     Fractions, Decimals, floats (exact, as far as the format holds them), mpmath, gmpy2 and
-    python-flint numbers, or arrays (which are copied; nested ones are stacked). Complex numbers are
-    taken where their imaginary parts are all 0. Without a format: that of arrays, else dd; truth
-    values stay what they are. *dtype* is another name for the format, and may also be one of
-    integers or truth values. *rounding*: how a storage format rounds, ``nearest`` (ties to even) or
-    ``toward_zero``; results in the array's format are rounded so, too. *copy*: None or False for an
+    python-flint numbers, or arrays (which are copied; nested ones are stacked). Complex numbers
+    (those of these libraries, "1.1+2.2j", "(1.1, 2.2)") become complex ones of the format; in a
+    real one they are taken where their imaginary parts are all 0. Without a format: that of arrays,
+    else dd, or cdd; truth values stay what they are. *dtype* is another name for the format, and
+    may also be one of integers or truth values. *rounding*: how a storage format rounds,
+    ``nearest`` (ties to even) or ``
+    toward_zero``; results in the array's format are rounded so, too. *copy*: None or False for an
     array itself where nothing is to be changed, as of ``asarray``. *ndmin*: axes at least, of
     length 1 before the others.
     """
@@ -135,32 +137,31 @@ def array(
         raise ArgumentError("array: copy=False given, numbers of the host must be copied")
     if kind is None and _are_truths(data):
         kind = BOOL
-    wanted = rounded(kind or dtypes.default(), rounding)
+    wanted = rounded(kind or _usual(data), rounding)
     return wrapped(_of_host(data, wanted, device))
 
 
-def _on_device(data: Any) -> Any:
-    """The arrays of GPU libraries as arrays over the same memory; all else as it is.
+def _usual(data: Any) -> Format:
+    """The format of numbers that are given none: complex where one of them is."""
+    form = dtypes.default()
+    return formats.complex_of(form) if complexes.has_complex(data) else form
 
-    Complex numbers of NumPy and Python become real where nothing is lost.
-    """
-    if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind == "c":
-        return _real(data)
-    if isinstance(data, (Viewed, np.ndarray, np.generic, list, tuple, str, int, float)):
+
+def _on_device(data: Any) -> Any:
+    """The arrays of GPU libraries as arrays over the same memory; all else as it is."""
+    if isinstance(data, (Viewed, np.ndarray, np.generic, list, tuple, str, int, float, complex)):
         return data
-    if isinstance(data, complex):
-        return _real(data)
     if not exchange.is_array(data) or exchange.on_host(data):
         return data
     return wrapped(exchange.taken(data))
 
 
-def _real(data: Any) -> Any:
-    """Complex numbers whose imaginary parts are 0 as the real ones that they are."""
+def _real(data: Any, kind: Format) -> Any:
+    """Complex numbers of NumPy's whose imaginary parts are 0 as the real ones that they are."""
     if np.any(np.imag(data) != 0):
         raise FormatError(
-            "data: complex numbers are not accepted where imaginary parts are not 0: real and "
-            "imaginary parts are arrays of their own here"
+            f"data: complex numbers are not accepted in {kind}, whose numbers are real, where "
+            f"imaginary parts are not 0; formats of complex ones: {', '.join(formats.COMPLEX)}"
         )
     return np.real(data)
 
@@ -176,7 +177,11 @@ def rounded(kind: Dtype, rounding: str | None) -> Dtype:
 
 def _of_host(data: Any, kind: Dtype, device: Where) -> View[Any]:
     """Numbers of the host on a device."""
+    if isinstance(kind, Format) and kind.components > 1:
+        return upload(kind, complexes.to_limbs(data, kind), opened(kind, device))
     if isinstance(kind, Format):
+        if isinstance(data, complex) or getattr(getattr(data, "dtype", None), "kind", "") == "c":
+            data = _real(data, kind)
         limbs = convert.to_limbs(data, kind)
         losses.check(data, kind, "data")
         return upload(kind, limbs, opened(kind, device))
@@ -235,13 +240,13 @@ def _kind_of(data: Any) -> Dtype:
         return dtypes.of_view(_stacked(data).planes)
     own = getattr(data, "dtype", None)
     if isinstance(own, np.dtype):
-        return dtypes.resolved(own) if own.kind in "iub" else dtypes.default()
+        return dtypes.resolved(own) if own.kind in "iub" else _usual(data)
     flat = list(convert.leaves(data))
     if flat and all(isinstance(x, (bool, np.bool_)) for x in flat):
         return BOOL
     if flat and all(isinstance(x, (bool, int, np.bool_, np.integer)) for x in flat):
         return INTEGER
-    return dtypes.default()
+    return _usual(flat)
 
 
 def _are_truths(data: Any) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 
 from portmp import formats
 from portmp.errors import ArgumentError, FormatError
-from portmp.formats import Format, losses
+from portmp.formats import Format, complexes, losses
 from portmp.formats.meeting import fits, meeting
 from portmp.routines.conversions.launch import holds
 from portmp.runtime.planes import Planes, View
@@ -85,23 +85,27 @@ class default_format(ContextDecorator):
 def cast(dtype: Any, own: Dtype) -> Dtype:
     """The dtype that astype means: as NumPy's, with float64 for Python's float; None: its own."""
     asked = "float64" if dtype in (float, "float") else dtype
+    asked = "complex128" if dtype in (complex, "complex") else asked
     return own if asked is None else resolved(asked, "format")
 
 
 def resolved(dtype: Any, argument: str = "dtype", own: Dtype | None = None) -> Dtype:
     """The dtype that a format, its name, a NumPy dtype, or Python's bool, int or float means.
 
-    ``float`` (or None) is values: in the format that an array has, *own*, else the default one.
+    ``float`` (or None) is values: in the format that an array has, *own*, else the default one;
+    ``complex`` is complex ones of these digits.
     """
     if isinstance(dtype, Format):
         return dtype
     if dtype is None or dtype is float or (isinstance(dtype, str) and dtype == "float"):
         return own if isinstance(own, Format) else default()
+    if dtype is complex or (isinstance(dtype, str) and dtype == "complex"):
+        return formats.complex_of(own if isinstance(own, Format) else default())
     if isinstance(dtype, str) and dtype not in PLAIN and dtype != "int":
         try:
             return formats.get(dtype)
         except FormatError:
-            if not re.fullmatch(r"[=<>]?[fiu][1248]|\?|double|single", dtype):
+            if not re.fullmatch(r"[=<>]?([fiu][1248]|c8|c16)|\?|double|single", dtype):
                 raise
     try:
         found = np.dtype(dtype)
@@ -112,11 +116,11 @@ def resolved(dtype: Any, argument: str = "dtype", own: Dtype | None = None) -> D
     if found.name in PLAIN:
         plain: np.dtype[Any] = np.dtype(found.name)
         return plain
-    if found.kind == "f" and found.itemsize in (4, 8):
+    if (found.kind, found.itemsize) in (("f", 4), ("f", 8), ("c", 8), ("c", 16)):
         return formats.get(found.name)
     raise FormatError(
         f"{argument}: {found} given; allowed are {', '.join(PLAIN)} and formats: "
-        f"{', '.join(formats.STANDARD)}"
+        f"{', '.join((*formats.STANDARD, *formats.COMPLEX))}"
     )
 
 
@@ -140,6 +144,10 @@ def promoted(a: Dtype, b: Dtype, operation: str = "result_type") -> Dtype:
     if isinstance(a, Format) and isinstance(b, Format):
         if {a.name, b.name} == {"float32", "float64"}:
             return formats.get("float64")
+        if a.components != b.components or a.components > 1:
+            parts = a.component, b.component
+            if parts[0] is parts[1] or {part.name for part in parts} == {"float32", "float64"}:
+                return formats.complex_of(max(parts, key=lambda part: part.bits))
         raise FormatError(f"{operation}: formats {a} and {b} given; {meeting((a, b))}")
     if isinstance(a, Format) or isinstance(b, Format):
         form, other = (a, b) if isinstance(a, Format) else (b, a)
@@ -168,8 +176,9 @@ def _plain(a: np.dtype[Any], b: np.dtype[Any], operation: str) -> np.dtype[Any]:
 
 def result_type(*arrays_and_dtypes: Any) -> Dtype:
     """The dtype in which arrays, dtypes and Python numbers meet; at least one is no number."""
-    numbers = [x for x in arrays_and_dtypes if isinstance(x, (bool, int, float))]
-    found = [_of(x) for x in arrays_and_dtypes if not isinstance(x, (bool, int, float))]
+    scalars = bool, int, float, complex
+    numbers = [x for x in arrays_and_dtypes if isinstance(x, scalars)]
+    found = [_of(x) for x in arrays_and_dtypes if not isinstance(x, scalars)]
     if not found:
         raise ArgumentError("result_type: an array or a dtype is needed, only numbers given")
     kind = reduce(promoted, found)
@@ -180,7 +189,11 @@ def result_type(*arrays_and_dtypes: Any) -> Dtype:
 
 def with_number(dtype: Dtype, number: object) -> Dtype:
     """The dtype in which an array and a number meet."""
-    if isinstance(dtype, Format) or isinstance(number, (bool, np.bool_)):
+    if isinstance(number, (bool, np.bool_)):
+        return dtype
+    if complexes.is_complex(number):
+        return formats.complex_of(dtype if isinstance(dtype, Format) else default())
+    if isinstance(dtype, Format):
         return dtype
     if isinstance(number, (int, np.integer)):
         return INTEGER if dtype == BOOL else dtype
@@ -199,12 +212,14 @@ def can_cast(from_: Any, to: Any, /) -> bool:
     return bool(np.can_cast(source, target, casting="safe"))
 
 
+_FLOATING = {"f": "real floating", "c": "complex floating"}
+
 KINDS = {
     "bool": ("bool",),
     "signed integer": SIGNED,
     "unsigned integer": UNSIGNED,
     "integral": SIGNED + UNSIGNED,
-    "complex floating": (),
+    "complex floating": ("complex64", "complex128"),
 }
 
 
@@ -215,7 +230,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
         return any(isdtype(found, one) for one in kind)
     if isinstance(kind, str) and kind in ("real floating", "numeric", *KINDS):
         if isinstance(found, Format):
-            return kind in ("real floating", "numeric")
+            return kind in ("numeric", _FLOATING[found.kind])
         if kind == "numeric":
             return found != BOOL
         return found.name in KINDS.get(kind, ())
@@ -268,10 +283,11 @@ class iinfo_object:
 
 
 def finfo(type: Any, /) -> finfo_object:
-    """Limits of a format, or of an array's."""
+    """Limits of a format, or of an array's; of complex numbers those of their parts."""
     form = _of(type)
     if not isinstance(form, Format):
         raise FormatError(f"finfo: {form} given, a format is needed; iinfo is for integers")
+    form = form.component
     lead = form.encodings[0]
     largest = float(2.0 ** (lead.overflow - 1) * (2 - 2.0 ** (1 - lead.bits)))
     return finfo_object(

@@ -15,13 +15,18 @@ import numpy as np
 
 from portmp import formats
 from portmp.arrays import dtypes
+from portmp.arrays.complexes import is_complex_format
 from portmp.arrays.dtypes import BOOL, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
 from portmp.formats import Format, convert, losses
+from portmp.formats.complexes import has_complex
+from portmp.formats.complexes import is_complex as is_complex_number
+from portmp.formats.complexes import parts as complex_parts
 from portmp.formats.meeting import fits
-from portmp.formats.parse import parse_number
+from portmp.networks import complexes
 from portmp.routines import base
+from portmp.routines.complexes import launch as complex_routine
 from portmp.routines.conversions import launch as conversions
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
@@ -74,8 +79,6 @@ def refuse_sequence(operation: str, operand: Any, kind: Dtype) -> None:
     if not is_number(operand):
         what = f"{operation}: {type(operand).__name__} given"
         found = getattr(getattr(operand, "dtype", None), "kind", "")
-        if found == "c":
-            raise ArgumentError(f"{what}, formats are real: x.real and x.imag are operands")
         if found in ("", *"VMm"):
             raise ArgumentError(f"{what}; arrays, numbers, their texts and lists are operands")
         short = str(getattr(operand, "dtype", "")) == "float16"
@@ -142,8 +145,10 @@ def as_arrays(operands: Sequence[Any], names: str | Sequence[str]) -> list[AnyAr
 def _joining(value: Any, known: AnyArray) -> Any:
     """A list, or NumPy's array, as an array beside another; other things as they are."""
     if isinstance(value, (list, tuple, range)):
-        kind = known.dtype
-        return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
+        kind = known.dtype if isinstance(known.dtype, Format) else None
+        if kind is not None and not isinstance(value, range) and has_complex(value):
+            kind = formats.complex_of(kind)
+        return made(value, dtype=kind, device=known.queue)
     convert.refuse_masked(value, "operand")
     if is_column(value):
         value = np.asarray(value)
@@ -153,10 +158,11 @@ def _joining(value: Any, known: AnyArray) -> Any:
         return value
     if value.dtype.kind in "iub":
         return wrapped(upload_numbers(value, known.queue))
-    if value.dtype.kind != "f" or value.dtype.name not in ("float32", "float64"):
+    if value.dtype.name not in formats.NUMPYS:
         return value
     kind = known.dtype
     if isinstance(kind, Format):
+        kind = formats.complex_of(kind) if value.dtype.kind == "c" else kind.component
         refuse_rounding(value, kind, "operand")
     return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
 
@@ -182,7 +188,7 @@ def refuse_rounding(value: Any, kind: Dtype, argument: str) -> None:
         found = value.dtype
         if dtypes.promoted(kind, found, argument) != kind:
             raise FormatError(f"{argument}: {found} given, {kind} does not hold all; use astype")
-    if not isinstance(value, np.ndarray) or value.dtype.name not in ("float32", "float64"):
+    if not isinstance(value, np.ndarray) or value.dtype.name not in formats.NUMPYS:
         return
     own = formats.get(value.dtype.name)
     if isinstance(kind, Format) and not fits(own, kind):
@@ -194,6 +200,10 @@ def refuse_rounding(value: Any, kind: Dtype, argument: str) -> None:
 
 def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:
     """A view's elements in another dtype, each rounded once; itself if it has that one."""
+    if view.elements is dtype:
+        return view
+    if is_complex_format(view.elements) or is_complex_format(dtype):
+        return _as_complex(view, dtype)
     if view.queue.converter and isinstance(dtype, Format) and view.elements is not dtype:
         noted: View[Any] = view.queue.converter(view, dtype)
         return noted
@@ -211,6 +221,29 @@ def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:
     if view.dtype == dtype.name:
         return view
     return plain.apply("truth" if dtype == BOOL else "copy", [view], dtype.name)
+
+
+def _as_complex(view: View[Any], dtype: Dtype) -> View[Any]:
+    """The same of complex numbers, or to these: by parts."""
+    found: View[Any]
+    if not is_complex_format(view.elements):
+        assert isinstance(dtype, Format)
+        real: Any = as_dtype(view, dtype.component)
+        zero = number(0, dtype.component)
+        found = complex_routine.apply("copy", [real, zero])
+        return found
+    assert isinstance(view, Planes)
+    if dtype == BOOL:
+        found = complex_routine.apply("nonzero", view.halves)
+        return found
+    if not (isinstance(dtype, Format) and is_complex_format(dtype)):
+        raise FormatError(
+            f"astype: {view.format} given, {dtype} holds real numbers alone: x.real, x.imag and "
+            "abs(x) are arrays of these"
+        )
+    halves: list[Any] = [as_dtype(half, dtype.component) for half in view.halves]
+    found = complex_routine.apply("copy", halves)
+    return found
 
 
 def converted(x: AnyArray, dtype: Dtype) -> AnyArray:
@@ -270,7 +303,8 @@ class Function(NamedTuple):
     ``values``: an operator, or one of TESTS, whose answers are truth values.
     ``plain``: an operation on plain numbers; ``_FLOATS``: they become values; a truth value: the
     answer for all of them. ``logical``: operands count as truth values. ``kinds``: the kinds of
-    plain dtypes that are taken, as NumPy's letters.
+    plain dtypes that are taken, as NumPy's letters. Complex numbers are taken where there is a
+    network for them (``networks.complexes``).
     """
 
     arity: int
@@ -332,6 +366,8 @@ def call(name: str, *operands: Any, out: AnyArray | None = None) -> Any:
     kind: Dtype | None = _MEETINGS.get(key)
     if kind is None:
         kind, given = _met_in(name, function, operands)
+        if isinstance(kind, Format) and kind.components > 1:
+            return of_complex(name, function.values or name, kind, given, out)
         known = kind in kinds and all(k is kind or k in (int, float) for k in kinds[1:])
         if isinstance(kind, Format) and known:
             _MEETINGS[key] = kind
@@ -357,12 +393,50 @@ def _met_in(name: str, function: Function, operands: Sequence[Any]) -> tuple[Dty
     kind = BOOL if function.logical else common_dtype(name, taken)
     if function.values is None and isinstance(kind, Format):
         raise FormatError(f"{name}: {kind} given, integers or truth values are needed")
+    if is_complex_format(kind):
+        return kind, list(taken)
     if not isinstance(kind, Format):
         if function.plain is _FLOATS:
             kind = dtypes.promoted(kind, dtypes.default(), name)
         elif kind.kind not in function.kinds:
             raise FormatError(f"{name}: {kind} given, which has no such function")
     return kind, [_prepared(o, kind) for o in taken]
+
+
+_MIXED = {
+    **{(op, 2, 1): f"{op}_real" for op in ("add", "sub", "mul", "div", "pow")},
+    **{(op, 1, 2): f"real_{op}" for op in ("add", "sub", "mul")},
+}
+"""Operations of a complex operand and a real one, of so many parts."""
+
+
+def of_complex(name: str, op: str, kind: Format, operands: Sequence[Any], out: Any) -> Any:
+    """An operation on complex numbers of this kind, and real ones, which have one part."""
+    if op == "fma":
+        return call("add", call("multiply", *operands[:2]), operands[2], out=out)
+    if op not in (*complexes.NAMES, *complex_routine.REAL):
+        formats.real_only(kind, name)
+    given = [_parts(operand, kind) for operand in operands]
+    mixed = _MIXED.get((op, len(given[0]), len(given[1]))) if len(given) == 2 else None
+    if mixed is None:
+        zero = number(0, kind.component)
+        given = [parts if len(parts) == 2 else [*parts, zero] for parts in given]
+    parts = [part for each in given for part in each]
+    place = None if out is None else target(out)
+    found = complex_routine.apply(mixed or op, parts[::-1] if op == "angle" else parts, place)
+    return wrapped(found) if out is None else out
+
+
+def _parts(operand: Any, kind: Format) -> Sequence[Any]:
+    """The parts of an operand: of a real one its value alone."""
+    if isinstance(operand, Viewed):
+        own = is_complex_format(operand.planes.elements)
+        view = as_dtype(operand.planes, kind if own else kind.component)
+        return view.halves if isinstance(view, Planes) else [view]
+    if not is_complex_number(operand):
+        return [number(operand, kind.component)]
+    limbs = number(operand, kind)
+    return limbs[: kind.limbs], limbs[kind.limbs :]
 
 
 def _prepared(operand: Any, kind: Dtype) -> Any:
@@ -611,7 +685,7 @@ def is_same(x: AnyArray, other: object, name: str) -> Any:
 def is_readable(text: str) -> bool:
     """Whether a text is a number."""
     try:
-        parse_number(text, "text")
+        complex_parts(text, "text")
     except InputError:
         return False
     return True

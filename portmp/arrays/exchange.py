@@ -2,7 +2,7 @@
 
 Plain numbers and values of one limb that lie as float32 or float64 have DLPack's dtypes; limb
 planes of other formats are ``a.limbs``. Memory of GPUs is shared, that of other devices is copied
-through the host.
+through the host. Complex numbers of one limb are copied: others have both parts side by side.
 """
 
 from __future__ import annotations
@@ -17,11 +17,18 @@ from portmp.arrays.viewed import AnyArray
 from portmp.backends import cuda_array, dlpack
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError
-from portmp.runtime.planes import Numbers, Planes, View
+from portmp.formats import Format
+from portmp.routines.complexes import launch as complexes
+from portmp.routines.moves import launch as moves
+from portmp.runtime.planes import Numbers, Planes, View, allocate
 
 
 def _dtype(view: View[Any]) -> str:
     """The dtype of a view's only plane; BufferError where it has none that DLPack knows."""
+    if isinstance(view, Planes) and view.format.components > 1:
+        raise BufferError(
+            f"parts of {view.format} lie in memory of their own: x.real and x.imag can be shared"
+        )
     if isinstance(view, Planes) and (view.format.limbs > 1 or view.format.coded):
         raise BufferError(
             f"DLPack has no dtype for {view.format}; its limb planes have: a.limbs[0] ..."
@@ -53,6 +60,10 @@ def exported(
     A copy where the memory is a CPU's of OpenCL, *dl_device* asks for the host, or *copy* for one.
     """
     view = x.planes
+    interleaved = isinstance(view, Planes) and view.format.name in COMPLEX
+    if interleaved:
+        view = side_by_side(view)
+        copy = None if copy else copy
     dtype = _dtype(view)
     if dl_device not in (None, dlpack_device(x), (dlpack.CPU, 0)):
         raise BufferError(
@@ -62,16 +73,53 @@ def exported(
     if not shared:
         if copy is False:
             raise BufferError("copy=False given, the elements are in a device's memory")
-        host = x.to_numpy() if isinstance(view, Numbers) else x.to_limbs()[0]
+        host = (
+            x.to_numpy(COMPLEX[view.format.name])
+            if interleaved
+            else x.to_numpy()
+            if isinstance(view, Numbers)
+            else x.to_limbs()[0]
+        )
         try:
             return host.__dlpack__(max_version=max_version)
         except TypeError:  # NumPy before 2.1, whose capsules are those of before versions
             return host.__dlpack__()
+    if interleaved and copy is False:
+        raise BufferError("copy=False given, complex numbers are copied: x.real and x.imag are not")
     source = x.copy().planes if copy else view
     source.queue.synchronize()
     buffer: Any = source.buffers[0]
     start = buffer.pointer + source.start * np.dtype(dtype).itemsize
+    if interleaved:
+        steps = tuple(step // 2 for step in source.strides[:-1])
+        name = COMPLEX[dtype]
+        return dlpack.lent(buffer, start, dlpack_device(x), name, source.shape[:-1], steps)
     return dlpack.lent(buffer, start, dlpack_device(x), dtype, source.shape, source.strides)
+
+
+COMPLEX = {"complex64": "float32", "complex128": "float64"}
+COMPLEX |= {word: name for name, word in COMPLEX.items()}
+"""Formats of complex numbers that others have, and their words; and the other way round."""
+
+
+def side_by_side(view: Planes) -> Planes:
+    """Real and imaginary parts as the last axis of an array of real numbers: dense, a copy."""
+    pair = allocate(view.format.component, (*view.shape, 2), view.queue)
+    for i, half in enumerate(view.halves):
+        moves.copied(half, pair.view(view.shape, pair.strides[:-1], i))
+    return pair
+
+
+def apart(
+    form: Format, shape: tuple[int, ...], strides: tuple[int, ...], start: int, there: Any
+) -> Planes:
+    """Complex numbers of memory in which both parts lie side by side, as a copy."""
+    buffer, queue = there
+    steps = tuple(2 * step for step in strides)
+    halves = [
+        Planes(form.component, shape, steps, 2 * start + i, (buffer,), queue) for i in range(2)
+    ]
+    return complexes.joined(*halves)
 
 
 def by_address(x: AnyArray) -> dict[str, Any]:
@@ -156,6 +204,9 @@ def over(there: dlpack.Borrowed | cuda_array.Borrowed, queue: Queue) -> View[Any
     if rest:
         raise ArgumentError(f"{there.dtype} at address {there.pointer:#x}: it is misaligned")
     buffer = device.adopt(begin, (start + high) * size, there)
+    if there.dtype in ("complex64", "complex128"):
+        form = formats.get(there.dtype)
+        return apart(form, there.shape, there.strides, start, (buffer, queue))
     if there.dtype in ("float32", "float64"):
         form = formats.get(there.dtype)
         return Planes(form, there.shape, there.strides, start, (buffer,), queue)

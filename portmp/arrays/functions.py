@@ -1,8 +1,9 @@
 """Elementary functions on arrays.
 
 Operands are arrays, which broadcast, and exact scalars; one at least is an array. Integers become
-values of the default format. Results have the operands' format and the same bits on every device;
-*out* may be an operand; with *where* it takes results where that is true.
+values of the default format, complex numbers stay complex (docs/complex.md). Results have the
+operands' format and the same bits on every device; *out* may be an operand; with *where* it takes
+results where that is true.
 Special values are those of C99's Annex F. Bounds of errors stand in docs/functions.md.
 """
 
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import dtypes, elementwise
+from portmp.arrays import complexes, dtypes, elementwise
 from portmp.arrays.viewed import AnyArray, made
 from portmp.errors import ArgumentError
 from portmp.formats import Format
@@ -26,6 +27,12 @@ from portmp.routines.elementwise import launch
 
 def _applied(name: str, names: str, *operands: Any, out: AnyArray | None = None) -> Any:
     """A function by its network's name, of operands by their names."""
+    kind: dtypes.Dtype | None = elementwise.alike(operands)
+    if kind is None:
+        operands = tuple(elementwise.beside(operands))
+        kind = elementwise.common_dtype(name, operands)
+    if isinstance(kind, Format) and kind.components > 1:
+        return elementwise.of_complex(name, name, kind, operands, out)
     taken = elementwise.together(name, operands, dtypes.default, list(names))
     target = None if out is None else elementwise.target(out)
     return elementwise.given_back(launch.apply(name, taken, target, tuple(names)), out)
@@ -92,6 +99,8 @@ def round(x: AnyArray, decimals: int = 0, *, out: AnyArray | None = None) -> Any
     if isinstance(decimals, bool) or not isinstance(decimals, (int, np.integer)):
         raise ArgumentError(f"decimals: {decimals!r:.60} given, an integer is needed")
     x = elementwise.arrayed(x, "x")
+    if complexes.is_complex(x):
+        return elementwise.given_back(complexes.by_parts(round, x, decimals).planes, out)
     if not decimals or (decimals > 0 and not isinstance(x.dtype, Format)):
         return _whole("round", "x", x, out)
     if not isinstance(x.dtype, Format):

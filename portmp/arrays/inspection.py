@@ -31,10 +31,10 @@ class Info:
         return discovery.get()
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
-        """The dtypes of arrays that are given none. Complex numbers there are not."""
+        """The dtypes of arrays that are given none."""
         return {
             "real floating": dtypes.default(),
-            "complex floating": None,
+            "complex floating": dtypes.resolved(complex),
             "integral": INTEGER,
             "indexing": INTEGER,
         }
@@ -46,7 +46,7 @@ class Info:
         """
         known: dict[str, Dtype] = {"bool": BOOL}
         known |= {name: np.dtype(name) for name in (*dtypes.SIGNED, *dtypes.UNSIGNED)}
-        known |= {name: formats.get(name) for name in ("float32", "float64")}
+        known |= {name: formats.get(name) for name in formats.NUMPYS}
         if device is not None and not discovery.get(device).properties.float64:
             known = {n: d for n, d in known.items() if getattr(d, "word", "float32") == "float32"}
         return {n: d for n, d in known.items() if kind is None or dtypes.isdtype(d, kind)}

@@ -8,6 +8,7 @@ import numpy as np
 
 from portmp.arrays import (
     choosing,
+    complexes,
     composed,
     elementwise,
     exchange,
@@ -21,7 +22,7 @@ from portmp.arrays import (
     storing,
 )
 from portmp.arrays.operators import Operators
-from portmp.errors import ArgumentError, ShapeError, no_attribute, not_here
+from portmp.errors import ArgumentError, FormatError, ShapeError, no_attribute, not_here
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View
 
@@ -63,6 +64,16 @@ def _parted_in_place(x: Any, kth: Any, axis: int = -1) -> None:
 def _kept(x: Any, condition: Any, axis: int | None = None) -> Any:
     """The parts along an axis for which truth values are true; without one of all elements."""
     return choosing.compress(condition, x, axis)
+
+
+def _set_real(x: Any, value: Any) -> None:
+    composed.real(x)[...] = value
+
+
+def _set_imag(x: Any, value: Any) -> None:
+    if not complexes.is_complex(x):
+        raise FormatError(f"imag: {x.dtype} given, real numbers have no imaginary part to set")
+    composed.imag(x)[...] = value
 
 
 class Methods(Operators[V]):
@@ -117,7 +128,8 @@ class Methods(Operators[V]):
         """Bytes of an element in memory."""
         return sum(np.dtype(part).itemsize for part in self.planes.parts)
 
-    real, imag = property(composed.real), property(composed.imag)
+    real = property(composed.real, _set_real)
+    imag = property(composed.imag, _set_imag)
     conj = conjugate = composed.conj
 
     def fill(self, value: Any) -> None:
@@ -140,7 +152,7 @@ class Methods(Operators[V]):
         return int(self._only("int"))
 
     def __complex__(self) -> complex:
-        return complex(float(self))
+        return complex(self._only("complex"))
 
     def _one(self, what: str) -> None:
         if self.size != 1:

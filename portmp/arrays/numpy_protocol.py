@@ -42,7 +42,8 @@ def as_numpy(x: AnyArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]
         return np.array(x.tolist(), object).reshape(x.shape)
     if x.format.limbs > 1:
         raise UnsupportedError(_asking().format(x.format.name))
-    values: np.ndarray[Any, Any] = x.to_limbs()[0]
+    values: np.ndarray[Any, Any]
+    values = x.to_numpy(x.format.name) if x.format.components > 1 else x.to_limbs()[0]
     return values if wanted is None else values.astype(wanted)
 
 
@@ -211,10 +212,10 @@ def _own(name: str) -> Any:
         module, own = _AS_NUMPY[name]
         return getattr(importlib.import_module(module), own)
     module, _, own = _OTHERS.get(name, name).rpartition(".")
-    if module not in ("", "linalg") or own in _NOT_THESE:
+    if module not in ("", "fft", "linalg") or own in _NOT_THESE:
         return None
     # They build on arrays, and are named here.
-    public = importlib.import_module("portmp.linalg" if module else "portmp")
+    public = importlib.import_module(f"portmp.{module}" if module else "portmp")
     found = getattr(public, own) if own in public.__all__ else None
     return found if callable(found) else None
 

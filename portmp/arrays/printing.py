@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from portmp.errors import ArgumentError, UnsupportedError
-from portmp.formats import convert, decimal, spelled
+from portmp.formats import complexes, convert, decimal, spelled
 
 SHOWN = 1000
 """Of arrays with more elements only the ends of the axes are printed."""
@@ -125,9 +125,12 @@ def _texts(x: Any, quoted: bool = False) -> np.ndarray[Any, Any]:
     if hasattr(x, "to_limbs"):
         precision = _now().precision
         all_digits = quoted and precision is None
-        texts = decimal.to_strings(x.to_limbs(), x.format, "short" if all_digits else "shown")
-        cut = [_cut(t, precision) for t in texts.ravel()]
-        return convert.object_array([repr(t) if quoted else t for t in cut], texts.shape)
+        limbs, part = x.to_limbs(), x.format.component
+        both = complexes.halves(limbs) if x.format.components > 1 else [limbs]
+        texts = [decimal.to_strings(h, part, "short" if all_digits else "shown") for h in both]
+        cut = [[_cut(t, precision) for t in of_part.ravel()] for of_part in texts]
+        whole = list(map(complexes.joined, *cut)) if len(cut) == 2 else cut[0]
+        return convert.object_array([repr(t) if quoted else t for t in whole], x.shape)
     found: np.ndarray[Any, Any] = x.to_numpy()
     return found
 
@@ -164,6 +167,8 @@ def formatted(x: Any, spec: str) -> str:
         return str(x)
     if x.size != 1:
         raise ArgumentError(f"format {spec!r}: one element expected, shape {x.shape} given")
+    if x.format.components > 1:
+        return complexes.joined(*(formatted(part, spec) for part in (x.real, x.imag)))
     limbs = [float(plane.ravel()[0]) for plane in x.to_limbs()]
     if not math.isfinite(limbs[0]) or not limbs[0]:
         return spelled.formatted(limbs[0], spec, "")

@@ -8,16 +8,18 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from portmp.arrays import creation, elementwise, manipulation, statistics
+from portmp import definition, formats
+from portmp.arrays import complexes, composed, creation, elementwise, manipulation, statistics
 from portmp.arrays.dtypes import BOOL
 from portmp.arrays.foreign import as_they_are
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.routines import axes, base, certified, methods
+from portmp.routines.complexes import products as by_parts
 from portmp.routines.exact import launch as exact
 from portmp.routines.gemm import launch as gemm
 from portmp.routines.product import Product, of_vectors
@@ -33,8 +35,14 @@ def _pair(what: str, x1: Any, x2: Any) -> tuple[Any, Any]:
     kind = elementwise.common_dtype(what, (first, second))
     if kind == BOOL:
         raise FormatError(f"{what}: truth values given, numbers are needed")
-    a, b = (wrapped(elementwise.as_dtype(x.planes, kind)) for x in (first, second))
+    a, b = (wrapped(in_kind(x.planes, kind)) for x in (first, second))
     return a, b
+
+
+def in_kind(view: View[Any], kind: Any) -> View[Any]:
+    """A view in the dtype where operands meet; a real one beside a complex one stays real."""
+    real = complexes.is_complex_format(kind) and not complexes.is_complex_format(view.elements)
+    return elementwise.as_dtype(view, kind.component if real else kind)
 
 
 @as_they_are
@@ -52,6 +60,8 @@ def _product(a: View[Any], b: View[Any]) -> View[Any]:
     if a.shape[-1] != b.shape[-1 if column else -2]:
         raise ShapeError(f"matmul: {a.shape} and {b.shape} cannot be multiplied")
     if row and column and isinstance(a, Planes) and isinstance(b, Planes):
+        if a.format.components + b.format.components > 2:
+            return by_parts.by_four(a, b, reduce.dot)
         return reduce.dot(a, b)
     left = a.view((1, *a.shape), (0, *a.strides), a.start) if row else a
     right = b.view((*b.shape, 1), (*b.strides, 0), b.start) if column else b
@@ -64,8 +74,19 @@ def _product(a: View[Any], b: View[Any]) -> View[Any]:
     return found
 
 
+def is_by_one(a: Planes, b: Planes) -> bool:
+    """Whether a complex product is judged element by element, by its sizes."""
+    sizes = a.shape[-2], b.shape[-1], a.shape[-1]
+    return definition.judges(*sizes, a.format.word, a.format.limbs)
+
+
 def _of_matrices(left: View[Any], right: View[Any]) -> View[Any]:
     if isinstance(left, Planes) and isinstance(right, Planes):
+        if left.format.components + right.format.components > 2:
+            how = by_parts.by_one if is_by_one(left, right) else by_parts.by_four
+            multiply: Any = _of_matrices
+            found: View[Any] = how(left, right, multiply)
+            return found
         one = base.scalar_limbs(left.format, 1, "alpha")
         zero = base.scalar_limbs(left.format, 0, "alpha")
         if min(left.shape[-2], right.shape[-1]) > 1:  # else a vector's
@@ -75,16 +96,17 @@ def _of_matrices(left: View[Any], right: View[Any]) -> View[Any]:
         raise ShapeError(f"matmul: {left.shape} and {right.shape} cannot be multiplied")
     rows, columns = wrapped(left)[..., :, :, None], wrapped(right)[..., None, :, :]
     terms = elementwise.multiply(rows, columns)
-    found: View[Any] = statistics.sum(terms, -2, dtype=terms.dtype).planes
-    return found
+    summed: View[Any] = statistics.sum(terms, -2, dtype=terms.dtype).planes
+    return summed
 
 
 def vecdot(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:
-    """Sums of products along an axis of both, with broadcasting of the others.
+    """Sums of products along an axis of both, x1 conjugated, with broadcasting of the others.
 
     *axis* is counted in each of them, as NumPy does: from the front, too.
     """
     a, b = _pair("vecdot", x1, x2)
+    a = composed.conj(a)
     least = min(a.ndim, b.ndim)
     if not least:
         raise ShapeError(f"vecdot: {a.shape} and {b.shape} given, an axis at least is needed")
@@ -160,6 +182,10 @@ def dot(
     With *bound* two arrays are returned, as by gemm: the sum, and what its error is not above.
     """
     a, b = elementwise.as_arrays([x, y], ("x", "y"))
+    if complexes.is_complex(a) or complexes.is_complex(b):
+        a, b = _pair("dot", a, b)
+        if a.ndim == b.ndim == 1:
+            return _of_complex_vectors(a, b, accuracy, schedule, out, rounding, bound)
     if rounding is not None or bound is not False:
         return _certified(a, b, accuracy, schedule, out, rounding, bound)
     if isinstance(a.planes, Planes) and isinstance(b.planes, Planes) and a.ndim == b.ndim == 1:
@@ -171,6 +197,44 @@ def dot(
     if b.ndim > 2:
         return elementwise.given_back(tensordot(a, b, axes=((-1,), (-2,))).planes, out)
     return matmul(a, b, out=out)
+
+
+def _of_complex_vectors(
+    a: Any, b: Any, accuracy: str, schedule: Any, out: Any, rounding: str | None, bound: Bound
+) -> Any:
+    """``dot`` of vectors of which one at least is complex, of one length."""
+    if a.shape != b.shape:
+        raise ShapeError(f"dot: vectors of one length expected, x {a.shape} and y {b.shape} given")
+    parts = [elementwise.as_dtype(x.planes, formats.complex_of(x.dtype)) for x in (a, b)]
+    x, y = (cast(Planes, part) for part in parts)
+    line = wrapped(by_parts.stacked(y.halves, -1))
+    negative = elementwise.negative(wrapped(x.part(1))).planes
+    across = [(x.part(0), negative), (x.part(1), x.part(0))]
+    sides = [wrapped(by_parts.stacked(pair, -1)) for pair in across]
+    if rounding is not None and bound is False:
+        exactly = [
+            dot(side, line, accuracy=accuracy, schedule=schedule, rounding=rounding)
+            for side in sides
+        ]
+        return _into(complexes.joined(*exactly), out)
+    plain = by_parts.by_four(a.planes, b.planes, lambda p, q: reduce.dot(p, q, accuracy, schedule))
+    if bound is False:
+        return _into(wrapped(plain), out)
+    if out is not None:
+        raise ArgumentError("dot: out: given; with rounding or bound a new array is returned")
+    near = [dot(side, line, accuracy=accuracy, rounding=rounding, bound=bound) for side in sides]
+    value = wrapped(plain) if rounding is None else complexes.joined(*(v for v, _ in near))
+    return value, bounds(value, [(v.planes, e.planes) for v, e in near])
+
+
+def _into(found: Any, out: Any) -> Any:
+    return elementwise.given_back(found.planes, out)
+
+
+def bounds(value: Any, near: Sequence[tuple[Planes, Planes]]) -> Any:
+    """Bounds of both parts' errors, as those of a complex number, from values near with theirs."""
+    parts = zip(value.planes.halves, near, strict=True)
+    return complexes.joined(*(wrapped(certified.distance(part, pair)) for part, pair in parts))
 
 
 def _certified(
@@ -207,11 +271,11 @@ def inner(x1: AnyArray, x2: AnyArray) -> Any:
 
 
 def vdot(x1: Any, x2: Any, /) -> Any:
-    """The sum of products of all elements of two arrays of one size, in C order."""
+    """The sum of products of all elements of two arrays of one size, in C order, x1 conjugated."""
     a, b = map(manipulation.ravel, elementwise.as_arrays([x1, x2], ("vdot: x1", "vdot: x2")))
     if a.size != b.size:
         raise ShapeError(f"vdot: arrays of one size are needed, {a.size} and {b.size} given")
-    return dot(a, b)
+    return dot(composed.conj(a), b)
 
 
 def outer(x1: AnyArray, x2: AnyArray, /) -> Any:

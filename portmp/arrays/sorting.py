@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portmp import formats
 from portmp.arrays import creation, elementwise, indexing, manipulation, statistics
 from portmp.arrays.dtypes import BOOL
 from portmp.arrays.viewed import AnyArray, called, integers, wrapped
@@ -16,7 +17,7 @@ from portmp.routines.moves import launch as moves
 from portmp.routines.order import launch as order
 from portmp.routines.plain import launch as plain
 from portmp.routines.scan import launch as scan
-from portmp.runtime.planes import Numbers, View, allocate_numbers, upload_numbers
+from portmp.runtime.planes import Numbers, Planes, View, allocate_numbers, upload_numbers
 
 # --- orders ---------------------------------------------------------------------------------------
 
@@ -26,6 +27,8 @@ def _ordered(
 ) -> tuple[View[Any], Numbers, int]:
     """The rows that are sorted, the order of each, and the axis they run along."""
     view = x.planes
+    if isinstance(view, Planes):
+        formats.real_only(view.format, name)
     if not view.ndim:
         raise ShapeError(f"{name}: one axis at least is needed")
     (along,) = axes.named(0 if axis is None else axis, view.ndim, f"{name}: axis", count=1)

@@ -6,7 +6,8 @@ import math
 from fractions import Fraction
 from typing import Any, Literal
 
-from portmp.arrays import composed, creation, dtypes, elementwise, manipulation
+from portmp import formats
+from portmp.arrays import complexes, composed, creation, dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.foreign import as_they_are
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, wrapped
@@ -64,6 +65,8 @@ def _begun(name: str, found: Any, initial: Any) -> Any:
 
 def _reduced(kind: str, view: View[Any], axis: Axis, keepdims: bool, dtype: str = "") -> Any:
     over = axes.named(axis, view.ndim)
+    if isinstance(view, Planes):
+        formats.real_only(view.format, kind)
     if kind in ("max", "min") and 0 in [view.shape[i] for i in over]:
         raise ShapeError(f"{kind}: an empty array has none")
     rows, shape = axes.rows(view, over, _dense)
@@ -77,11 +80,52 @@ def _into(found: Any, out: AnyArray | None) -> Any:
     return found if out is None else elementwise.given_back(found.planes, out)
 
 
+def _of_complex(function: Any, x: Any, dtype: Any, *more: Any, **named: Any) -> Any:
+    """Sums and the like of complex numbers: of each part by itself."""
+    wanted = x.dtype if dtype is None else dtypes.resolved(dtype, own=x.dtype)
+    given = wrapped(elementwise.as_dtype(x.planes, wanted))
+    return complexes.by_parts(function, given, *more, **named)
+
+
+def _complex(x: Any, dtype: Any) -> bool:
+    """Whether numbers are complex, or are to become so."""
+    asked = None if dtype is None else dtypes.resolved(dtype, own=getattr(x, "dtype", None))
+    return complexes.is_complex(x) or complexes.is_complex_format(asked)
+
+
+def _product(x: AnyArray, axis: Axis, dtype: Any, keepdims: bool) -> Any:
+    """The product of complex numbers along axes, in C order.
+
+    Definition: as long as there are several, the first half times the second, element by element;
+    of an odd number the last one is kept for the next step.
+    """
+    wanted = x.dtype if dtype is None else dtypes.resolved(dtype, own=x.dtype)
+    view = elementwise.as_dtype(x.planes, wanted)
+    over = axes.named(axis, view.ndim)
+    rows, shape = axes.rows(view, over, _dense)
+    found = wrapped(rows)
+    if not found.shape[1]:
+        found = creation.ones((found.shape[0], 1), wanted, x.queue)
+    while (count := found.shape[1]) > 1:
+        half = count // 2
+        pairs = found[:, :half] * found[:, half : 2 * half]
+        rest = found[:, 2 * half :]
+        found = manipulation.concat([pairs, rest], axis=1) if count % 2 else pairs
+    return _shaped(_dense(found.planes), shape, over, keepdims)
+
+
 def _summed(
     kind: str, x: Any, axis: Axis, dtype: Any, keepdims: bool, out: Any, initial: Any, where: Any
 ) -> Any:
     neutral, operation = (0, "add") if kind == "sum" else (1, "multiply")
-    view = manipulation.checked(_chosen(x, where, neutral), "x").planes
+    chosen = manipulation.checked(_chosen(x, where, neutral), "x")
+    if _complex(chosen, dtype):
+        if kind == "sum":
+            found = _of_complex(sum, chosen, dtype, axis, keepdims=keepdims)
+        else:
+            found = _product(chosen, axis, dtype, keepdims)
+        return _into(_begun(operation, found, initial), out)
+    view = chosen.planes
     wanted = _sum_dtype(view, dtype)
     if isinstance(view, Planes) or isinstance(wanted, Format):
         view = elementwise.as_dtype(view, wanted)
@@ -119,6 +163,10 @@ def sum(
     if rounding is not None or bound is not False:
         if initial is not None:
             raise ArgumentError("sum: initial: given with rounding or bound, which sum x alone")
+        if complexes.is_complex(x) and bound is False:
+            chosen = _chosen(x, where, 0)
+            found = _of_complex(sum, chosen, dtype, axis, keepdims=keepdims, rounding=rounding)
+            return _into(found, out)
         return _certified(_chosen(x, where, 0), axis, dtype, keepdims, out, rounding, bound)
     return _summed("sum", x, axis, dtype, keepdims, out, initial, where)
 
@@ -128,6 +176,8 @@ def _certified(
 ) -> Any:
     """Sums that are rounded once, or with what their errors are not above."""
     view = manipulation.checked(x, "x").planes
+    if isinstance(view, Planes):
+        formats.real_only(view.format, "sum with a bound")
     if dtype is not None:
         view = elementwise.as_dtype(view, dtypes.resolved(dtype, own=dtypes.of_view(view)))
     if not isinstance(view, Planes):
@@ -256,6 +306,9 @@ def mean(
     Where that leaves the format's range, of x over a power of two: it reads the result.
     """
     values = _values(x, dtype, "mean")
+    if complexes.is_complex(values):
+        found = complexes.by_parts(mean, values, axis, keepdims=keepdims, where=where)
+        return _into(found, out)
     count = _counted(values, axis, keepdims, where)
     found = sum(values, axis, keepdims=keepdims, where=where) / count
     if not composed.in_range(found) and values.size:
@@ -284,6 +337,18 @@ def _spread(name: str, about: str) -> Any:
         if ddof is not None and correction != 0:
             raise ArgumentError(f"{name}: correction: given beside ddof, which is the same")
         values = _values(x, dtype, name)
+        if complexes.is_complex(values):
+            told = {"axis": axis, "correction": correction, "ddof": ddof, "where": where}
+            centres: Any = (None, None)
+            if mean is not None:
+                given = elementwise.as_arrays([values, mean], ("x", f"{name}: mean"))[1]
+                centres = composed.real(given), composed.imag(given)
+            squares = [
+                var(part, **told, keepdims=keepdims, mean=centre)
+                for part, centre in zip(complexes.halves(values), centres, strict=True)
+            ]
+            found = squares[0] + squares[1]
+            return _into(elementwise.sqrt(found) if name == "std" else found, out)
         less = ("correction", correction) if ddof is None else ("ddof", ddof)
         exact = foreign.exact(less[1], f"{name}: {less[0]}")
         left = _counted(values, axis, keepdims, where) - exact
@@ -362,6 +427,8 @@ def _position(name: str, about: str) -> Any:
         x: AnyArray, /, axis: int | None = None, *, keepdims: bool = False, out: Any = None
     ) -> Any:
         view = manipulation.checked(x, "x").planes
+        if isinstance(view, Planes):
+            formats.real_only(view.format, name)
         over = axes.named(axis, view.ndim, count=None if axis is None else 1)
         rows, shape = axes.rows(view, over, _dense)
         return _into(_shaped(order.position(rows, name == "argmax"), shape, over, keepdims), out)
@@ -386,7 +453,13 @@ def _running(op: str, name: str, about: str) -> Any:
         include_initial: bool = False,
         out: AnyArray | None = None,
     ) -> Any:
-        view = manipulation.checked(x, "x").planes
+        given = manipulation.checked(x, "x")
+        view = given.planes
+        if _complex(given, dtype) and view.ndim and (axis is not None or view.ndim == 1):
+            if op == "mul":
+                return _into(_running_product(given, dtype, axis, include_initial), out)
+            options = {"axis": axis, "include_initial": include_initial}
+            return _into(_of_complex(running, given, dtype, **options), out)
         if axis is None and view.ndim != 1:
             raise ArgumentError(f"{name}: axis: needed, the array has {view.ndim}")
         if not view.ndim:
@@ -407,6 +480,27 @@ def _running(op: str, name: str, about: str) -> Any:
         return _into(wrapped(elementwise.as_dtype(found.planes, wanted)), out)
 
     return called(running, name, about)
+
+
+def _running_product(x: AnyArray, dtype: Any, axis: int | None, include_initial: bool) -> Any:
+    """Running products of complex numbers along an axis.
+
+    Definition: for d = 1, 2, 4 ... each element with one d places before it becomes that one times
+    it, all at once.
+    """
+    wanted = x.dtype if dtype is None else dtypes.resolved(dtype, own=x.dtype)
+    given = wrapped(elementwise.as_dtype(x.planes, wanted))
+    found = manipulation.moveaxis(given, 0 if axis is None else axis, -1)
+    apart = 1
+    while apart < found.shape[-1]:
+        later = found[..., :-apart] * found[..., apart:]
+        found = manipulation.concat([found[..., :apart], later], axis=-1)
+        apart *= 2
+    if include_initial:
+        first = creation.ones((*found.shape[:-1], 1), wanted, x.queue)
+        found = manipulation.concat([first, found], axis=-1)
+    moved = manipulation.moveaxis(found, -1, 0 if axis is None else axis)
+    return moved.copy()
 
 
 cumulative_sum = _running(
@@ -514,6 +608,8 @@ def average(
     spread = spread_weights(weights, x, axis, "average")
     total = sum(spread, axis, keepdims=keepdims)
     found = sum(x * spread, axis, keepdims=keepdims) / total
+    if complexes.is_complex(found):
+        return (found, total) if returned else found
     if not composed.in_range(found, least=True) and x.size:
         near, power = near_one(x, axis)
         light, _ = near_one(spread, axis)

@@ -10,7 +10,7 @@ from portmp import discovery, formats
 from portmp.arrays.viewed import AnyArray, wrapped
 from portmp.backends.base import Queue
 from portmp.errors import FormatError, InputError, PortmpError
-from portmp.formats import convert
+from portmp.formats import complexes
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import Planes, View, allocate, allocate_numbers
 
@@ -46,7 +46,7 @@ def restored(
         if [(p.dtype.name, p.shape) for p in found] != [(d, made.shape) for d in made.parts]:
             raise InputError(f"pickle: planes of an array of {kind} of shape {shape} are needed")
         if isinstance(made, Planes) and not made.format.coded:
-            found = convert.normalise(found, made.format, "pickle")
+            found = complexes.normalise(found, made.format, "pickle")
         made.write_parts(found)
     return wrapped(made)
 

@@ -19,7 +19,7 @@ HOSTS = (CPU, 3, 11)
 """Types of memory that the host reads as it lies: its own, and what is pinned for GPUs."""
 MANAGED = {13: 2}
 """Memory that moves between the host and devices of a type."""
-_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
+_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 _NAME, _USED = b"dltensor", b"used_dltensor"
 
 

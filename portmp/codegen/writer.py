@@ -119,6 +119,8 @@ class Writer:
             return self.word
         if kind.role == "sum":
             return self._named(f"sum{kind.words}{self.mark}")
+        if kind.role == "complex":
+            return self._named(f"c{PREFIX[self.format.word, kind.words // 2]}")
         return self._prefix(kind.words)
 
     @property
@@ -635,13 +637,19 @@ class Writer:
         """The limbs of an operand that lie in memory; others are zero."""
         return [i for i, one in enumerate(self.storage(name).encodings) if one.parts]
 
+    def words(self, name: str, result: Kind) -> list[tuple[int, str]]:
+        """The words of a result that is stored as *name*: the numbers of limbs, and their texts."""
+        count = len(self.storage(name).encodings)
+        texts = [f"result.x{i}" if result.words > 1 else "result" for i in range(count)]
+        return list(enumerate(texts))
+
     def word_of(self, value: str, i: int) -> str:
         """The i-th limb of a value."""
         return value if self.format.limbs == 1 else f"{value}.x{i}"
 
     def narrow(self, i: int, word: str) -> str:
         """Words as plane *i* stores them."""
-        same = self.format.planes[i] == self.format.word
+        same = self.format.planes[i % self.format.limbs] == self.format.word
         return word if same else f"narrowed{self.times}({word})"
 
     def splat(self, word: str) -> str:

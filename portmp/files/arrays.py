@@ -31,7 +31,7 @@ from portmp.files.content import TEXT_BYTES, afford, afford_unpacked, content, r
 from portmp.files.matrix_market import mtx_bytes, read_mtx
 from portmp.files.target import check_place, replace
 from portmp.files.text import Plane, lines, table
-from portmp.formats import Format, convert, encode
+from portmp.formats import Format, complexes, encode
 
 FORMAT_KEY = "format"
 LIMB_KEY = "limb"
@@ -95,7 +95,10 @@ def stored_format(path: str | Path) -> Format | None:
     """The format that a .npz file of limb planes, or a text, names; None for others."""
     file, handed = Path(path), str(path) == STANDARD_INPUT
     if (kind := _kind_of(_standard_input()) if handed else _suffix(file)) != ".npz":
-        note = _note(kind, _given(path)[2]) if kind in _COMMENTS else None
+        data = _given(path)[2]
+        note = _note(kind, data)
+        if note is None and _holds_complex(str(file), kind, data):
+            return formats.complex_of(dtypes.default())
         return formats.get(note[1].decode()) if note else None
     name = Path("standard input") if handed else file
     with reading(name), io.BytesIO(_standard_input()) if handed else regular(file) as opened:
@@ -111,6 +114,14 @@ def _suffix(file: Path) -> str:
             f"{file}: unknown file type {file.suffix!r}{near}; allowed are {', '.join(_READERS)}"
         )
     return suffix
+
+
+def _holds_complex(name: str, kind: str, data: bytes) -> bool:
+    """Whether a file without a format's name says that its numbers are complex."""
+    if kind == ".mtx":
+        return data[:200].lower().split(b"\n")[0].split()[3:4] == [b"complex"]
+    with reading(name):
+        return kind == ".npy" and _header(io.BytesIO(data), len(data)).dtype.kind == "c"
 
 
 _COMMENTS = {".csv": b"#", ".txt": b"#", ".mtx": b"%"}
@@ -140,7 +151,7 @@ def _noted(kind: str, data: bytes, array: Array) -> bytes:
 
 
 def _read_npy(file: Path, data: bytes, form: Format) -> list[Plane]:
-    return convert.to_limbs(_parsed_npy(str(file), data), form, str(file))
+    return complexes.limbs_of(_parsed_npy(str(file), data), form, str(file))
 
 
 def _parsed_npy(name: str, data: bytes) -> Plane:
@@ -171,13 +182,13 @@ def _read_npz(file: Path, data: bytes, form: Format) -> list[Plane]:
     members = _members(file, io.BytesIO(data))
     if FORMAT_KEY in members:
         stored = _named_format(file, members.pop(FORMAT_KEY))
-        return convert.change_format(_limb_planes(file, members, stored), stored, form)
+        return complexes.change_format(_limb_planes(file, members, stored), stored, form)
     if len(members) != 1:
         keys = ", ".join(sorted(members)) or "nothing"
         raise InputError(
             f"{file}: holds {keys}; expected are limb0, limb1 ... with format, or a single array"
         )
-    return convert.to_limbs(next(iter(members.values())), form, str(file))
+    return complexes.limbs_of(next(iter(members.values())), form, str(file))
 
 
 def members(path: str | Path) -> dict[str, Plane]:
@@ -249,13 +260,13 @@ def _named_format(file: Path, value: Plane) -> Format:
 def _limb_planes(file: Path, members: dict[str, Plane], form: Format) -> list[Plane]:
     if form.coded:
         return _parts(file, members, form)
-    wanted = [f"{LIMB_KEY}{i}" for i in range(form.limbs)]
+    wanted = [f"{LIMB_KEY}{i}" for i in range(len(form.planes))]
     if sorted(members) != wanted:
         raise InputError(
             f"{file}: {form} needs {', '.join(wanted)}; found {', '.join(sorted(members))}"
         )
     try:
-        return convert.normalise([members[key] for key in wanted], form, str(file))
+        return complexes.normalise([members[key] for key in wanted], form, str(file))
     except ShapeError as error:
         raise ShapeError(f"{file}: {error}") from None
 
@@ -306,7 +317,8 @@ def write(path: str | Path, array: Array) -> None:
 
 def _npy_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
     buffer = io.BytesIO()
-    np.save(buffer, planes[0], allow_pickle=False)
+    values = complexes.to_numpy(planes, form.name) if form.components > 1 else planes[0]
+    np.save(buffer, values, allow_pickle=False)
     return buffer.getvalue()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 from portmp.errors import InputError
 from portmp.files.content import afford, afford_numbers, decoded
 from portmp.files.text import Number, Plane, decimal_strings, parsed_field
-from portmp.formats import Format, convert
+from portmp.formats import COMPLEX, Format, complexes, convert
 
 # --- Matrix Market
 
@@ -26,22 +26,39 @@ class _Banner:
     field: str
     symmetry: str
 
+    @property
+    def numbers(self) -> int:
+        """How many stand for a value."""
+        return 1 + (self.field == "complex")
+
+    @property
+    def said(self) -> str:
+        """What they are, in messages."""
+        return "real and imaginary part" if self.numbers > 1 else "one value"
+
     def mirrored(self, value: Number) -> Number:
         """The value on the other side of the diagonal."""
         return -value if self.symmetry == "skew-symmetric" else value
 
+    def mirrored_parts(self, value: Sequence[Number]) -> list[Number]:
+        """Both parts of it, or the one of a real value."""
+        found = [self.mirrored(part) for part in value]
+        return [found[0], -found[1]] if self.symmetry == "hermitian" else found
+
 
 _LAYOUTS = ("coordinate", "array")
-_FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
+_FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern", "complex")
 MOST_LINES = 2**40
 """Rows or columns of a matrix, be it without elements."""
-_SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 
 
 def read_mtx(file: Path, data: bytes, form: Format) -> list[Plane]:
-    afford_numbers(file, data, form.limbs)
+    afford_numbers(file, data, len(form.planes))
     lines = decoded(file, data).splitlines()
     banner = _banner(file, lines[0] if lines else "")
+    if banner.field == "complex":
+        _check_complex(file, form)
     body = iter(
         [
             (number, line.split())
@@ -60,7 +77,7 @@ def read_mtx(file: Path, data: bytes, form: Format) -> list[Plane]:
             raise InputError(f"{place}: more than the {stored} entries that the size line says")
         _put(planes, seen, place, (row, column), value, form)
         if banner.symmetry != "general" and row != column:
-            _put(planes, seen, place, (column, row), banner.mirrored(value), form)
+            _put(planes, seen, place, (column, row), banner.mirrored_parts(value), form)
     if count < stored:
         raise InputError(f"{file}: truncated: {stored} values expected, {count} found")
     return planes
@@ -78,6 +95,8 @@ def _banner(file: Path, line: str) -> _Banner:
             raise InputError(
                 f"{file}, line 1: {word!r} is not accepted; allowed are {', '.join(allowed)}"
             )
+    if words[4] == "hermitian" and words[3] != "complex":
+        raise InputError(f"{file}, line 1: hermitian matrices are complex, {words[3]} found")
     if words[2] == "array" and words[3] == "pattern":
         raise InputError(f"{file}, line 1: a pattern has no array layout")
     return _Banner(*words[2:])
@@ -98,7 +117,7 @@ def _size(file: Path, banner: _Banner, found: tuple[int, list[str]] | None) -> t
         raise InputError(f"{file}, line {number}: {rows} x {columns} cannot be {banner.symmetry}")
     stored = {
         "general": rows * columns,
-        "symmetric": rows * (rows + 1) // 2,
+        **dict.fromkeys(("symmetric", "hermitian"), rows * (rows + 1) // 2),
         "skew-symmetric": rows * (rows - 1) // 2,
     }[banner.symmetry]
     return rows, columns, entries[0] if entries else stored
@@ -106,7 +125,7 @@ def _size(file: Path, banner: _Banner, found: tuple[int, list[str]] | None) -> t
 
 def _first_row(banner: _Banner, column: int) -> int:
     """The first row that the array layout stores of a column."""
-    return {"general": 0, "symmetric": column, "skew-symmetric": column + 1}[banner.symmetry]
+    return {"general": 0, "skew-symmetric": column + 1}.get(banner.symmetry, column)
 
 
 def _blank(file: Path, shape: tuple[int, int], form: Format) -> list[Plane]:
@@ -114,11 +133,19 @@ def _blank(file: Path, shape: tuple[int, int], form: Format) -> list[Plane]:
     if max(shape) > MOST_LINES:
         raise InputError(f"{file}: {shape[0]} x {shape[1]} given, at most {MOST_LINES} are allowed")
     afford(f"{file}: {shape[0]} x {shape[1]} values of {form}", math.prod(shape) * form.itemsize)
-    return [np.zeros(shape, form.dtype(i)) for i in range(form.limbs)]
+    return [np.zeros(shape, dtype) for dtype in form.planes]
+
+
+def _check_complex(file: Path, form: Format) -> None:
+    if form.components == 1:
+        raise InputError(
+            f"{file}, line 1: complex numbers, {form.name} holds real ones alone; formats of "
+            f"complex ones are {', '.join(COMPLEX)}"
+        )
 
 
 Lines = Iterator[tuple[int, list[str]]]
-Entry = tuple[str, int, int, Number]
+Entry = tuple[str, int, int, Sequence[Number]]
 
 
 def _coordinates(
@@ -128,12 +155,13 @@ def _coordinates(
     pattern = banner.field == "pattern"
     for number, words in lines:
         place = f"{file}, line {number}"
-        if len(words) != (2 if pattern else 3):
-            kind = "row and column" if pattern else "row, column and value"
+        if len(words) != 2 + (0 if pattern else banner.numbers):
+            said = banner.said.removeprefix("one ")
+            kind = "row and column" if pattern else f"row, column and {said}"
             raise InputError(f"{place}: {kind} expected, {' '.join(words)[:60]!r} found")
         row, column = _position(words[:2], shape, place)
-        value = Fraction(1) if pattern else _entry(words[2], f"{place}, column 3", banner, form)
-        if banner.symmetry == "skew-symmetric" and row == column and value != 0:
+        value = [Fraction(1)] if pattern else _entry(words[2:], f"{place}, column 3", banner, form)
+        if banner.symmetry == "skew-symmetric" and row == column and any(value):
             raise InputError(f"{place}: a skew-symmetric matrix has a diagonal of zeros")
         yield place, row, column, value
 
@@ -159,15 +187,16 @@ def _columns(
     )
     for number, words in lines:
         place = f"{file}, line {number}"
-        if len(words) != 1:
-            raise InputError(f"{place}: one value expected, {' '.join(words)[:60]!r} found")
+        if len(words) != banner.numbers:
+            raise InputError(f"{place}: {banner.said} expected, {' '.join(words)[:60]!r} found")
         # One past the end is reported by the caller, which counts.
         row, column = next(where, (0, 0))
-        yield place, row, column, _entry(words[0], place, banner, form)
+        yield place, row, column, _entry(words, place, banner, form)
 
 
-def _entry(word: str, place: str, banner: _Banner, form: Format) -> Number:
-    return parsed_field(word, place, form, integer=banner.field.endswith("integer"))
+def _entry(words: Sequence[str], place: str, banner: _Banner, form: Format) -> Sequence[Number]:
+    whole = banner.field.endswith("integer")
+    return [parsed_field(word, place, form.component, integer=whole) for word in words]
 
 
 def _put(
@@ -175,17 +204,24 @@ def _put(
     seen: set[tuple[int, int]],
     place: str,
     at: tuple[int, int],
-    value: Number,
+    value: Sequence[Number],
     form: Format,
 ) -> None:
     if at in seen:
         raise InputError(f"{place}: entry ({at[0] + 1}, {at[1] + 1}) is given twice")
     seen.add(at)
-    for plane, limb in zip(planes, convert.round_to_limbs(value, form), strict=True):
+    limbs = [limb for part in value for limb in convert.round_to_limbs(part, form.component)]
+    for plane, limb in zip(planes, limbs, strict=False):  # of real numbers imaginary parts stay 0
         plane[at] = limb
 
 
 def mtx_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
     texts = decimal_strings(file, planes, form)
-    head = f"%%MatrixMarket matrix array real general\n{texts.shape[0]} {texts.shape[1]}\n"
+    field = "real"
+    if form.components > 1:
+        field = "complex"
+        both = complexes.halves(planes)
+        real, imaginary = (decimal_strings(file, list(h), form.component) for h in both)
+        texts = real + " " + imaginary
+    head = f"%%MatrixMarket matrix array {field} general\n{texts.shape[0]} {texts.shape[1]}\n"
     return (head + "".join(text + "\n" for text in texts.T.ravel().tolist())).encode()

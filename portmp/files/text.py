@@ -13,7 +13,7 @@ from portmp.arrays.array import Array
 from portmp.arrays.elementwise import is_readable
 from portmp.errors import InputError
 from portmp.files.content import afford_numbers, decoded
-from portmp.formats import Format, convert, decimal, parse
+from portmp.formats import Format, complexes, convert, parse
 
 Plane = np.ndarray[Any, Any]
 Number = Fraction | float
@@ -52,7 +52,7 @@ def _rows(file: Path, data: bytes) -> list[Row]:
 
 def table(header: bool, file: Path, data: bytes, form: Format) -> list[Plane]:
     """Rows of numbers, with or without a *header*."""
-    afford_numbers(file, data, form.limbs)
+    afford_numbers(file, data, len(form.planes))
     rows = _rows(file, data)
     if header and rows:
         rows = _without_header(file, rows)
@@ -67,7 +67,7 @@ def table(header: bool, file: Path, data: bytes, form: Format) -> list[Plane]:
             )
         for column, field in enumerate(fields, 1):
             place = f"{file}, line {number}, column {column}"
-            limbs.append(convert.round_to_limbs(parsed_field(field, place, form), form))
+            limbs.append(field_limbs(field, place, form))
     return convert.to_planes(limbs, (len(rows), width), form)
 
 
@@ -100,6 +100,14 @@ def _fields(text: str, mark: str | None, place: str) -> list[str]:
     return fields
 
 
+def field_limbs(field: str, place: str, form: Format) -> tuple[float, ...]:
+    """The limbs of a field: of a complex format those of both its parts."""
+    texts = complexes.split(field, place) if form.components > 1 else (field,)
+    part = form.component
+    values = [parsed_field(text, place, part) for text in texts]
+    return tuple(limb for x in values for limb in convert.round_to_limbs(x, part))
+
+
 def parsed_field(field: str, place: str, form: Format, integer: bool = False) -> Number:
     """The exact value of a field; InputError where it is none, or an integer that rounds.
 
@@ -125,7 +133,7 @@ def _holds(value: Number, form: Format) -> bool:
 
 def decimal_strings(file: Path, planes: list[Plane], form: Format) -> Plane:
     """The values as text in a matrix; a vector is one column."""
-    texts = decimal.to_strings(planes, form, "round-trip")
+    texts = complexes.matrix_of_texts(planes, form)
     if texts.ndim > 2 or not texts.size:
         raise InputError(
             f"{file}: text holds matrices with elements, not shape {texts.shape}; use .npz"

@@ -252,7 +252,7 @@ def to_planes(
     rows: Sequence[tuple[float, ...]], shape: tuple[int, ...], fmt: Format
 ) -> list[Array]:
     """Limb planes of this shape from the limbs of each value."""
-    columns = zip(*rows, strict=True) if rows else [()] * fmt.limbs
+    columns = zip(*rows, strict=True) if rows else [()] * len(fmt.planes)
     return [np.array(c, dtype=fmt.dtype(i)).reshape(shape) for i, c in enumerate(columns)]
 
 

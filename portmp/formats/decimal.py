@@ -204,18 +204,23 @@ def _layout(digits: str, exponent: int) -> str:
 # --- limbs -> mpmath
 
 
+def mpmath_itself() -> Any:
+    """The module; BackendUnavailable without it."""
+    try:
+        return importlib.import_module("mpmath")
+    except ImportError as error:
+        raise BackendUnavailable(
+            "mpmath is not installed; `pip install mpmath` installs it"
+        ) from error
+
+
 def to_mpmath(limbs_of_one: Sequence[float]) -> Any:
     """Return the exact sum of the limbs of one value as an mpmath mpf (which has no -0).
 
     mpmath's working precision is neither used nor changed. Raises BackendUnavailable
     without mpmath.
     """
-    try:
-        mpmath = importlib.import_module("mpmath")
-    except ImportError as error:
-        raise BackendUnavailable(
-            "mpmath is not installed; `pip install mpmath` installs it"
-        ) from error
+    mpmath = mpmath_itself()
     limbs = [float(limb) for limb in limbs_of_one]
     if not all(map(math.isfinite, limbs)):
         return mpmath.mpf(sum(limbs) if math.isfinite(limbs[0]) else limbs[0])

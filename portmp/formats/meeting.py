@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from portmp.formats.registry import STANDARD, Format, get
+from portmp.formats.registry import COMPLEX, STANDARD, Format, get
 
 
 def fits(source: Format, target: Format) -> bool:
     """Whether a format holds all values of another: its limbs are no shorter, one by one."""
+    if source.components > target.components:
+        return False
+    if target.components > 1:
+        return fits(source.component, target.component)
     if len(source.encodings) > len(target.encodings):
         return False
     pairs = zip(source.encodings, target.encodings, strict=False)
@@ -23,6 +27,8 @@ def meeting(forms: Sequence[Format], also: Callable[[Format], bool] = lambda for
 
     *also*: whether a format holds what is of none.
     """
+    if any(form.components > 1 for form in forms):
+        return _of_complex(forms)
     order = sorted(map(get, STANDARD), key=lambda f: (f not in forms, f.compute is not f, f.bits))
     for form in order:
         if all(fits(one, form) for one in forms) and also(form):
@@ -33,3 +39,14 @@ def meeting(forms: Sequence[Format], also: Callable[[Format], bool] = lambda for
                 f"{form.name!r} from the start it has them all"
             )
     return "no format holds all numbers of both: astype rounds"
+
+
+def _of_complex(forms: Sequence[Format]) -> str:
+    """The same where one of them is complex."""
+    known = sorted(map(get, COMPLEX), key=lambda f: f.bits)
+    wide = next((f for f in known if all(fits(one, f) for one in forms)), None)
+    if wide is None:
+        return "no format holds all numbers of both: astype rounds"
+    own = [one.name for one in forms if wide.name not in (one.name, f"c{one.name}")]
+    given = " and ".join(f"the array of {name}" for name in own) or "both"
+    return f"convert {given} with astype({wide.name!r}), which adds no digits"

@@ -23,6 +23,8 @@ from portmp.formats.encodings import Encoding, encoding
 from portmp.networks import Network, functions, operators
 
 WORDS = ("float32", "float64")
+"""Formats of one word."""
+NUMPYS = (*WORDS, "complex64", "complex128")
 """Formats that are dtypes of NumPy's, too."""
 ROLES = ("add", "mul", "div", "sqrt")
 ACCURACIES = ("accurate", "fast")
@@ -58,7 +60,9 @@ class Format:
     encodings (nothing: as they are), ``rounding`` is how: ``nearest``, ties to even, or
     ``toward_zero``. ``parent`` is the format that computes where that is another one. ``bounded``:
     the last limb is a bound of the value's error (``with_bound``). ``operators``: networks of
-    public operators that are not derived from those of ``networks``.
+    public operators that are not derived from those of ``networks``. ``components``: 2 of complex
+    numbers, whose planes are those of the real part, then those of the imaginary part; limbs,
+    digits and roundoff are a component's.
     """
 
     name: str
@@ -76,12 +80,22 @@ class Format:
     parent: str = ""
     bounded: bool = False
     operators: Mapping[str, str] = field(default_factory=dict)
-    kind = "f"  # as NumPy's dtypes tell real numbers
+    components: int = 1
+
+    @property
+    def kind(self) -> str:
+        """As NumPy's dtypes tell real numbers from complex ones."""
+        return "fc"[self.components - 1]
 
     @property
     def limbs(self) -> int:
-        """Number of limbs of a value."""
-        return len(self.planes)
+        """Number of limbs of a value, of a complex one's component."""
+        return len(self.planes) // self.components
+
+    @cached_property
+    def component(self) -> Format:
+        """The format of real and imaginary parts: of real numbers their own."""
+        return self if self.components == 1 else get(_COMPONENTS[self.name])
 
     @cached_property
     def encodings(self) -> tuple[Encoding, ...]:
@@ -106,7 +120,7 @@ class Format:
     @cached_property
     def bits(self) -> int:
         """Significand bits of a value with contiguous limbs."""
-        return sum(one.bits for one in self.encodings)
+        return sum(one.bits for one in self.encodings[: self.limbs])
 
     @property
     def reach(self) -> str:
@@ -144,7 +158,7 @@ class Format:
     @property
     def __numpy_dtype__(self) -> np.dtype:
         """NumPy's dtype of the same numbers, for its functions that take one."""
-        if self.name in WORDS:
+        if self.name in NUMPYS:
             return np.dtype(self.name)
         raise FormatError(
             f"NumPy has no dtype {self.name}: portmp.finfo({self.name!r}) gives limits, "
@@ -154,10 +168,12 @@ class Format:
 
     def network(self, role: str) -> Network:
         """The network that plays *role* here."""
+        real_only(self, role)
         return networks.get(self.networks[role])
 
     def accumulator(self, accuracy: str = "accurate") -> Accumulator:
         """How this format sums products: ``accurate`` or ``fast``."""
+        real_only(self, "sums of products")
         if isinstance(accuracy, str) and accuracy in self.accumulators:
             return self.accumulators[accuracy]
         choice("accuracy:", accuracy, ACCURACIES)
@@ -167,6 +183,7 @@ class Format:
 
     def operator(self, op: str) -> Network:
         """The public operator *op* (add, sub, fma, exp ...), special values settled."""
+        real_only(self, op)
         if op in functions.ARITY:
             if self.paper:
                 other = _UNIFORM[self.word, self.limbs]
@@ -190,7 +207,7 @@ class Format:
             return self is other
         if isinstance(other, str):
             return other in (self.name, *self.aliases)
-        return self.name in WORDS and np.dtype(self.name) == other
+        return self.name in NUMPYS and np.dtype(self.name) == other
 
     __hash__ = object.__hash__
 
@@ -449,7 +466,28 @@ def wider(form: Format) -> Format | None:
 _UNIFORM = {
     (f.word, f.limbs): f.name for f in _TABLE if not f.paper and all(p == f.word for p in f.planes)
 }
-_REGISTRY = {name: f for f in [*_TABLE, *_STORED] for name in (f.name, *f.aliases)}
+_COMPONENTS = {"complex64": "float32", "complex128": "float64"} | {
+    f"c{name}": name for name in ("ds", "ts", "qs", "dd", "td", "qd")
+}
+"""Complex formats, with the format of their real and imaginary parts."""
+_COMPLEX = [
+    Format(
+        name,
+        2 * part.planes,
+        part.word,
+        {},
+        {},
+        f"complex numbers of two {part.name}",
+        tuple(f"complex {alias}" for alias in (part.name, *part.aliases)),
+        part.definition,
+        components=2,
+    )
+    for name, real in _COMPONENTS.items()
+    for part in _TABLE
+    if part.name == real
+]
+
+_REGISTRY = {name: f for f in [*_TABLE, *_STORED, *_COMPLEX] for name in (f.name, *f.aliases)}
 
 _REGISTRY |= {f.name: f for one in [*_TABLE, *_STORED] if has_bounds(one) for f in _bounded(one)}
 _REGISTRY |= {f.name: f for one in [*_TABLE, *_STORED] for f in _read_wider(one)}
@@ -460,6 +498,9 @@ NAMES = tuple(f.name for f in _TABLE)
 
 STANDARD = tuple(f.name for f in _TABLE if not f.paper)
 """The formats meant for use."""
+
+COMPLEX = tuple(_COMPONENTS)
+"""Formats of complex numbers."""
 
 STORED = tuple(f.name for f in _STORED)
 """Formats that are shorter in memory, with either rounding."""
@@ -486,8 +527,28 @@ def get(name: str | Format) -> Format:
     if isinstance(name, str) and name in _REGISTRY:
         return _REGISTRY[name]
     held = _HOLDING.get(str(name), suggestion(str(name), list(_REGISTRY)))
-    known = ", ".join((*NAMES, *STORAGE))
+    known = ", ".join((*NAMES, *COMPLEX, *STORAGE))
     raise FormatError(f"unknown format {name!r}{held}; formats: {known}")
+
+
+def complex_of(form: Format) -> Format:
+    """The format of complex numbers whose parts are of *form*; FormatError where there is none."""
+    if form.components == 2:
+        return form
+    for name, part in _COMPONENTS.items():
+        if part == form.name:
+            return get(name)
+    told = ", ".join(COMPLEX)
+    raise FormatError(f"{form.name} has no complex numbers; formats of these: {told}")
+
+
+def real_only(form: Format, routine: str) -> None:
+    """FormatError for complex numbers, which *routine* does not take."""
+    if form.components > 1:
+        raise FormatError(
+            f"{routine}: {form.name} given, which holds complex numbers; real ones alone are "
+            "taken: x.real, x.imag and abs(x) are arrays of these"
+        )
 
 
 @cache
@@ -498,6 +559,7 @@ def with_bound(form: Format, one_limb_more: bool = False) -> tuple[Format, Forma
     their parent's words. With *one_limb_more* both are read and computed as the ``wider`` format,
     which there must be. FormatError for formats with other networks, such as a paper's.
     """
+    real_only(form, "bound")
     if not has_bounds(form):
         raise FormatError(
             f"bound: {form.name} has networks of its own, of which no bound is proved here"

@@ -27,7 +27,7 @@ ROUNDS = 50
 
 
 class Complex(NamedTuple):
-    """Complex numbers as two arrays, until there are complex formats."""
+    """Complex numbers as two real arrays."""
 
     real: Array
     imag: Array
@@ -52,13 +52,13 @@ def eigvals(a: Array) -> Complex:
 
 
 def eig(a: Array) -> NoReturn:
-    """Refused: eigenvectors of nonsymmetric matrices are complex, and there are no such formats.
+    """Refused: eigenvectors of nonsymmetric matrices are complex, which is not made yet.
 
     ``eigvals`` gives the eigenvalues as two arrays, ``schur`` orthonormal bases of the invariant
     subspaces, ``eigh`` the eigenvectors of symmetric matrices.
     """
     raise UnsupportedError(
-        "eig: eigenvectors of a nonsymmetric matrix are complex, and there are no complex formats: "
+        "eig: eigenvectors of a nonsymmetric matrix are complex, which is not made yet: "
         "eigvals(a) gives the eigenvalues as .real and .imag, schur(a) orthonormal bases of "
         "invariant subspaces, eigh(a) eigenvectors of a symmetric matrix; a.to_float64() gives "
         "NumPy arrays, rounded to float64"

@@ -370,7 +370,7 @@ def _elements(data: Any) -> Any:
     except ValueError:
         raise ShapeError("csr_array: rows of different lengths given") from None
     if found.dtype.kind in "c":
-        raise FormatError(f"csr_array: data: {found.dtype} given; complex numbers have no format")
+        raise FormatError(f"csr_array: data: {found.dtype} given; sparse matrices are real")
     # NumPy would make floats of exact numbers that it does not know.
     return np.array(data, dtype=object) if found.dtype.kind in "OUST" else found
 

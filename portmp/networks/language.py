@@ -72,7 +72,10 @@ COST_OF = {"add": "add", "sub": "add", "mul": "mul", "div": "div"}
 
 @dataclass(frozen=True)
 class Kind:
-    """What a name stands for: a word, a value of ``words`` limbs, or an unnormalised sum."""
+    """What a name stands for: a word, a value of ``words`` limbs, or an unnormalised sum.
+
+    Of a complex value ``words`` are those of the real part, then those of the imaginary part.
+    """
 
     words: int
     role: str = "value"
@@ -88,7 +91,8 @@ FLAG = Kind(1, "flag")
 def _kind(text: str) -> Kind:
     if text in ("word", "flag"):
         return Kind(1, text)
-    return Kind(int(text[1:]), "sum") if text.startswith("+") else Kind(int(text))
+    role = {"+": "sum", "c": "complex"}.get(text[0])
+    return Kind(int(text[1:]), role) if role else Kind(int(text))
 
 
 @dataclass(frozen=True)
@@ -237,7 +241,7 @@ def network(
     """Declare a network, e.g. ``network("add2", "x:2 y:2 -> 2", ...)``.
 
     In the signature ``x:2`` is a value of two limbs, ``y:word`` a plain word and
-    ``s:+3`` an unnormalised sum of three words.
+    ``s:+3`` an unnormalised sum of three words; ``c4`` a complex value of two limbs a part.
     """
     left, right = signature.split("->")
     pairs = (part.split(":") for part in left.replace(",", " ").split())

@@ -14,7 +14,7 @@ import numpy as np
 from portmp import formats
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError, choice
-from portmp.formats import Format, convert, losses
+from portmp.formats import Format, complexes, convert, losses
 from portmp.formats.meeting import meeting
 from portmp.runtime.planes import Host, Numbers, Planes, View, allocate, allocate_numbers
 
@@ -27,6 +27,10 @@ Operand = View[Any] | ScalarLimbs | None
 def scalar_limbs(form: Format, value: object, argument: str) -> ScalarLimbs:
     """Limbs of an exact scalar as kernel arguments, in words of the arithmetic."""
     form = form.arithmetic
+    if form.components > 1:
+        part = form.component
+        both = complexes.parts(value, argument)
+        return tuple(w for x in both for w in scalar_limbs(part, x, argument))
     losses.check(value, form, argument)
     if type(value) is float and (limbs := _float_limbs(form, value)):
         return limbs
@@ -119,7 +123,8 @@ def _same_queue(wanted: Queue, called: str, given: Queue, name: str) -> None:
 
 
 def computes(form: Format, routine: str) -> None:
-    """FormatError for a storage format, which *routine* does not take."""
+    """FormatError for complex numbers and storage formats, which *routine* does not take."""
+    formats.real_only(form, routine)
     if form.coded:
         raise FormatError(
             f"{routine}: {form.name} is a storage format; convert with "

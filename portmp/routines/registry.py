@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from portmp.formats import Format
 from portmp.routines.cholesky.routine import Cholesky
+from portmp.routines.complexes.routine import Complexes
 from portmp.routines.conversions.routine import Conversions
 from portmp.routines.elementwise.routine import Elementwise
 from portmp.routines.exact.routine import Exact
+from portmp.routines.fourier.routine import Fourier
 from portmp.routines.functions.routine import Functions
 from portmp.routines.gemm.routine import Gemm
 from portmp.routines.gravity.routine import Gravity
@@ -34,6 +36,7 @@ _ALL: tuple[Routine, ...] = (
     Exact(),
     Elementwise(),
     Functions(),
+    Complexes(),
     Random(),
     Gravity(),
     Split2021(),
@@ -46,6 +49,7 @@ _ALL: tuple[Routine, ...] = (
     Sparse(),
     Jacobi(),
     Scan(),
+    Fourier(),
     Order(),
     Conversions(),
     Plain(),
@@ -56,4 +60,5 @@ ROUTINES = {routine.name: routine for routine in _ALL}
 
 def of(form: Format) -> list[Routine]:
     """The routines that a format has."""
-    return [routine for routine in _ALL if routine.stored or not form.coded]
+    found = [routine for routine in _ALL if form.kind in routine.kinds]
+    return [routine for routine in found if routine.stored or not form.coded]

@@ -38,6 +38,8 @@ class Routine(ABC):
     work: ClassVar[tuple[Work, ...]] = ()
     stored: ClassVar[bool] = True
     """Whether storage formats have it, too."""
+    kinds: ClassVar[str] = "f"
+    """The kinds of numbers that it takes, as NumPy's letters: real or complex ones."""
 
     def units(self, form: Format, device: Device | None) -> Units:
         """What is compiled together, by name; without a device as a large GPU runs it."""

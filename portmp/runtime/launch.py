@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from portmp import formats
 from portmp.backends.base import (
     Argument,
     Buffer,
@@ -31,7 +32,7 @@ from portmp.backends.base import (
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import DeviceError
 from portmp.runtime import program
-from portmp.runtime.planes import Blank, Start, Unknown, View
+from portmp.runtime.planes import Blank, Planes, Start, Unknown, View
 from portmp.schedules import database
 
 MOST = 4096
@@ -252,6 +253,10 @@ class Plans(dict[Any, Plan]):
         *fixed* by all that the plan is found by, *launches* is called in every run.
         """
         queue = self.queue
+        function = key[0][0]
+        for one in operands:
+            if isinstance(one, Planes) and function not in TAKES_COMPLEX:
+                formats.real_only(one.format, function.__module__.split(".")[-2])
         if any(isinstance(one, View) and one.queue is not queue for one in operands):
             raise DeviceError("operands: of several queues or devices; copy with to(...)")
         if len(self) >= MOST:
@@ -273,6 +278,9 @@ class Plans(dict[Any, Plan]):
         self[known] = made
         return made
 
+
+TAKES_COMPLEX: set[Callable[..., Any]] = set()
+"""Functions of routines whose calls take complex numbers; others refuse them."""
 
 _PLACED: Any = Plan(cast(Queue, None))
 """Stands for the plans of calls that differ by where their operands begin."""

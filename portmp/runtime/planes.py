@@ -366,6 +366,18 @@ class Planes(View[Format]):
         buffers = self.buffers[: len(form.parts)]
         return Planes(form, self.shape, self.strides, self.start, buffers, self.queue)
 
+    def part(self, which: int) -> Planes:
+        """The real (0) or the imaginary part (1) of complex numbers, in the same memory."""
+        form = self.elements.component
+        count = form.limbs
+        buffers = self.buffers[which * count : (which + 1) * count]
+        return Planes(form, self.shape, self.strides, self.start, buffers, self.queue)
+
+    @property
+    def halves(self) -> tuple[Planes, ...]:
+        """Both parts of complex numbers; real ones themselves."""
+        return (self.part(0), self.part(1)) if self.elements.components > 1 else (self,)
+
     # --- host -----------------------------------------------------------------------------
 
     def write(self, host: Host) -> None:

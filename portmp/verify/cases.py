@@ -40,7 +40,8 @@ def cases(name: str) -> tuple[Case, ...]:
 
 def selected(format_name: str | None, routine: str | None) -> list[Case]:
     """The cases of all formats, or of one format or routine."""
-    names = [formats.get(format_name).name] if format_name else [*formats.NAMES, *formats.STORED]
+    every = (*formats.NAMES, *formats.COMPLEX, *formats.STORED)
+    names = [formats.get(format_name).name] if format_name else every
     found = [c for name in names for c in cases(name) if routine in (None, c.routine)]
     if not found:
         choice("routine:", routine, sorted({c.routine for c in cases(names[0])}))

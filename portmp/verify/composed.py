@@ -154,7 +154,7 @@ norms of rows and columns."""
 
 def cases(form: Format) -> Iterator[Case]:
     """What ``portmp verify`` compares by digests beside the routines' own cases."""
-    for name, case, operands, call in (*_bounded(form), *_of_values(form)):
+    for name, case, operands, call in (*_bounded(form), *_of_values(form), *_of_complex(form)):
         yield Case(name, case, form, operands, call, on_host(call))
 
 
@@ -175,8 +175,44 @@ def _bounded(form: Format) -> Calls:
     yield "bound", "normwise-wide-6x9x3", pair, BOUNDS["normwise"]
 
 
+def _of_complex(form: Format) -> Calls:
+    """Products of complex numbers, by four real ones, by one, and rounded once; running ones."""
+    if form.components == 1:
+        return
+
+    def made(*shape: int) -> Host:
+        seed = f"complex {shape}"
+        parts = [inputs.ordinary(form.component, shape, f"{seed} {n}") for n in range(2)]
+        return [plane for part in parts for plane in part]
+
+    pair = made(4, 71), made(71, 3)
+    yield "complex_gemm", "4x71x3", pair, "gemm"
+    yield "complex_gemm", "correct-4x71x3", pair, lambda a, b: mp.gemm(a, b, rounding="correct")
+    turned = made(4, 71), made(3, 71)
+    yield "complex_gemm", "conjugated-4x71x3", turned, conjugated
+    yield "complex_gemv", "4x71", (made(4, 71), made(71)), "gemv"
+    yield "complex_dot", "vdot-301", (made(301), made(301)), "vdot"
+    yield "complex_prod", "7x31", (made(7, 31),), lambda x: mp.prod(x, axis=1)
+    yield "complex_scan", "prod-7x31", (made(7, 31),), lambda x: mp.cumulative_prod(x, axis=1)
+    yield "fft", "other-2x97", (made(2, 97),), mp.fft.fft
+    yield "fft", "real-2x97", (made(2, 49),), lambda x: mp.fft.irfft(x, 97, norm="ortho")
+    yield (
+        "fft",
+        "cosines-2x49",
+        (made(2, 49),),
+        lambda x: mp.fft.idct(x.real, 2) + mp.fft.dst(x.imag),
+    )
+    by_integers = made(9, 31), made(31, 7)
+    yield "complex_gemm", "ozaki2-9x31x7", by_integers, lambda a, b: mp.gemm(a, b, method="ozaki2")
+
+
+def conjugated(a: mp.Array, b: mp.Array) -> Any:
+    """(2 - i) a b^H + i a b^T."""
+    return mp.gemm(a, b, trans_b="C", alpha=2 - 1j, beta=1j, c=mp.gemm(a, b, trans_b="T"))
+
+
 def _of_values(form: Format) -> Calls:
-    if form.coded:
+    if form.coded or form.components > 1:
         return
     linalg, sparse = mp.linalg, mp.sparse.csr_array
     a = inputs.ordinary(form, (5, 5), "eigh")

@@ -86,8 +86,8 @@ ${pad}const ${w.platform.index} at = ${at("out", "strided", rank)};
 % if networks["operator"].result.role == "flag":
 ${pad}out0[at] = result;
 % else:
-% for k in w.limbs:
-${pad}${w.store("out", k, "at", w.word_of("result", k))}
+% for k, word in w.words("out", networks["operator"].result):
+${pad}${w.store("out", k, "at", word)}
 % endfor
 % endif
 </%def>

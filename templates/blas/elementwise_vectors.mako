@@ -32,9 +32,9 @@ ${p.kernel.format(s.threads)} ${head()}
 % for operand in arrays:
         const ${w.value} ${operand} = ${w.pack(w.load_vector(operand, k, f"{operand}_start + i") for k in w.limbs)};
 % endfor
-        const ${w.value} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
-% for k in w.limbs:
-        ${w.store_vector("out", k, "out_start + i", w.word_of("result", k))}
+        const ${w.type(operator.result)} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
+% for k, word in w.words("out", operator.result):
+        ${w.store_vector("out", k, "out_start + i", word)}
 % endfor
     }
     if (i < end) {
@@ -48,10 +48,10 @@ ${p.kernel.format(s.threads)} ${head()}
 % endfor
         }
 % endfor
-        ${w.value} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
+        ${w.type(operator.result)} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
         for (int lane = 0; lane < lanes; ++lane) {
-% for k in w.limbs:
-            ${v.store("out", k, "out_start + i + lane", f"(({w.scalar} *)&{w.word_of('result', k)})[lane]")}
+% for k, word in w.words("out", operator.result):
+            ${v.store("out", k, "out_start + i + lane", f"(({w.scalar} *)&{word})[lane]")}
 % endfor
         }
     }

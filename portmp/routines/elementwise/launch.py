@@ -20,6 +20,7 @@ from portmp.routines import axes, base
 from portmp.routines.elementwise import reference
 from portmp.routines.elementwise import schedule as schedules
 from portmp.routines.elementwise.schedule import FlatSchedule
+from portmp.routines.moves import launch as moves
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, View, allocate, blank_like, copied, dense_strides
 
@@ -128,6 +129,10 @@ def apply(
 
 def fill(out: Planes, number: base.ScalarLimbs) -> None:
     """Set all elements to a number, given in words of the arithmetic."""
+    if out.format.components > 1:
+        for i, half in enumerate(out.halves):
+            fill(half, number[i * half.format.limbs :][: half.format.limbs])
+        return
     kept, key, plan = launch.find((fill,), (number, out))
     if plan is None:
         call = _Call("copy", out.format)
@@ -265,6 +270,8 @@ def contiguous(planes: Planes) -> Planes:
     """*planes* itself if dense, else a dense copy."""
     if planes.contiguous:
         return planes
+    if planes.format.components > 1:
+        return moves.dense(planes)
     return apply("copy", [planes], allocate(planes.format, planes.shape, planes.queue))
 
 

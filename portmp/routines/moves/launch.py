@@ -136,6 +136,8 @@ def _launch(names: tuple[str, ...], indexed: str, *views: View[Any]) -> None:
     launch.run(out.queue, (key,), grid, (threads, 1, 1), given)
 
 
+launch.TAKES_COMPLEX |= {run, selected}
+
 # --- where the host computes --------------------------------------------------------------------
 
 

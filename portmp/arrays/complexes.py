@@ -1,0 +1,36 @@
+"""Arrays of complex numbers: their parts, and what is done to each part by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from portmp.arrays.viewed import AnyArray, Viewed, wrapped
+from portmp.formats import Format
+from portmp.routines.complexes import launch
+
+
+def is_complex(x: Any) -> bool:
+    """Whether something is an array of complex numbers."""
+    return isinstance(x, Viewed) and is_complex_format(x.planes.elements)
+
+
+def is_complex_format(elements: Any) -> bool:
+    """Whether elements of this kind are complex numbers."""
+    return isinstance(elements, Format) and elements.components > 1
+
+
+def halves(x: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """The real and the imaginary part, views of the same memory."""
+    real, imaginary = x.planes.halves
+    return wrapped(real), wrapped(imaginary)
+
+
+def joined(real: AnyArray, imaginary: AnyArray) -> Any:
+    """The complex numbers of two arrays of one shape."""
+    return wrapped(launch.joined(real.planes, imaginary.planes))
+
+
+def by_parts(function: Callable[..., Any], x: AnyArray, *more: Any, **named: Any) -> Any:
+    """What a function makes of both parts, as complex numbers."""
+    return joined(*(function(part, *more, **named) for part in halves(x)))

@@ -1,0 +1,156 @@
+"""Fourier transforms of rows: X[k] = sum over j of x[j] exp(-2 pi i j k / n).
+
+Definition: ``steps`` says how a transform is made of those of its factors, which are these. Of 2:
+x0 + x1, x0 - x1. Of 4: s = x0 + x2, d = x0 - x2, t = x1 + x3, u = x1 - x3, then s + t, d - iu,
+s - t, d + iu. Of an odd r: t_q = x_q + x_(r-q) and u_q = x_q - x_(r-q) for q below r / 2; first
+x0 + t_1 + ...; then, with a_p = x0 + t_1 cos(2 pi p / r) + t_2 cos(4 pi p / r) + ... and
+b_p = u_1 sin(2 pi p / r) + ..., a_p - i b_p and a_p + i b_p. Sums are taken from the left. A
+product with a root c + is is (a c - b s) + i (a s + b c). Sums and products are the format's
+networks without the guards of special values: what is not finite, or overflows on the way, becomes
+NaN where those would keep infinities. Roots have each part rounded once. Steps that a thread takes
+together change no bits.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from math import prod
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from portmp import formats
+from portmp.backends.base import Device, Queue
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.signature import Array, Flag, Scratch
+from portmp.errors import ShapeError
+from portmp.formats import Format
+from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.fourier import reference, roots
+from portmp.routines.fourier.steps import factors, passes
+from portmp.runtime import launch
+from portmp.runtime.planes import Numbers, Planes, allocate, upload_numbers
+
+THREADS = 128
+LONGEST = 2**31 - 1
+"""Parts of a circle, and elements of a call: kernels count in 32 bits."""
+CELLS = ("row", "col")
+
+
+@cache
+def kernel_spec(
+    form: str, radices: tuple[int, ...], first: bool, columns: int, threads: int = THREADS
+) -> KernelSpec:
+    """The kernel of these steps; *first*: of those that a transform begins with.
+
+    With *columns* by block memory.
+    """
+    f = formats.get(form)
+    nets = {"add": f.network("add"), "mul": f.network("mul"), "neg": f.operator("neg")}
+    parts = [Array(name, CELLS) for name in "xy"] + [Array(n, CELLS, const=False) for n in "uv"]
+    sizes = [Flag(name) for name in ("count", "apart", "before", "part", "eighth")]
+    odd = {r: _constants(form, r) for r in radices if r % 2}
+    return spec(
+        "fft_block" if columns else "fft_pass",
+        f"fourier/fft_{'block' if columns else 'pass'}.mako",
+        f,
+        nets,
+        takes=[*sizes, *parts, Scratch("roots", f.word, const=True)],
+        radices=radices,
+        first=first,
+        constants=tuple(odd.items()),
+        **({"columns": columns} if columns else {"threads": threads}),
+    )
+
+
+def _constants(form: str, r: int) -> tuple[tuple[tuple[float, ...], ...], ...]:
+    """The words of cos and sin of 2 pi j / r, by j."""
+    planes, limbs = roots.of(form, np.arange(r), r), formats.get(form).limbs
+    cos = tuple(tuple(float(p[j]) for p in planes[:limbs]) for j in range(r))
+    sin = tuple(tuple(-float(p[j]) for p in planes[limbs:]) for j in range(r))
+    return cos, sin
+
+
+def transform(parts: tuple[Planes, Planes], out: tuple[Planes, Planes]) -> None:
+    """The transforms of rows (m, n) of real and imaginary *parts*, in *out*, which is no operand.
+
+    n has no prime factors but 2, 3, 5 and 7. Exchanging the parts of both is the inverse, times n.
+    """
+    form, n = parts[0].format, parts[0].shape[1]
+    base.computes(form, "fft")
+    if n == 1:
+        for part, to in zip(parts, out, strict=True):
+            elementwise.apply("copy", [part], to)
+        return
+    assert factors(n), n
+    if order_of(n) > LONGEST or parts[0].size > LONGEST:
+        raise ShapeError(
+            f"fft: rows of {n} elements, {parts[0].size} in all: too many for one launch"
+        )
+    words = known_roots(parts[0].queue, form, n)
+    operands = (*parts, words, *out)
+    launch.repeat((transform,), operands, _launch, _on_host)
+
+
+_roots: WeakKeyDictionary[Queue, dict[tuple[str, int], Numbers]] = WeakKeyDictionary()
+KEPT = 8
+"""Tables of roots that a queue keeps."""
+
+
+def known_roots(queue: Queue, form: Format, n: int) -> Numbers:
+    """The words of the roots that a length takes, in the queue's memory."""
+    order = order_of(n)
+    kept = _roots.setdefault(queue, {})
+    key = form.name, order
+    if key not in kept:
+        while len(kept) >= KEPT:
+            del kept[next(iter(kept))]
+        kept[key] = upload_numbers(roots.table(form.name, order), queue)
+    return kept[key]
+
+
+def order_of(n: int) -> int:
+    """The smallest multiple of 8 that a length divides."""
+    return next(n * k for k in (1, 2, 4, 8) if n * k % 8 == 0)
+
+
+def _on_host(x: Planes, y: Planes, words: Numbers, u: Planes, v: Planes) -> None:
+    base.all_on_host([u, v], partial(reference.transformed, x.format), x, y)
+
+
+def _launch(x: Planes, y: Planes, words: Numbers, u: Planes, v: Planes) -> None:
+    rows, n = x.shape
+    if not x.size:
+        return
+    form, queue, order = x.format, x.queue, order_of(n)
+    given = x, y
+    steps = [*passes(n, form, blocked(x.device))]
+    for i, (before, radices, columns) in enumerate(steps):
+        last = i == len(steps) - 1
+        made = u, v
+        if not last:
+            made = allocate(form, x.shape, queue), allocate(form, x.shape, queue)
+        size = prod(radices)
+        count = rows * n // size
+        numbers = {
+            "count": count,
+            "apart": n // size,
+            "before": before,
+            "part": order // (before * size),
+            "eighth": order // 8,
+        }
+        views = dict(zip("xyuv", (*given, *made), strict=True))
+        threads = size * columns // 4 or base.threads(x.device, THREADS)
+        unit = (kernel_spec(form.name, radices, before == 1, columns, threads),)
+        grid = (base.blocks(count, columns or threads), 1, 1)
+        launch.run(queue, unit, grid, (threads, 1, 1), {**numbers, **views, "roots": words})
+        given = made
+
+
+def blocked(device: Device | None) -> bool:
+    """Whether blocks of many threads have steps together: not on CPUs, which take barriers in turns."""
+    if device is None:
+        return True
+    there = device.properties
+    return there.kind != "cpu" and there.max_threads >= 256 and there.shared_memory >= 48 << 10

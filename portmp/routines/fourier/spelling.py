@@ -1,0 +1,38 @@
+"""How templates of Fourier transforms spell values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import count
+
+from portmp.codegen.writer import Writer
+from portmp.networks import Network
+
+
+class Spelling:
+    """Sums, differences and products of a format's values, by the functions of its networks."""
+
+    def __init__(self, w: Writer, networks: Mapping[str, Network]) -> None:
+        self.w = w
+        self._of = {role: w.function(net) for role, net in networks.items()}
+        self._numbers = count(1)
+
+    def name(self) -> str:
+        """A new name."""
+        return f"z{next(self._numbers)}"
+
+    def plus(self, a: str, b: str) -> str:
+        """a + b."""
+        return f"{self._of['add']}({a}, {b})"
+
+    def minus(self, a: str, b: str) -> str:
+        """a - b."""
+        return f"{self._of['add']}({a}, {self._of['neg']}({b}))"
+
+    def times(self, a: str, b: str) -> str:
+        """a b."""
+        return f"{self._of['mul']}({a}, {b})"
+
+    def number(self, words: Iterable[float]) -> str:
+        """A constant."""
+        return self.w.pack(self.w.literal(word) for word in words)

@@ -1,0 +1,495 @@
+"""Complex numbers: values against mpmath, C99's special values, parts, conversions, refusals."""
+
+from __future__ import annotations
+
+import cmath
+import itertools
+import math
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import flint
+import gmpy2
+import mpmath
+import numpy as np
+import pytest
+from slow import mostly_slow
+from tiers import check
+
+import portmp as mp
+from portmp import formats
+from portmp.backends.base import Device
+from portmp.codegen import kernel_spec
+from portmp.compilers.base import Compiler
+from portmp.compilers.hiprtc import HiprtcCompiler
+from portmp.compilers.nvrtc import NvrtcCompiler
+from portmp.errors import ArgumentError, FormatError, InputError
+from portmp.formats import Format, complexes, convert
+from portmp.networks.complexes import INNER, NAMES
+from portmp.routines import compilation_units
+from portmp.routines.complexes import launch, reference
+from portmp.verify import cases
+
+HOST = "host"
+FAST = ("complex128", "cdd", "cts")
+FORMATS = mostly_slow(formats.COMPLEX, FAST, "the same networks with other words and lengths")
+mpc = mpmath.mpc
+
+
+def on_host(op: str, form: Format, *parts: Any) -> list[np.ndarray[Any, Any]]:
+    """A network by the reference, of parts as floats or limbs."""
+    part = form.component
+    limbs = [p if isinstance(p, list) else convert.to_limbs(np.asarray(p), part) for p in parts]
+    return reference.elementwise(part, launch.network(op, part), *limbs)
+
+
+# --- special values -------------------------------------------------------------------------------
+
+POINTS = list(
+    itertools.product(
+        (0.0, -0.0, 1.0, -1.0, 0.5, -2.0, math.inf, -math.inf, math.nan, 1e300, -1e-300, 700.0),
+        repeat=2,
+    )
+)
+FUNCTIONS = (
+    *("exp", "log", "log10", "sqrt", "sinh", "cosh", "tanh", "sin", "cos", "tan"),
+    *("asinh", "acosh", "atanh", "asin", "acos", "atan"),
+)
+LATER = {
+    "tanh 0.0 nan": (0.0, math.nan),
+    "tan nan 0.0": (math.nan, 0.0),
+    "acosh 0.0 nan": (math.nan, math.pi / 2),
+}
+"""What the C standard says today and Python's cmath does not: DR 471 and its like."""
+
+
+def agree(found: float, wanted: float, signed: bool, near: float) -> bool:
+    """Whether a part is what C99 says; where that leaves the sign open it is not *signed*."""
+    if math.isnan(wanted):
+        return math.isnan(found)
+    if math.isinf(wanted) or not wanted:
+        same = math.copysign(1, found) == math.copysign(1, wanted)
+        return abs(found) == abs(wanted) and (same or not signed)
+    return abs(found - wanted) <= near
+
+
+@pytest.mark.parametrize("limbs", [1, 2])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_special_values_are_those_of_c99(name: str, limbs: int) -> None:
+    """Zeros, infinities and NaN, signs too, beside the table of Python's cmath."""
+    form = formats.get("complex128" if limbs == 1 else "cdd")
+    x, y = np.array(POINTS).T
+    planes = on_host(name, form, x, y)
+    for i, (a, b) in enumerate(POINTS):
+        found = planes[0][i], planes[limbs][i]
+        try:
+            whole = getattr(cmath, name)(complex(a, b))
+        except (ValueError, OverflowError):  # cmath raises at poles and beyond the range
+            continue
+        wanted = LATER.get(f"{name} {abs(a)} {abs(b)}", (whole.real, whole.imag))
+        signed = not any(map(math.isnan, wanted))
+        size = abs(whole) if cmath.isfinite(whole) else abs(max(whole.real, whole.imag, key=_size))
+        near = 1e-14 * (size if math.isfinite(size) else 10)
+        assert all(map(agree, found, wanted, [signed] * 2, [near] * 2)), (a, b, found, wanted)
+
+
+def _size(x: float) -> float:
+    return abs(x) if math.isfinite(x) else 0.0
+
+
+@pytest.mark.parametrize(
+    ("op", "parts", "wanted"),
+    [
+        ("mul", (math.inf, math.nan, 1.0, 1.0), (math.inf, math.inf)),
+        ("mul", (1e300, 1e300, 1e300, -1e300), (math.inf, math.nan)),
+        ("mul", (math.inf, 0.0, 0.0, math.inf), (math.nan, math.inf)),
+        ("mul", (math.nan, -math.inf, 2.0, 3.0), (math.inf, -math.inf)),
+        ("mul", (1.0, 2.0, math.inf, math.inf), (math.nan, math.inf)),
+        ("mul", (1e300, math.nan, 1e300, 1.0), (math.inf, math.inf)),
+        ("div", (1.0, 1.0, 0.0, 0.0), (math.inf, math.inf)),
+        ("div", (1.0, -1.0, math.inf, math.inf), (0.0, 0.0)),
+        ("div", (math.inf, 1.0, 2.0, 1.0), (math.inf, -math.inf)),
+        ("div", (1e308, 1e308, 1e308, 1e308), (1.0, 0.0)),
+        ("div", (1e-308, 1e-308, 1e-308, -1e-308), (0.0, 1.0)),
+        ("div", (1e300, 0.0, 1e-5, 1e-5), (5e304, -5e304)),
+        ("div", (5e-324, 0.0, 5e-324, 0.0), (1.0, 0.0)),
+        ("sqrt", (1e308, 1e308), (1.098684113467809966e154, 4.550898605622273e153)),
+        ("sqrt", (0.0, 5e-324), (1.5717277847026288e-162, 1.5717277847026288e-162)),
+        ("abs", (math.inf, math.nan), (math.inf,)),
+        ("exp", (1000.0, -1e-300), (math.inf, -1.970071114017047e134)),
+        ("sign", (-math.inf, 3.0), (-1.0, 0.0)),
+        ("sign", (0.0, 0.0), (0.0, 0.0)),
+        ("pow", (0.0, 0.0, 0.0, 0.0), (1.0, 0.0)),
+        ("pow", (0.0, 0.0, 2.0, 1.0), (0.0, 0.0)),
+        ("pow_real", (-8.0, 0.0, 2.0), (64.0, 0.0)),
+    ],
+)
+def test_extremes(op: str, parts: tuple[float, ...], wanted: tuple[float, ...]) -> None:
+    """Annex G's infinities; quotients and roots whose parts have products beyond the range."""
+    planes = on_host(op, formats.get("complex128"), *parts)
+    for found, exact in zip(planes, wanted, strict=True):
+        assert found == pytest.approx(exact, rel=1e-14, abs=0 if exact else 1e-13, nan_ok=True)
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+MPMATH: dict[str, Callable[..., Any]] = {
+    **{name: getattr(mpmath, name) for name in FUNCTIONS if name != "log10"},
+    "expm1": mpmath.expm1,
+    "log10": lambda z: mpmath.log(z) / mpmath.log(10),
+    "log2": lambda z: mpmath.log(z) / mpmath.log(2),
+    "log1p": lambda z: mpmath.log(1 + z),
+    "sign": lambda z: z / abs(z),
+    "mul": lambda z, w: z * w,
+    "div": lambda z, w: z / w,
+    "pow": lambda z, w: mpmath.exp(w * mpmath.log(z)),
+}
+BOUND = {"tanh": 12, "tan": 12, "pow": 8}
+"""In units of u^N of the result's absolute value; of others 8 (docs/complex.md)."""
+
+
+def numbers(form: Format, seed: int, count: int = 15) -> tuple[list[Any], list[mpmath.mpc]]:
+    """Parts with all limbs, about 1 and over many sizes; and the exact values."""
+    rng = np.random.default_rng(seed)
+    size = 10.0 ** rng.uniform(-6, 1, count)
+    turn = np.exp(1j * rng.uniform(-3.2, 3.2, count))
+    plain = rng.normal(size=count) + 1j * rng.normal(size=count)
+    start = [plain, plain * size, 1 + plain * size * 1e-3, 1j + plain * size * 1e-3, turn]
+    chosen = np.choose(np.arange(count) % len(start), start)
+    parts = []
+    for half in (chosen.real, chosen.imag):
+        tail = [Fraction(int(n), 2**120) for n in rng.integers(2**60, size=count)]
+        exact = [Fraction(x) * (1 + t) for x, t in zip(half.tolist(), tail, strict=True)]
+        parts.append(convert.to_limbs(exact, form.component))
+    return parts, values(parts)
+
+
+def values(parts: list[Any]) -> list[Any]:
+    """Limb planes as exact numbers of mpmath."""
+    halves = [[sum(map(mpmath.mpf, row)) for row in convert.element_rows(half)] for half in parts]
+    return [mpc(a, b) for a, b in zip(*halves, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "form", mostly_slow(formats.COMPLEX, FAST[:2], "the same networks with other words and lengths")
+)
+def test_errors_are_within_the_stated_bounds(form: str) -> None:
+    """Each operation against mpmath, relative to the absolute value of the result."""
+    f = formats.get(form)
+    with mpmath.workprec(700):
+        z, exact_z = numbers(f, 1)
+        w, exact_w = numbers(f, 2)
+        for name, of in MPMATH.items():
+            two = name in ("mul", "div", "pow")
+            planes = on_host(name, f, *z, *(w if two else ()))
+            found = values([planes[: f.limbs], planes[f.limbs :]])
+            for i, value in enumerate(found):
+                wanted = of(exact_z[i], exact_w[i]) if two else of(exact_z[i])
+                bound = BOUND.get(name, 8) * mpmath.mpf(2) ** -f.bits * abs(wanted)
+                if name == "pow":
+                    bound *= 1 + abs(exact_w[i] * mpmath.log(exact_z[i]))
+                assert abs(value - wanted) <= bound, (name, exact_z[i], value, wanted)
+
+
+def test_what_is_exact() -> None:
+    """z times its conjugate is real; parts of i are moved; halves and squares of whole numbers."""
+    z = mp.array(["1.1+2.2j", "-3+1e-9j", "1/3-7/11j"], "cqd", HOST)
+    assert (z * z.conj()).imag.tolist() == [0, 0, 0]
+    assert bool(mp.all(z * 1j == mp.array([complex(0, 1)], "cqd", HOST) * z))
+    assert (mp.array([3 + 4j], "cdd", HOST) ** 2).tolist() == [-7 + 24j]
+    assert abs(mp.array(3 + 4j, "cdd", HOST)).tolist() == 5
+    assert mp.sqrt(mp.array([-4, 4, 2j], "cdd", HOST)).tolist() == [2j, 2, 1 + 1j]
+    assert mp.log2(mp.array([8 + 0j], "cdd", HOST)).tolist() == [3]
+
+
+def test_real_operands_have_no_imaginary_part() -> None:
+    """As C99 has it: nothing is multiplied by a zero that nobody wrote."""
+    z = mp.array([complex(math.inf, 1), complex(3, -0.0)], "complex128", HOST)
+    assert str((2 * z).tolist()) == "[(inf+2j), (6-0j)]"
+    assert str((z / 2).tolist()) == "[(inf+0.5j), (1.5-0j)]"
+    assert str((z + 1).tolist()) == "[(inf+1j), (4-0j)]"
+    third = mp.array(["1+2j"], "cqd", HOST) / 3
+    assert third.real.tolist() == (mp.array([1], "qd", HOST) / 3).tolist()
+
+
+# --- arrays ---------------------------------------------------------------------------------------
+
+GIVEN = [
+    ("1.1+2.2j", "1.1", "2.2"),
+    ("(1.1, 2.2)", "1.1", "2.2"),
+    (" ( -1e-5 , 2e+3 ) ", "-1e-5", "2e3"),
+    ("-1e-5-2E+3J", "-1e-5", "-2e3"),
+    ("1/3 - 2/7j", "1/3", "-2/7"),
+    ("(2-1j)", "2", "-1"),
+    ("0x1.8p+1+0x1p-2j", "3", "0.25"),
+    ("-j", "0", "-1"),
+    ("2.5j", "0", "2.5"),
+    ("7", "7", "0"),
+    (1.5 - 2j, 1.5, -2),
+    (np.complex64(1 + 2j), 1, 2),
+    (np.complex128(0.1 - 3j), 0.1, -3),
+    (gmpy2.mpc("0.1+0.7j", 300), gmpy2.mpfr("0.1", 300), gmpy2.mpfr("0.7", 300)),
+    (flint.acb(2, -3), 2, -3),
+    (Fraction(1, 3), Fraction(1, 3), 0),
+    (complexes.Complex(Fraction(1, 3), Fraction(2, 7)), Fraction(1, 3), Fraction(2, 7)),
+]
+
+
+@pytest.mark.parametrize(("given", "real", "imaginary"), GIVEN, ids=str)
+def test_creation(given: Any, real: Any, imaginary: Any) -> None:
+    """Numbers of all kinds: each part is rounded once."""
+    z = mp.array([given], "ctd", HOST)
+    assert z.dtype == mp.ctd
+    parts = (mp.array([x], "td", HOST).to_limbs() for x in (real, imaginary))
+    assert [p.tolist() for p in z.to_limbs()] == [p.tolist() for half in parts for p in half]
+
+
+def test_creation_from_mpmath() -> None:
+    """All digits of mpc, whatever mpmath's precision is now."""
+    with mpmath.workdps(60):
+        given = mpc(1, 2) / 3
+    z = mp.array(given, device=HOST)
+    assert z.dtype == mp.cdd
+    with mpmath.workdps(60):
+        assert abs(z.to_mpmath() - given) < mpmath.mpf(10) ** -32
+
+
+@pytest.mark.parametrize("text", ["1+2", "(1,2,3)", "1+2jj", "j1", "1++2j", "(1", "1.5x+2j"])
+def test_texts_that_are_no_numbers(text: str) -> None:
+    """1+2 is no sum to be computed, and a text names itself."""
+    with pytest.raises(InputError, match="data"):
+        mp.array([text], "cdd", HOST)
+
+
+def test_formats_of_what_is_given_none() -> None:
+    """Complex numbers make complex arrays of the default format; real formats refuse them."""
+    assert mp.array([1, 2j], device=HOST).dtype == mp.cdd
+    assert mp.asarray(np.array([1j], "complex64"), device=HOST).dtype == mp.cdd
+    assert mp.full(2, 1j, device=HOST).dtype == mp.cdd
+    with mp.default_format("qd"):
+        assert mp.array(["1+1j"], device=HOST).dtype == mp.cqd
+        assert mp.zeros(1, complex, HOST).dtype == mp.cqd
+    assert mp.array(np.array([1 + 0j]), "dd", HOST).tolist() == [1]
+    with pytest.raises(FormatError, match="cdd"):
+        mp.array(np.array([1j]), "dd", HOST)
+
+
+def test_promotion() -> None:
+    """As the array API standard and NumPy have it; longer formats never meet shorter ones."""
+    meetings = {
+        ("cdd", "dd"): "cdd",
+        ("complex64", "float32"): "complex64",
+        ("complex64", "float64"): "complex128",
+        ("complex128", "float32"): "complex128",
+        ("complex64", "complex128"): "complex128",
+        ("cqd", "int64"): "cqd",
+        ("cdd", "bool"): "cdd",
+    }
+    for pair, wanted in meetings.items():
+        assert mp.result_type(*pair) == mp.result_type(*pair[::-1]) == wanted
+    assert mp.result_type("dd", 1j) == "cdd"
+    assert mp.result_type("int64", 1j) == "cdd"
+    for pair in (("cdd", "td"), ("cdd", "ctd"), ("complex64", "dd"), ("cdd", "d+s")):
+        with pytest.raises(FormatError):
+            mp.result_type(*pair)
+    with pytest.raises(FormatError, match="astype\\('ctd'\\)"):
+        mp.result_type("cdd", "td")
+    assert mp.isdtype(mp.cdd, "complex floating") and not mp.isdtype(mp.cdd, "real floating")
+    assert mp.isdtype(mp.complex64, ("real floating", "numeric"))
+    assert not mp.isdtype(mp.dd, "complex floating")
+    assert mp.can_cast("dd", "cdd") and mp.can_cast("complex64", "cts")
+    assert not mp.can_cast("cdd", "dd") and not mp.can_cast("cdd", "cds")
+    assert mp.finfo(mp.cqd).dtype == mp.qd and mp.cdd.kind == "c" and mp.cdd.limbs == 2
+
+
+def test_parts_are_views() -> None:
+    """What is written to them is written to the array; nothing is copied."""
+    z = mp.array([[1 + 2j, 3 - 4j]], "cdd", HOST)
+    assert mp.shares_memory(z.real, z)
+    z.imag[0, 1] = "0.1"
+    z.real += 1
+    assert z.to_strings("short") == [["2.0+2.0j", "4.0+0.1j"]]
+    z.imag = 0
+    z[0, 0] = "5-1j"
+    assert z.tolist() == [[5 - 1j, 4]]
+    assert z.limbs[2].tolist() == [[-1, 0]]
+    with pytest.raises(FormatError, match="imag"):
+        mp.zeros(2, "dd", HOST).imag = 1
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_texts_give_the_numbers_back(form: str) -> None:
+    """repr, pickles, limbs, texts and exact numbers: no digit is lost."""
+    z = mp.array(["1.1+2.2j", "(-0.0, 1e-7)", "1/3-2/3j"], form, HOST)
+    special = mp.array([complex(math.inf, -0.0), complex(math.nan, 1)], form, HOST)
+    for same in (
+        eval(repr(z), {"portmp": mp}),
+        pickle.loads(pickle.dumps(z)),
+        mp.from_limbs(z.to_limbs(), form, HOST),
+        mp.array(z.tolist(), form, HOST),
+        mp.array(z.to_strings("short"), form, HOST),
+        mp.array(z.to_mpmath(), form, HOST),
+        mp.array(z.to_fractions(), form, HOST),
+        mp.stack(list(z)),
+    ):
+        assert same.dtype == form and bool((same == z).all())
+    assert str(eval(repr(special), {"portmp": mp})) == str(special) == "[inf-0.0j, nan+1.0j]"
+
+
+def test_numpy_and_dlpack() -> None:
+    """Both parts side by side, in and out."""
+    values = np.array([[1 + 2j, 3 - 4j], [0.5j, -1]])
+    z = mp.array(values, "complex128", HOST)
+    assert np.asarray(z).dtype == np.complex128
+    for found in (np.asarray(z), np.from_dlpack(z.T).T, z.to_numpy()):
+        np.testing.assert_array_equal(found, values)
+    assert mp.from_dlpack(values.T[1], device=HOST).to_numpy().tolist() == values.T[1].tolist()
+    assert mp.from_dlpack(values, device=HOST).dtype == mp.complex128
+    long = mp.array("1/3+1/7j", "cqd", HOST).to_numpy(np.clongdouble)
+    assert long.real == np.longdouble(1) / 3
+    x = mp.array([1, 2], "dd", HOST)
+    assert (x * np.array([1j, 2])).dtype == mp.cdd
+    assert (mp.array([1j, 2], "cdd", HOST) + np.array([1.0, 2])).tolist() == [1 + 1j, 4]
+    assert np.add(x, [1j, 1]).tolist() == [1 + 1j, 3]
+    with pytest.raises(BufferError, match=r"x\.real"):
+        np.from_dlpack(mp.array([1j], "cdd", HOST))
+
+
+def test_order_is_refused_by_name() -> None:
+    """And all else that takes real numbers alone, in one sentence."""
+    z = mp.array([[1 + 2j, 3]], "cdd", HOST)
+    square = mp.array([[1 + 2j, 3], [0, 1]], "cdd", HOST)
+    refused: dict[str, Callable[[], Any]] = {
+        "less": lambda: z < 1,
+        "greater_equal": lambda: z >= 2j,
+        "maximum": lambda: mp.maximum(z, 1),
+        "max": z.max,
+        "argmin": lambda: mp.argmin(z),
+        "sort": lambda: mp.sort(z),
+        "floor": lambda: mp.floor(z),
+        "gamma": lambda: mp.gamma(z),
+        "atan2": lambda: mp.atan2(z, z),
+        "float": lambda: float(z[0, 0]),
+        "to_float64": z.to_float64,
+        "det": lambda: mp.linalg.det(square),
+        "svd": lambda: mp.linalg.svd(square),
+        "eigh": lambda: mp.linalg.eigh(square),
+        "signbit": lambda: mp.signbit(z),
+        "explain": lambda: mp.explain("gemm", square, square),
+    }
+    for name, call in refused.items():
+        with pytest.raises(FormatError, match=f"^{name}.*complex numbers; real ones alone"):
+            call()
+    with pytest.raises(FormatError, match=r"x\.real"):
+        z.astype("dd")
+    same = z.copy()
+    assert (z == same).all() and not (z != same).any()
+    assert (mp.array([1, 2], "dd", HOST) == np.array([1 + 1j, 2])).tolist() == [False, True]
+
+
+def test_questions_and_parts() -> None:
+    """isnan and the like, real, imag, angle, conj, where, truth."""
+    z = mp.array([complex(math.nan, 1), complex(1, -math.inf), 2 - 1j, 0], "cdd", HOST)
+    assert mp.isnan(z).tolist() == [True, False, False, False]
+    assert mp.isinf(z).tolist() == [False, True, False, False]
+    assert mp.isfinite(z).tolist() == [False, False, True, True]
+    assert z.astype(bool).tolist() == [True, True, True, False]
+    assert mp.iscomplex(z).tolist() == [True, True, True, False] and mp.iscomplexobj(z)
+    assert mp.where(mp.isfinite(z), z, 1j).tolist() == [1j, 1j, 2 - 1j, 0]
+    assert mp.angle(mp.array([1j, -2], "complex128", HOST), deg=True).tolist() == [90, 180]
+    assert mp.nan_to_num(z)[0].tolist() == 1j
+    assert mp.round(mp.array([1.26 - 3.75j], "cdd", HOST), 1).to_numpy() == 1.3 - 3.8j
+    assert bool(mp.isclose(z[2], z[2] + mp.array(1e-12j, "cdd", HOST)))
+    assert complex(z[2]) == 2 - 1j and f"{z[2]:.2f}" == "2.00-1.00j" and hash(z[2]) == hash(2 - 1j)
+
+
+def test_reductions() -> None:
+    """Sums, means and variances by parts; products by halves."""
+    rng = np.random.default_rng(3)
+    values = rng.integers(-4, 5, (3, 7)) + 1j * rng.integers(-4, 5, (3, 7))
+    z = mp.array(values, "cdd", HOST)
+    assert z.sum().tolist() == values.sum()
+    assert z.sum(axis=0, rounding="correct").tolist() == values.sum(axis=0).tolist()
+    assert z.prod(axis=1).tolist() == values.prod(axis=1).tolist()
+    assert mp.prod(z, initial=2j).tolist() == values.prod() * 2j
+    assert mp.cumulative_sum(z, axis=1).tolist() == values.cumsum(axis=1).tolist()
+    assert mp.cumulative_prod(z, axis=0).tolist() == values.cumprod(axis=0).tolist()
+    first = mp.cumulative_prod(z[0], include_initial=True)
+    assert first.tolist() == [1, *values[0].cumprod().tolist()]
+    assert z.cumsum().tolist() == values.ravel().cumsum().tolist()
+    np.testing.assert_allclose(z.mean(axis=0).to_numpy(), values.mean(axis=0), rtol=1e-15)
+    np.testing.assert_allclose(z.var(axis=1).to_float64(), values.var(axis=1), rtol=1e-14)
+    np.testing.assert_allclose(z.std(ddof=1).to_float64(), values.std(ddof=1), rtol=1e-14)
+    assert mp.prod(mp.zeros((0,), "cdd", HOST)).tolist() == 1
+    huge = mp.array([1e308 + 1e308j] * 4, "cdd", HOST)
+    assert bool(mp.isfinite(huge.mean())) and not bool(mp.isfinite(huge.sum()))
+    assert mp.sum(z, where=z.real > 0).tolist() == values[values.real > 0].sum()
+
+
+def test_results_in_given_memory() -> None:
+    """out= and in place, overlapping too; of the wrong format refused."""
+    z = mp.array([1 + 1j, 2 - 1j, 3], "cdd", HOST)
+    out = mp.zeros(3, "cdd", HOST)
+    assert mp.multiply(z, z, out=out) is out and out.tolist() == [2j, 3 - 4j, 9]
+    z *= z
+    assert bool((z == out).all())
+    mp.abs(out, out=z.real)
+    assert z.real.tolist() == [2, 5, 9]
+    with pytest.raises(FormatError, match="out"):
+        mp.exp(z, out=mp.zeros(3, "dd", HOST))
+    with pytest.raises(ArgumentError, match="overlaps"):
+        mp.multiply(z[:2], 2, out=z[1:])
+
+
+# --- bits -----------------------------------------------------------------------------------------
+
+
+def test_every_operation_has_a_case() -> None:
+    """Of those that users call; parts of others and what real operands make are within these."""
+    found = {case.routine.removeprefix("complex_") for case in cases.cases("cdd")}
+    mixed = {name for name in NAMES if "real" in name} | {
+        "combined",
+        "copy",
+        "nonzero",
+        "not_equal",
+    }
+    assert set(NAMES) - mixed <= found and not set(INNER) & found
+    assert {case.key for case in cases.cases("cdd")} <= set(cases.recorded())
+
+
+def test_host_has_the_recorded_bits() -> None:
+    """The reference of every operation."""
+    for case in cases.cases("complex64"):
+        assert cases.digest(case.host_result()) == cases.recorded()[case.key], case.key
+
+
+QUICK = ("complex_mul", "complex_div", "complex_exp")
+
+
+@pytest.mark.parametrize(
+    "form", mostly_slow(formats.COMPLEX, ("cds",), "kernels of each format are compiled")
+)
+def test_devices_have_the_recorded_bits(device: Device, form: str) -> None:
+    """Kernels: of scalars and of vectors, real and complex operands."""
+    for case in cases.cases(form):
+        if case.routine in QUICK:
+            found = cases.digest(cases.device_result(case, device))
+            assert found == cases.recorded()[case.key], case.key
+
+
+@pytest.mark.parametrize(("form", "op"), [("cdd", "mul"), ("cts", "div"), ("complex64", "sqrt")])
+@pytest.mark.parametrize("tier", ["nvrtc", "hiprtc"])
+def test_kernels_compile_for_gpus(tier: str, form: str, op: str) -> None:
+    """The texts of both platforms, without a device."""
+    check(tier)
+    compiler, on, arch = GPUS[tier]
+    unit = compilation_units.find(form, op)
+    assert compiler().compile(kernel_spec.rendered(unit, on).text, arch)
+
+
+GPUS: dict[str, tuple[type[Compiler], str, str]] = {
+    "nvrtc": (NvrtcCompiler, "cuda", "sm_90"),
+    "hiprtc": (HiprtcCompiler, "rocm", "gfx90a"),
+}
