@@ -270,6 +270,12 @@ def _arguments(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
             after = "".join(f", {one}" for one in (*missing, ""))[:-2] + ")"
             change = Change(int(call.end_point[0]) + 1, ")", after, "argument")
             yield call, entry, (end - 1, end, change)
+        if name == "cuMemcpyAsync" and len(given) == 4:
+            place, change = (
+                given[3],
+                Change(line_of(given[3]), "", "hipMemcpyDefault, ", "argument"),
+            )
+            yield call, "host/driver-api", (place.start_byte, place.start_byte, change)
         for places, entry, written in _WRITTEN:
             place = places.get(name)
             if place is None or place >= len(given):
@@ -291,6 +297,10 @@ def _of_language(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
         one = arguments(call)[0]
         edit = _instead(one, f"({kind})({text_of(one)})")
         yield call, "arithmetic/integer-intrinsics", edit
+    for node, first, last, after in traps_of_language.launches(facts):
+        before = facts.source.content[first:last].decode(*CODED)
+        change = Change(line_of(node), before, after, "argument")
+        yield node, "host/launch", (first, last, change)
     for node in traps_of_language.registers(facts):
         yield node, "language/reserved-words", _instead(node, "/* register */")
 

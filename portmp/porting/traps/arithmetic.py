@@ -26,7 +26,8 @@ def error_free(inside: Inside) -> Iterator[Trap]:
     """two_sum and compensated sums: a difference that gives a sum's rounding error."""
     for node in of_type(inside.nodes, "binary_expression"):
         if found := _error_of(inside, node):
-            sure = LIKELY if "*" in found or "fma" in found else POSSIBLE
+            product = "*" in found and "*" not in text_of(sides(node)[2])
+            sure = LIKELY if product or "fma" in found else POSSIBLE
             words = (
                 f"{short(node)} is the rounding error of {found}: contraction, on by default, "
                 "and -ffast-math change it"

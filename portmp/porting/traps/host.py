@@ -75,7 +75,10 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
         if name in table("symbols") and given:
             place = table("symbols")[name]
             symbol = given[place] if len(given) > place else given[0]
-            if is_named(facts, symbol) and "," not in text_of(symbol):
+            if symbol.type == "string_literal":
+                words = f"{short(symbol)} is no symbol: since CUDA 5 the variable itself is given"
+                yield Trap("host/symbols", *at(call), "results", LIKELY, words)
+            elif is_named(facts, symbol) and "," not in text_of(symbol):
                 words = (
                     f"HIP_SYMBOL({short(symbol)}) is needed where HIP runs on NVIDIA's GPUs; "
                     "portmp port --hip writes it"
@@ -167,22 +170,36 @@ def members(facts: Facts) -> Iterator[Trap]:
 
 
 def integers(facts: Facts) -> Iterator[Trap]:
-    """Addresses of the driver's taken for integers, which they are in CUDA alone."""
-    declared = frozenset(re.findall(r"\bCUdeviceptr\s*&?\s*(\w+)", facts.source.text))
+    """Addresses of the driver's and objects of textures taken for integers, as they are in CUDA."""
+    texts = (one.text for one in (facts.source, *facts.source.all_included))
+    declared = dict(pair[::-1] for text in texts for pair in _HANDLES.findall(text))
     kinds = ("binary_expression", "assignment_expression", "update_expression", "init_declarator")
     for node in of_type(facts.source.nodes, *kinds) if declared else ():
         left, sign, right = sides(node)
         value = node.child_by_field_name("value")
         parts = (left, right, node.child_by_field_name("argument"))
-        words = "hipDeviceptr_t is void *, with which C++ does not calculate: cast it to char *"
-        if node.type == "init_declarator" and text_of(value) in declared and node.parent:
+        if whole := node.type == "init_declarator":
             kind = facts.plain(text_of(node.parent.child_by_field_name("type")))
             plain = kind in SIZES and text_of(node.child_by_field_name("declarator"))[:1] != "*"
-            words = "hipDeviceptr_t is void *, which C++ makes no integer without a cast"
-        else:
-            plain = sign.strip("=") in _INTEGER and any(text_of(p) in declared for p in parts)
-        if plain:
-            yield Trap("host/driver-api", *at(node), "compile", CERTAIN, words)
+            parts, sign = (value,) * plain, "+"
+        texts = map(text_of, parts if sign.strip("=") in _INTEGER else ())
+        found = (declared.get(t) or (_CAST.match(t) or ("", ""))[1] for t in texts)
+        if of := next(filter(None, found), ""):
+            entry, words = _NO_INTEGERS[of[0]]
+            words += (
+                ", which C++ makes no integer without a cast"
+                if whole
+                else ", with which C++ does not calculate: cast it"
+            )
+            yield Trap(entry, *at(node), "compile", CERTAIN, words)
+
+
+_HANDLES = re.compile(r"\b(CUdeviceptr|cuda(?:Texture|Surface)Object_t)\s*&?\s*(\w+)")
+_CAST = re.compile(r"\(*\((CUdeviceptr|cuda(?:Texture|Surface)Object_t)\)")
+_NO_INTEGERS = {
+    "C": ("host/driver-api", "hipDeviceptr_t is void *"),
+    "c": ("memory/texture-object", "hipTextureObject_t is a pointer"),
+}
 
 
 _INTEGER = ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "++", "--")
@@ -218,8 +235,9 @@ def _decides(facts: Facts, node: Node, known: bool) -> Node | None:
             return None
         if one.type == "switch_statement":
             return node
-        if one.type == "init_declarator":
-            name = re.escape(text_of(one.child_by_field_name("declarator")))
+        if one.type in ("init_declarator", "assignment_expression"):
+            named = one.child_by_field_name("declarator") or one.child_by_field_name("left")
+            name = re.escape(text_of(named))
             compared = rf"\b{name}\s*([<>]=?|[!=]=)[^<>=]|\bswitch\s*\(\s*{name}\b"
             return one if re.search(compared, facts.source.text) else None
     return None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from portmp.porting import names
 from portmp.porting.sources import called, line_of, text_of
 from portmp.porting.tables import table
-from portmp.porting.traps.base import CERTAIN, Facts, Inside, Trap, at, of_functions
+from portmp.porting.traps.base import CERTAIN, POSSIBLE, Facts, Inside, Trap, at, of_functions
 from portmp.porting.words import INCLUDE
 
 
@@ -19,9 +19,11 @@ def functions(facts: Facts) -> Iterator[Trap]:
         every = re.compile("|".join(f"(?:{pattern})" for pattern in rows))
         for call in calls:
             name = called(call)
-            if every.fullmatch(name) and not facts.owns(call):
+            own = facts.owns(call)
+            if every.fullmatch(name) and (not own or name in facts.guarded):
                 row = next(rows[pattern] for pattern in rows if re.fullmatch(pattern, name))
                 entry, effect, sure, words = row
+                sure = POSSIBLE if own else sure
                 yield Trap(entry, *at(call), effect, sure, words.format(name))
 
 

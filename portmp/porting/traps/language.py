@@ -140,6 +140,30 @@ def registers(facts: Facts) -> Iterator[Node]:
     return (node for node in some if text_of(node) == "register")
 
 
+def launches(facts: Facts) -> Iterator[tuple[Node, int, int, str]]:
+    """Brackets of launches with spaces in them, and sizes in braces, which clang takes without a
+    space and with a type: the launch, from where to where, and what HIP wants there.
+    """
+    for node in of_type(facts.source.nodes, "kernel_call_syntax"):
+        text = facts.source.content[node.start_byte : node.end_byte]
+        for found in _SPACED.finditer(text):
+            first, last = (node.start_byte + place for place in found.span())
+            yield node, first, last, found[0].replace(b" ", b"").decode()
+        for one in node.named_children:
+            if facts.source.content[one.start_byte : one.start_byte + 1] == b"{":
+                yield node, one.start_byte, one.start_byte, "dim3"
+
+
+_SPACED = re.compile(rb"^<(< +<| +<<| +< +<)|>(> +>| +>>| +> +>)$")
+
+
+def brackets(facts: Facts) -> Iterator[Trap]:
+    """The same as traps."""
+    for node in {node.id: node for node, *_ in launches(facts)}.values():
+        words = "HIP's compilers want <<<, >>> and dim3{...} here; portmp port --hip writes them"
+        yield Trap("host/launch", *at(node), "compile", CERTAIN, words)
+
+
 def storage(facts: Facts) -> Iterator[Trap]:
     """The same as traps."""
     for node in registers(facts):
@@ -183,4 +207,4 @@ def shuffled(facts: Facts) -> Iterator[Trap]:
             yield Trap("warps/group-members", *at(call), "compile", CERTAIN, words)
 
 
-TRAPS = (indices, bits, storage, pasted, shuffled)
+TRAPS = (indices, bits, storage, brackets, pasted, shuffled)

@@ -10,6 +10,7 @@ from portmp.porting.sources import (
     Node,
     arguments,
     called,
+    line_of,
     number,
     of_type,
     parsed,
@@ -69,7 +70,15 @@ def in_macros(facts: Facts) -> Iterator[Trap]:
             words = f"{words.format(word.text)} (in a macro's text)"
             yield Trap(entry, word.line, word.text, "compile", CERTAIN, words)
 
+    for node in of_type(facts.source.nodes, "preproc_function_def"):
+        text = text_of(node.child_by_field_name("value"))
+        steps = [one for one in _STEPPED.finditer(text) if int(one[2]) <= _WARP]
+        if len(steps) > 1 and not re.search(r"__sync(warp|threads)", text[steps[0].start() :]):
+            line = line_of(node) + text_of(node).count("\n", 0, text_of(node).index(steps[0][0]))
+            yield from _in_step((line, short(node)), "volatile" in text)
 
+
+_STEPPED = re.compile(r"\b(\w+)\[\w+\]\s*[^;]*?=[^;]*\b\1\[\w+ *\+ *(\d+)\]")
 _MASKED = "{} is not there before ROCm 6.2, which wants a mask of 64 bits"
 _OF_MACROS = dict.fromkeys(SHUFFLES_SYNC | VOTES_SYNC, ("warps/mask-32-bits", _MASKED))
 _OF_MACROS |= {"__ballot_sync": ("warps/mask-32-bits", _MASKED)}
@@ -174,7 +183,7 @@ def constants(facts: Facts) -> Iterator[Trap]:
         return
     for node in of_type(facts.source.nodes, "preproc_def", "preproc_function_def"):
         if _counted_in(facts, node.child_by_field_name("value")):
-            yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, _BY_32)
+            yield _by_32(facts, node, LIKELY)
     for node in of_type(facts.source.nodes, "preproc_def", "init_declarator"):
         name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
         value = node.child_by_field_name("value")
@@ -186,10 +195,14 @@ def constants(facts: Facts) -> Iterator[Trap]:
         of_warps = re.search(r"/\s*\(?\s*(32|\w*warp_?(size|threads)\w*)\b", text, re.IGNORECASE)
         logarithm = re.search(r"log", text_of(name), re.IGNORECASE) and 5
         if of_warps or number(text, facts.source.constants) == (logarithm or _WARP):
-            yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, _BY_32)
+            yield _by_32(facts, node, LIKELY)
 
 
-_BY_32 = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
+def _by_32(facts: Facts, node: Node, sure: str, more: str = "") -> Trap:
+    """Lanes counted by 32: also in the HIP text where matrix units take the wave as it is."""
+    words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes" + more
+    kept = "mma_sync" in facts.source.text
+    return Trap("warps/hard-coded-32", *at(node), "results", sure, words, kept=kept)
 
 
 def _counted_in(facts: Facts, value: Node | None) -> bool:
@@ -250,10 +263,7 @@ def hard_coded(inside: Inside) -> Iterator[Trap]:
     mixed = bool(re.search(r"\bwarpSize\b", inside.text))
     for node in _thirty_two(inside):
         certainty = CERTAIN if mixed else LIKELY if _is_of_warps(inside, node) else POSSIBLE
-        words = _BY_32
-        if mixed:
-            words += ", and warpSize stands beside it"
-        yield Trap("warps/hard-coded-32", *at(node), "results", certainty, words)
+        yield _by_32(inside.facts, node, certainty, ", and warpSize stands beside it" * mixed)
 
 
 def _is_of_warps(inside: Inside, node: Node) -> bool:
@@ -301,8 +311,7 @@ def implicit(inside: Inside) -> Iterator[Trap]:
     steps = [node for node in inside.nodes if _is_step(inside, node)]
     groups: dict[int, list[Node]] = {}
     for node in steps:
-        statement = node.parent
-        block = statement.parent if statement is not None else None
+        block = _statement(node).parent
         if block is not None:
             groups.setdefault(block.id, []).append(node)
     for found in groups.values():
@@ -310,15 +319,19 @@ def implicit(inside: Inside) -> Iterator[Trap]:
             continue
         names = {array_of(n.child_by_field_name("left")) for n in found}
         kept = any("volatile" in inside.types.get(name, "") for name in names)
-        words = (
-            "the steps of a warp are kept in order by volatile alone: OpenCL's "
-            "devices and NVIDIA's since Volta promise no lockstep"
-            if kept
-            else "one step of a warp after the other with nothing between them: the compiler "
-            "may keep values in registers"
-        )
-        for platform, sure in ((HIP, POSSIBLE if kept else CERTAIN), (OPENCL, CERTAIN)):
-            yield Trap(_STEPS, *at(found[0]), "results", sure, words, platform)
+        yield from _in_step(at(found[0]), kept)
+
+
+def _in_step(place: tuple[int, str], kept: bool) -> Iterator[Trap]:
+    words = (
+        "the steps of a warp are kept in order by volatile alone: OpenCL's "
+        "devices and NVIDIA's since Volta promise no lockstep"
+        if kept
+        else "one step of a warp after the other with nothing between them: the compiler "
+        "may keep values in registers"
+    )
+    for platform, sure in ((HIP, POSSIBLE if kept else CERTAIN), (OPENCL, CERTAIN)):
+        yield Trap(_STEPS, *place, "results", sure, words, platform)
 
 
 def tags(inside: Inside) -> Iterator[Trap]:
@@ -351,9 +364,16 @@ def _is_step(inside: Inside, node: Node) -> bool:
     )
 
 
+def _statement(node: Node) -> Node:
+    """The statement that an assignment is, with the conditions before it."""
+    node = node.parent or node
+    while node.parent is not None and node.parent.type == "if_statement":
+        node = node.parent
+    return node
+
+
 def _barrier_beside(node: Node) -> bool:
-    statement = node.parent
-    after = statement.next_named_sibling if statement is not None else None
+    after = _statement(node).next_named_sibling
     return any(called(call) in BARRIERS | {"__syncwarp"} for call in calls_in(after))
 
 
