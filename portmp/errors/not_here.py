@@ -34,6 +34,14 @@ INSTEAD: dict[str, str] = {
     "findroot": "a start of SciPy's brentq doubles its digits by a step of Newton's (recipes.md)",
     **dict.fromkeys(("fsum", "fdot"), "sum and dot take rounding='correct'"),
     "ln": "log",
+    **dict.fromkeys(("inverse", "powm"), "linalg.inv and linalg.matrix_power"),
+    **dict.fromkeys(("eigsy", "svd_r"), "linalg.eigh and linalg.svd"),
+    **dict.fromkeys(("mnorm", "qr_solve"), "linalg.norm and linalg.lstsq"),
+    "polyroots": "roots",
+    "asnumpy": "x.to_float64() gives NumPy arrays, rounded to float64",
+    **dict.fromkeys(
+        ("odeint", "solve_ivp"), "docs/recipes.md has solvers of differential equations"
+    ),
     **dict.fromkeys(("savetxt", "loadtxt", "genfromtxt", "fromstring", "fromfile"), _TEXT),
     **dict.fromkeys(("savez", "savez_compressed"), _ARCHIVES),
     **dict.fromkeys(("array2string", "array_str", "array_repr"), _SHOWN),
@@ -75,6 +83,10 @@ _ATTRIBUTES: dict[str, str] = {
     **dict.fromkeys(("byteswap", "getfield", "setfield"), _LAYOUT),
     **dict.fromkeys(("tobytes", "tofile", "dump", "dumps"), _FILES),
     "resize": "portmp.resize(a, shape) gives a new array",
+    **dict.fromkeys(("inv", "I", "solve", "norm"), "portmp.linalg has inv, solve and norm"),
+    **dict.fromkeys(
+        ("numpy", "get", "cpu"), "a.to_float64() gives NumPy arrays, rounded to float64"
+    ),
 }
 """By names of attributes of NumPy's arrays."""
 
