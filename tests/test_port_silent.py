@@ -295,6 +295,11 @@ TOLD = {
         "#endif",
         {(4, "language/cuda-arch")},
     ),
+    "functions of kernels in macros": (
+        "#define LOAD(p) __ldcs(p)\n#define ROOT(x) __frsqrt_rn(x)\n#define NOW clock()\n"
+        "#define STOP __trap()",
+        {(1, "memory/read-only"), (2, "arithmetic/frsqrt-rn")},
+    ),
     "a rest that is no rounding error": (
         "__device__ float f(float x, float y, float z, float p) {\n"
         "  float s = x * x + y * y + z * z, t = x * y + p;\n  s = s - z * z;\n  return t - p; }",

@@ -11,7 +11,6 @@ from portmp.porting.traps.base import (
     LIKELY,
     OPENCL,
     POSSIBLE,
-    Facts,
     Inside,
     Trap,
     at,
@@ -97,19 +96,6 @@ def shifts(inside: Inside) -> Iterator[Trap]:
             yield Trap("arithmetic/shift-count", *at(node), "results", CERTAIN, words)
 
 
-def random_numbers(facts: Facts) -> Iterator[Trap]:
-    """Generators whose numbers differ, or that HIP has not."""
-    first = True
-    for word in facts.words:
-        if "Mtgp32" in word.text or "MTGP32" in word.text:
-            words = "hipRAND has no Mersenne twister of this form for AMD"
-            yield Trap("libraries/random", word.line, word.text, "compile", LIKELY, words)
-        elif word.text in ("curand_init", "curandCreateGenerator") and first:
-            first = False
-            words = "the same seed gives other numbers, except with Philox"
-            yield Trap("libraries/random", word.line, word.text, "bits", LIKELY, words)
-
-
 def divisions(inside: Inside) -> Iterator[Trap]:
     """Roots in OpenCL that need an option."""
     for call, name, _ in inside.of_calls(frozenset(("sqrtf", "__fdiv_rn"))):
@@ -117,4 +103,4 @@ def divisions(inside: Inside) -> Iterator[Trap]:
         yield Trap("arithmetic/division-float", *at(call), "bits", POSSIBLE, words, OPENCL)
 
 
-TRAPS = (*map(of_functions, (error_free, products, rounded, shifts, divisions)), random_numbers)
+TRAPS = tuple(map(of_functions, (error_free, products, rounded, shifts, divisions)))

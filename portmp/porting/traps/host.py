@@ -136,16 +136,6 @@ def pointers(facts: Facts) -> Iterator[Trap]:
             yield Trap("host/pointer-to-pointer", *at(call), "compile", CERTAIN, words)
 
 
-def attributes(facts: Facts) -> Iterator[Trap]:
-    """What kind of memory a pointer points to."""
-    declared = set(re.findall(r"\bcudaPointerAttributes\s+(\w+)", facts.source.text))
-    for node in of_type(facts.source.nodes, "field_expression") if declared else ():
-        of, field = node.child_by_field_name("argument"), node.child_by_field_name("field")
-        if text_of(of) in declared and text_of(field) == "type":
-            words = "the member is called memoryType in ROCm 5, and type from ROCm 6 on"
-            yield Trap("host/pointer-attributes", *at(node), "compile", LIKELY, words)
-
-
 _MEMBERS: dict[str, tuple[str, str, str]] = table("members")
 MEMBERS = frozenset(" ".join(some for row in _MEMBERS.values() for some in row[1:]).split())
 """Members of CUDA's structures that HIP's have not, or have not in ROCm 5."""
@@ -243,20 +233,6 @@ def _decides(facts: Facts, node: Node, known: bool) -> Node | None:
     return None
 
 
-def capabilities(facts: Facts) -> Iterator[Trap]:
-    """Compute capabilities that the device is asked for."""
-    for word in facts.words:
-        if _CAPABILITY.fullmatch(word.text) and not facts.owns(word):
-            words = f"{word.text} means something else on AMD: gcnArchName tells the architecture"
-            yield Trap("host/device-properties", word.line, word.text, "results", LIKELY, words)
-
-
-_CAPABILITY = re.compile(
-    r"(cudaDevAttrComputeCapability|CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_)(Major|Minor)",
-    re.IGNORECASE,
-)
-
-
 def strings(facts: Facts) -> Iterator[Trap]:
     """Libraries and options of NVIDIA's in strings, and functions that are looked up by name."""
     for node in of_type(facts.source.nodes, "string_literal"):
@@ -273,6 +249,6 @@ def strings(facts: Facts) -> Iterator[Trap]:
 
 
 TRAPS = (
-    *(missing_names, of_libraries, changed_arguments, pointers, members, attributes, versions),
-    *(strings, integers, capabilities),
+    *(missing_names, of_libraries, changed_arguments, pointers, members, versions),
+    *(strings, integers),
 )

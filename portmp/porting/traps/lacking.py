@@ -27,6 +27,19 @@ def functions(facts: Facts) -> Iterator[Trap]:
                 yield Trap(entry, *at(call), effect, sure, words.format(name))
 
 
+def in_macros(facts: Facts) -> Iterator[Trap]:
+    """The same in macros' texts, which have no tree of their own."""
+    rows = table("in_macros") | table("calls")
+    every = re.compile("|".join(f"(?:{pattern})" for pattern in rows))
+    for word in facts.words:
+        if word.node is None and every.fullmatch(word.text) and not facts.owns(word):
+            row = next(rows[pattern] for pattern in rows if re.fullmatch(pattern, word.text))
+            entry, effect, sure, words = row
+            if word.text.startswith("__"):  # others may be the host's
+                words = f"{words.format(word.text)} (in a macro's text)"
+                yield Trap(entry, word.line, word.text, effect, sure, words)
+
+
 def nodes(facts: Facts) -> Iterator[Trap]:
     """Parts of the syntax tree, by their types and how their texts begin."""
     rows = table("nodes")
@@ -52,15 +65,16 @@ def headers(facts: Facts) -> Iterator[Trap]:
                 yield Trap(entry, word.line, word.text, "compile", sure, words.format(word.text))
 
 
-def before_declarations(facts: Facts) -> Iterator[Trap]:
-    """``__grid_constant__`` and ``__maxnreg__(...)``, which the syntax tree does not show."""
-    rows = table("before")
-    for one in facts.source.hidden:
-        name = one.text.partition("(")[0].strip()
-        if name in rows:
-            line = facts.source.content.count(b"\n", 0, one.start) + 1
-            entry, words = rows[name]
-            yield Trap(entry, line, one.text, "compile", CERTAIN, words.format(name))
+def told(facts: Facts) -> Iterator[Trap]:
+    """Words that mean trouble wherever they stand, before declarations and in macros too."""
+    rows = table("told")
+    every = re.compile("|".join(rows))
+    for word in facts.words:
+        if every.fullmatch(word.text) and not facts.owns(word):
+            row = next(rows[pattern] for pattern in rows if re.fullmatch(pattern, word.text))
+            entry, effect, sure, words = row
+            words = words.format(word.text)
+            yield Trap(entry, word.line, word.text, effect, sure, words)
 
 
 def runtime_in_kernels(inside: Inside) -> Iterator[Trap]:
@@ -93,4 +107,4 @@ def libcu(facts: Facts) -> Iterator[Trap]:
             yield Trap(entry, *at(node), "compile", CERTAIN, "libcu++ is not a part of ROCm")
 
 
-TRAPS = (functions, nodes, headers, before_declarations, of_functions(runtime_in_kernels), libcu)
+TRAPS = (functions, in_macros, nodes, headers, told, of_functions(runtime_in_kernels), libcu)

@@ -29,7 +29,6 @@ from portmp.porting.traps.base import (
     MATCHES,
     OPENCL,
     POSSIBLE,
-    REDUCTIONS,
     SHUFFLES,
     SHUFFLES_SYNC,
     VOTES_SYNC,
@@ -63,13 +62,7 @@ def masks(inside: Inside) -> Iterator[Trap]:
 
 
 def in_macros(facts: Facts) -> Iterator[Trap]:
-    """The same and others of their kind in macros' texts, which have no tree of their own."""
-    for word in facts.words:
-        if word.node is None and word.text in _OF_MACROS and not facts.owns(word):
-            entry, words = _OF_MACROS[word.text]
-            words = f"{words.format(word.text)} (in a macro's text)"
-            yield Trap(entry, word.line, word.text, "compile", CERTAIN, words)
-
+    """Steps of a warp in macros' texts, which have no tree of their own."""
     for node in of_type(facts.source.nodes, "preproc_function_def"):
         text = text_of(node.child_by_field_name("value"))
         steps = [one for one in _STEPPED.finditer(text) if int(one[2]) <= _WARP]
@@ -79,15 +72,6 @@ def in_macros(facts: Facts) -> Iterator[Trap]:
 
 
 _STEPPED = re.compile(r"\b(\w+)\[\w+\]\s*[^;]*?=[^;]*\b\1\[\w+ *\+ *(\d+)\]")
-_MASKED = "{} is not there before ROCm 6.2, which wants a mask of 64 bits"
-_OF_MACROS = dict.fromkeys(SHUFFLES_SYNC | VOTES_SYNC, ("warps/mask-32-bits", _MASKED))
-_OF_MACROS |= {"__ballot_sync": ("warps/mask-32-bits", _MASKED)}
-_OF_MACROS |= dict.fromkeys(MATCHES, ("warps/match-any", "{} is not there before ROCm 6.2"))
-_OF_MACROS |= dict.fromkeys(REDUCTIONS, ("warps/reduce-sync", "{} is not there before ROCm 7"))
-_OF_MACROS |= {
-    "__syncwarp": ("warps/syncwarp", "{} is not there before ROCm 7"),
-    "__activemask": ("warps/activemask", "{} is not there before ROCm 6.2, and has 64 bits then"),
-}
 
 
 def votes(inside: Inside) -> Iterator[Trap]:
