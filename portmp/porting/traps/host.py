@@ -18,7 +18,7 @@ from portmp.porting.sources import (
     text_of,
     walk,
 )
-from portmp.porting.tables import table
+from portmp.porting.tables import row, table
 from portmp.porting.traps.base import CERTAIN, LIKELY, POSSIBLE, Facts, Trap, at, short
 from portmp.porting.words import INCLUDE
 
@@ -38,8 +38,7 @@ def missing_names(facts: Facts) -> Iterator[Trap]:
         if _DIRECTIVE.match(facts.source.lines[word.line - 1]):
             continue  # a name that the preprocessor takes for 0: kernels.guards tells of those
         seen.add((word.text, word.line))
-        entry = next(e for p, e in table("entries").items() if re.fullmatch(p, word.text))
-        sure, words = CERTAIN, f"HIP has no {word.text}"
+        entry, sure, words = row("entries", word.text), CERTAIN, f"HIP has no {word.text}"
         if other:
             sure, words = LIKELY, f"{other} is not there in ROCm 5.2"
         yield Trap(entry, word.line, word.text, "compile", sure, words)
@@ -47,16 +46,15 @@ def missing_names(facts: Facts) -> Iterator[Trap]:
 
 def of_libraries(facts: Facts) -> Iterator[Trap]:
     """Names of CUDA's libraries that are not known to be in AMD's."""
-    rows = table("libraries")
-    every = re.compile("|".join(rows))
     for word in facts.words:
-        if not every.fullmatch(word.text) or word.kind in (INCLUDE, "field_identifier"):
+        found = row("libraries", word.text)
+        if found is None or word.kind in (INCLUDE, "field_identifier"):
             continue
         call = word.node.parent if word.node is not None else None
         is_macro = word.text.isupper() and call is not None and call.type == "call_expression"
         guard = _DIRECTIVE.match(facts.source.lines[word.line - 1])
         if names.hip_name(word.text) is None and not (is_macro or guard or facts.owns(word)):
-            entry, other = next(row for p, row in rows.items() if re.fullmatch(p, word.text))
+            entry, other = found
             words = f"{other} is not known to have {word.text}"
             yield Trap(entry, word.line, word.text, "compile", LIKELY, words)
 
@@ -90,8 +88,8 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
             words = f"HIP wants (const void *){short(kernel)}; portmp port --hip writes it"
             entry = "host/launch" if name in LAUNCHING else "launch/shared-opt-in"
             yield Trap(entry, *at(call), "compile", CERTAIN, words)
-        elif (row := table("counted").get(name)) and len(given) in row[0]:
-            _, entry, words = row
+        elif (counts := table("counted").get(name)) and len(given) in counts[0]:
+            _, entry, words = counts
             yield Trap(entry, *at(call), "compile", CERTAIN, words)
         elif name in _PLACING and not locations.isdisjoint(map(text_of, given)):
             words = "HIP takes a device's number, as CUDA before version 13 did"
@@ -168,30 +166,20 @@ def integers(facts: Facts) -> Iterator[Trap]:
         left, sign, right = sides(node)
         value = node.child_by_field_name("value")
         parts = (left, right, node.child_by_field_name("argument"))
-        if whole := node.type == "init_declarator":
+        if node.type == "init_declarator":
             kind = facts.plain(text_of(node.parent.child_by_field_name("type")))
             plain = kind in SIZES and text_of(node.child_by_field_name("declarator"))[:1] != "*"
             parts, sign = (value,) * plain, "+"
         texts = map(text_of, parts if sign.strip("=") in _INTEGER else ())
         found = (declared.get(t) or (_CAST.match(t) or ("", ""))[1] for t in texts)
         if of := next(filter(None, found), ""):
-            entry, words = _NO_INTEGERS[of[0]]
-            words += (
-                ", which C++ makes no integer without a cast"
-                if whole
-                else ", with which C++ does not calculate: cast it"
-            )
+            entry = "host/driver-api" if of[0] == "C" else "memory/texture-object"
+            words = f"{names.hip_name(of)} is a pointer, no integer: C++ wants a cast here"
             yield Trap(entry, *at(node), "compile", CERTAIN, words)
 
 
 _HANDLES = re.compile(r"\b(CUdeviceptr|cuda(?:Texture|Surface)Object_t)\s*&?\s*(\w+)")
 _CAST = re.compile(r"\(*\((CUdeviceptr|cuda(?:Texture|Surface)Object_t)\)")
-_NO_INTEGERS = {
-    "C": ("host/driver-api", "hipDeviceptr_t is void *"),
-    "c": ("memory/texture-object", "hipTextureObject_t is a pointer"),
-}
-
-
 _INTEGER = ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "++", "--")
 
 

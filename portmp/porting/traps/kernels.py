@@ -18,7 +18,7 @@ from portmp.porting.sources import (
     text_of,
     walk,
 )
-from portmp.porting.tables import named, table
+from portmp.porting.tables import named, row, table
 from portmp.porting.traps.base import (
     BARRIERS,
     CERTAIN,
@@ -378,9 +378,9 @@ def atomics(inside: Inside) -> Iterator[Trap]:
             words += " (gfx90a, ROCm 5.2)" if kind == "float" else ""
             if kind == "double" or not inside.has(first, frozenset(inside.shared)):
                 yield Trap(f"atomics/{kind}-add", *at(call), "speed", CERTAIN, words)
-        for pattern, (entry, sure, words) in table("atomics_lacking").items():
-            if re.fullmatch(pattern, f"{name} {kind}"):
-                yield Trap(entry, *at(call), "compile", sure, words.format(name, kind))
+        if lacking := row("atomics_lacking", f"{name} {kind}"):
+            entry, sure, words = lacking
+            yield Trap(entry, *at(call), "compile", sure, words.format(name, kind))
 
 
 def _kind(inside: Inside, node: Node | None) -> str:

@@ -134,12 +134,6 @@ def bits(facts: Facts) -> Iterator[Trap]:
         yield Trap("arithmetic/integer-intrinsics", *at(call), "compile", CERTAIN, words)
 
 
-def registers(facts: Facts) -> Iterator[Node]:
-    """The word register, which C++17 has not."""
-    some = of_type(facts.source.nodes, "storage_class_specifier")
-    return (node for node in some if text_of(node) == "register")
-
-
 def launches(facts: Facts) -> Iterator[tuple[Node, int, int, str]]:
     """Brackets of launches with spaces in them, and sizes in braces, which clang takes without a
     space and with a type: the launch, from where to where, and what HIP wants there.
@@ -162,13 +156,6 @@ def brackets(facts: Facts) -> Iterator[Trap]:
     for node in {node.id: node for node, *_ in launches(facts)}.values():
         words = "HIP's compilers want <<<, >>> and dim3{...} here; portmp port --hip writes them"
         yield Trap("host/launch", *at(node), "compile", CERTAIN, words)
-
-
-def storage(facts: Facts) -> Iterator[Trap]:
-    """The same as traps."""
-    for node in registers(facts):
-        words = "C++17 has no register: clang refuses it, nvcc warns; portmp port --hip drops it"
-        yield Trap("building/standard", *at(node), "compile", CERTAIN, words)
 
 
 _PASTED = re.compile(
@@ -207,4 +194,4 @@ def shuffled(facts: Facts) -> Iterator[Trap]:
             yield Trap("warps/group-members", *at(call), "compile", CERTAIN, words)
 
 
-TRAPS = (indices, bits, storage, brackets, pasted, shuffled)
+TRAPS = (indices, bits, brackets, pasted, shuffled)
