@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import takewhile
 
 from portmp.porting.scopes import Own, own
@@ -203,7 +203,7 @@ class Facts:
     @cached_property
     def _aliases(self) -> dict[str, str]:
         """Other names of types, in files that it includes too."""
-        found = {}
+        found: dict[str, str] = {}
         for one in (*self.source.all_included, self.source):
             found |= {name: text for name, text in one.named_texts if _NUMBER.fullmatch(text)}
             for node in of_type(one.nodes, "type_definition", "alias_declaration"):
@@ -573,6 +573,31 @@ class Inside(Function):
             if len(values) == 1 and values[0].type != "identifier":
                 return self.source.value_of(values[0])
         return found
+
+
+def sizes_of(facts: Facts, text: str) -> list[int]:
+    """The lengths of a block or a grid by a number, a dim3 or its name; 0 for what is not known."""
+    made = re.fullmatch(r"dim3\s*\(([^()]*)\)", text)
+    if made is None and re.fullmatch(r"\w+", text):
+        made = _declared(facts.source.text, text)
+    pieces = made[1].split(",") if made else [text]
+    return [number(piece, facts.source.constants) or 0 for piece in pieces]
+
+
+@lru_cache(maxsize=64)
+def _declared(source: str, name: str) -> re.Match[str] | None:
+    """``name(...)`` as the first thing that a statement with ``dim3`` declares, or as another."""
+    found = None
+    for statement in source.split(";"):
+        kind = re.search(r"\bdim3\b", statement)
+        if kind is None:
+            continue
+        declared = statement[kind.end() :]
+        first = re.match(rf"\s+{name}\s*\(([^()]*)\)", declared)
+        if first:
+            return first
+        found = found or re.search(rf"\b{name}\s*\(([^()]*)\)", declared)
+    return found
 
 
 def calls_in(node: Node | None) -> Iterator[Node]:

@@ -170,8 +170,8 @@ def integers(facts: Facts) -> Iterator[Trap]:
             kind = facts.plain(text_of(node.parent.child_by_field_name("type")))
             plain = kind in SIZES and text_of(node.child_by_field_name("declarator"))[:1] != "*"
             parts, sign = (value,) * plain, "+"
-        texts = map(text_of, parts if sign.strip("=") in _INTEGER else ())
-        found = (declared.get(t) or (_CAST.match(t) or ("", ""))[1] for t in texts)
+        given = map(text_of, parts if sign.strip("=") in _INTEGER else ())
+        found = (declared.get(t) or (_CAST.match(t) or ("", ""))[1] for t in given)
         if of := next(filter(None, found), ""):
             entry = "host/driver-api" if of[0] == "C" else "memory/texture-object"
             words = f"{names.hip_name(of)} is a pointer, no integer: C++ wants a cast here"

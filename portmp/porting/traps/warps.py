@@ -42,6 +42,7 @@ from portmp.porting.traps.base import (
     is_ballot,
     of_functions,
     short,
+    sizes_of,
 )
 
 _BITS = frozenset(("__popc", "__ffs", "__clz", "__brev"))
@@ -471,28 +472,12 @@ def _waited_for(inside: Inside, loop: Node) -> Node | None:
 
 def half_empty(facts: Facts) -> Iterator[Trap]:
     """Launches with fewer threads than a wave has lanes."""
-    sizes: dict[str, list[str]] = {}
-    for name, text in re.findall(r"\bdim3\s+(\w+)\s*\(([^()]*)\)", facts.source.text):
-        sizes.setdefault(name, []).append(text)
     for node in of_type(facts.source.nodes, "kernel_call_syntax"):
-        given = list(node.named_children)
-        threads = _threads(facts, given[1], sizes) if len(given) > 1 else None
-        if threads is not None and 1 < threads < 64:
+        block = "".join(map(text_of, node.named_children[1:2]))
+        known = len(re.findall(rf"\bdim3\s+{re.escape(block)}\s*\(", facts.source.text)) < 2
+        if known and 1 < (threads := math.prod(sizes_of(facts, block))) < 64:
             words = f"blocks of {threads} threads leave lanes of a wave of 64 idle"
             yield Trap("warps/half-empty-waves", *at(node), "speed", CERTAIN, words)
-
-
-def _threads(facts: Facts, node: Node, sizes: dict[str, list[str]]) -> int | None:
-    """How many threads a block has; None where no numbers say it."""
-    if (value := facts.source.value_of(node)) is not None:
-        return value
-    made = re.fullmatch(r"dim3\s*\(([^()]*)\)", text_of(node))
-    found = [made[1]] if made else sizes.get(text_of(node), [])
-    if len(found) != 1:
-        return None
-    axes = [number(part, facts.source.constants) for part in found[0].split(",")]
-    known = [length for length in axes if length is not None]
-    return math.prod(known) if len(known) == len(axes) else None
 
 
 _GROUPS = named("groups")
