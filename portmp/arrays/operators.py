@@ -171,8 +171,8 @@ class Operators(Viewed[V]):
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            one = f"bool: one element expected, shape {self.shape} given"
-            raise ShapeError(f"{one}; x.any() and x.all() make one truth value of many")
+            many = f"shape {self.shape} given; x.any() and x.all() make one truth value of many"
+            raise ShapeError(f"bool: one element expected, {many}")
         return bool(self.item())
 
     def item(self, *index: int) -> Any:

@@ -267,7 +267,6 @@ def _meant(wanted: str) -> list[Device]:
         return matches
     there = devices()
     known = [d.name for d in there] + [d.properties.name for d in there]
-    near = suggestion(wanted, known)
-    if wanted.lower() == "gpu":
-        near = ": portmp devices tells why no GPU was found"
+    why = ": portmp devices tells why no GPU was found"
+    near = suggestion(wanted, known) if wanted.lower() != "gpu" else why
     raise DeviceError(f"no device called {wanted!r}{near}; devices: {', '.join(known)}")

@@ -53,8 +53,8 @@ _KERNELS = re.compile(r"\b__(global|device)__\b")
 
 _BY_THE_HELPER = named("entries_by_the_helper")
 """Entries about 64 lanes, of which functions of warps know nothing in a text with the helper."""
-_BY_NAMES = dict.fromkeys(named("entries_of_warps"), WARP)
-_BY_NAMES |= {"language/cuda-arch": frozenset(names.DEFINED)}
+_BY_NAMES = {"language/cuda-arch": frozenset(names.DEFINED)}
+_BY_NAMES |= dict.fromkeys(named("entries_of_warps"), WARP)
 _BY_NAMES |= {entry: frozenset(some.split()) for entry, some in table("cured_by").items()}
 """Entries that do not apply where one of these names was changed."""
 _COLLECTIVE = ("cooperative_groups/reduce.h", "cooperative_groups/scan.h")

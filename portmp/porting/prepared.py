@@ -233,7 +233,9 @@ def _uses(content: bytes, node: Node, of: Mapping[str, Macro]) -> Iterator[Edit]
             yield start, end, b"", frozenset((name,))
     elif name in of and of[name].whole and _in_braces(node):
         yield from _statement(content, node)
-    elif name in of and not (of[name].whole and re.search(rb"[\w*&>] *$", content[:start])):
+    elif name in of and not (
+        of[name].whole and re.search(rb"[\w*&>] *$", content[max(0, start - 80) : start])
+    ):
         yield from _macro_used(content, start, end, of[name])
     elif words := _guessed(content, start, end, name):
         yield start, end, b"", words

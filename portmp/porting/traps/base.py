@@ -88,8 +88,7 @@ class Trap:
 
     ``construct``: the text there, in short; ``effect``: a key of EFFECTS; ``platform``: where it
     bites, hip (AMD) or opencl; ``words``: what is wrong at this place; ``cured``: whether the HIP
-    text that was written with the report has it right; ``kept``: whether it is the
-    same in the HIP text, as a string is.
+    text that was written with the report has it right; ``kept``: whether it is the same there.
     """
 
     entry: str
@@ -588,13 +587,8 @@ def sizes_of(facts: Facts, text: str) -> list[int]:
 def _declared(source: str, name: str) -> re.Match[str] | None:
     """``name(...)`` as the first thing that a statement with ``dim3`` declares, or as another."""
     found = None
-    for statement in source.split(";"):
-        kind = re.search(r"\bdim3\b", statement)
-        if kind is None:
-            continue
-        declared = statement[kind.end() :]
-        first = re.match(rf"\s+{name}\s*\(([^()]*)\)", declared)
-        if first:
+    for declared in re.findall(r"\bdim3\b([^;]*)", source):
+        if first := re.match(rf"\s+{name}\s*\(([^()]*)\)", declared):
             return first
         found = found or re.search(rf"\b{name}\s*\(([^()]*)\)", declared)
     return found

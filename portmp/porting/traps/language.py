@@ -135,9 +135,7 @@ def bits(facts: Facts) -> Iterator[Trap]:
 
 
 def launches(facts: Facts) -> Iterator[tuple[Node, int, int, str]]:
-    """Brackets of launches with spaces in them, and sizes in braces, which clang takes without a
-    space and with a type: the launch, from where to where, and what HIP wants there.
-    """
+    """Brackets of launches with spaces, sizes in braces: where they are, and what HIP wants."""
     for node in of_type(facts.source.nodes, "kernel_call_syntax"):
         text = facts.source.content[node.start_byte : node.end_byte]
         for found in _SPACED.finditer(text):

@@ -296,9 +296,7 @@ def implicit(inside: Inside) -> Iterator[Trap]:
     steps = [node for node in inside.nodes if _is_step(inside, node)]
     groups: dict[int, list[Node]] = {}
     for node in steps:
-        block = _statement(node).parent
-        if block is not None:
-            groups.setdefault(block.id, []).append(node)
+        groups.setdefault(_statement(node).parent.id, []).append(node)
     for found in groups.values():
         if len(found) < 2:
             continue
