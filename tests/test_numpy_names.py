@@ -548,6 +548,8 @@ def test_lists_and_ranges_of_generators() -> None:
         ("", "polynomial", "poly1d"),
         ("", "fft", "convolve"),
         ("", "busday_count", "to_float64"),
+        ("", "inverse", "^portmp has no inverse: portmp.linalg has inv, eigh"),
+        ("", "solve_ivp", "recipes"),
         ("random", "seed", "default_rng"),
         ("random", "randn", "rng.normal"),
     ],

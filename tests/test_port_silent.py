@@ -96,6 +96,20 @@ WRITTEN = {
         "#if defined(__CUDA_RUNTIME_API_H__) && !defined __CUDACC__\n#endif",
         "#if defined(HIP_INCLUDE_HIP_HIP_RUNTIME_API_H) && !defined __HIPCC__\n#endif",
     ),
+    "launches with spaces and braces": (
+        "void f(int n) { k<< <1, n>> >(); k <<<1, n>>>(); k<int><< <{1, 2}, n>>>(n >> 2); }",
+        "void f(int n) { k<<<1, n>>>(); k <<<1, n>>>(); k<int><<<dim3{1, 2}, n>>>(n >> 2); }",
+    ),
+    "copies of the driver's": (
+        "void f(CUdeviceptr a) { cuMemcpy(a, a, 4); "
+        "cuMemcpyAsync(a, a, 4, CU_STREAM_PER_THREAD); }",
+        "void f(hipDeviceptr_t a) { hipMemcpy(a, a, 4, hipMemcpyDefault); hipMemcpyAsync(a, a, 4, "
+        "hipMemcpyDefault, hipStreamPerThread); }",
+    ),
+    "what is defined for editors": (
+        "#ifdef __INTELLISENSE__\n#define cudaSuccess 1\n#endif\nint e = cudaSuccess;",
+        "#ifdef __INTELLISENSE__\n#define hipSuccess 1\n#endif\nint e = hipSuccess;",
+    ),
     "indices as they are": (
         '__device__ void f(int n) { printf("%d", blockIdx.y); auto i = threadIdx.x; n = max(n, '
         "blockDim.x) + threadIdx.y; int j = gridDim.z; }",
@@ -233,6 +247,63 @@ TOLD = {
         "  if (threadIdx.x < 32) { b[0] = 1; } else { while (((volatile int *)b)[0] == 0); }\n"
         "  if (lane == 0) while (atomicExch(b, 1)); }",
         {(line, "warps/independent-scheduling") for line in (4, 7, 8)},
+    ),
+    "other names of types, members of vectors": (
+        "#define DTYPE double\ntypedef float real;\n"
+        "__global__ void k(real *a, DTYPE *b, float3 *c, int2 *d) {\n  atomicAdd(a, 1.f);\n"
+        "  atomicAdd(b, 1.);\n  atomicAdd(&c[1].x, 1.f);\n  atomicAdd(&d[1].x, 1); }",
+        {(4, "atomics/float-add"), (5, "atomics/double-add"), (6, "atomics/float-add")},
+    ),
+    "loops that all threads count alike": (
+        "__global__ void k(int n) {\n  int i = threadIdx.x;\n"
+        "  for (i = 0; i < n; i++) __syncthreads();\n"
+        "  for (int j = i; j < n; j++) __syncthreads();\n"
+        "  for (i = 0; i < n; i += threadIdx.x) __syncthreads(); }",
+        {(4, "synchronisation/divergent-barrier"), (5, "synchronisation/divergent-barrier")},
+    ),
+    "steps of a warp under conditions": (
+        "__global__ void k(float *s) {\n  int t = threadIdx.x;\n"
+        "  if (t < 8) s[t] += s[t + 8];\n  if (t < 4) s[t] += s[t + 4];\n"
+        "  if (t < 2) s[t] += s[t + 2];\n  __syncthreads();\n}\n#define RED(s, t) \\\n"
+        "  s[t] = max(s[t], s[t + 8]); \\\n  s[t] = max(s[t], s[t + 4]);\n"
+        "#define SYNC(s, t) s[t] += s[t + 8]; __syncwarp(); s[t] += s[t + 4]; __syncwarp();",
+        {(3, "synchronisation/volatile-warp"), (9, "synchronisation/volatile-warp")},
+    ),
+    "matrix units, whose waves have 64 lanes": (
+        "#define WARP_SIZE 32\n__global__ void k() {\n  int warp = threadIdx.x / WARP_SIZE;\n"
+        "  wmma::mma_sync(c, a, b, c); }",
+        {(1, "warps/hard-coded-32"), (3, "warps/hard-coded-32")},
+    ),
+    "handles that are numbers in CUDA": (
+        "CUdeviceptr f(cudaTextureObject_t t, CUdeviceptr p, CUdeviceptr *q) {\n"
+        "  unsigned u = t & 255;\n  u = (unsigned)(((cudaTextureObject_t)u) >> 32);\n"
+        "  q[0] = p;\n  if (t == 0 || !p) return 0;\n  return p + 8; }",
+        {(2, "memory/texture-object"), (3, "memory/texture-object"), (6, "host/driver-api")},
+    ),
+    "a symbol by its name, a capability that is kept": (
+        'int major;\nvoid f(cudaDeviceProp p) {\n  cudaMemcpyToSymbol("c", &p, 4);\n'
+        "  major = p.major;\n  if (major >= 8) return; }",
+        {(3, "host/symbols"), (4, "host/device-properties")},
+    ),
+    "headers of the program's own": (
+        '#include "cudaimage.h"\n#include <cuda_helper.h>\n#include <cuda_occupancy.h>\n'
+        "#include <cudaEGL.h>",
+        {(3, "compilation/headers"), (4, "compilation/headers")},
+    ),
+    "names that are defined for editors alone": (
+        "#ifdef __INTELLISENSE__\n#define __CUDA_ARCH__ 900\n#endif\n#if __CUDA_ARCH__ > 800\n"
+        "#endif",
+        {(4, "language/cuda-arch")},
+    ),
+    "functions of kernels in macros": (
+        "#define LOAD(p) __ldcs(p)\n#define ROOT(x) __frsqrt_rn(x)\n#define NOW clock()\n"
+        "#define STOP __trap()",
+        {(1, "memory/read-only"), (2, "arithmetic/frsqrt-rn")},
+    ),
+    "a rest that is no rounding error": (
+        "__device__ float f(float x, float y, float z, float p) {\n"
+        "  float s = x * x + y * y + z * z, t = x * y + p;\n  s = s - z * z;\n  return t - p; }",
+        {(4, "arithmetic/contraction")},
     ),
     "an index in a macro's text": (
         "#define T(v) auto v = threadIdx.x\n#define U(v) int v = threadIdx.x",
@@ -425,6 +496,10 @@ PARSED = (
     "int f(int *p, int c) {\n#if A\n  while (p[c] > 1)\n#else\n  for (; p[c] > "
     "2;)\n#endif\n  { c++; }"
     "\n  return c; }",
+    "#define OFF(x)\n#define ON f();\nint f() { OFF(1)\n  ON\n  OFF(2) // and\n  /* so */ OFF(3)\n"
+    "  ON\n  return 0; }",
+    "#define run(x) { x; }\nvoid run(int x) { if (x) return; }\nint y;",
+    "void f() { k<<<1, {1, 2}, 0, s>>>(1); }",
     "#define TRY(x) do { if (x) return 1; } while (0);\nint f() { if (1) "
     "TRY(cudaFree(0)) TRY(2); return 0; }",
 )

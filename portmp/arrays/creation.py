@@ -581,7 +581,7 @@ def _triangle(x: AnyArray, k: int, name: str) -> Any:
     if x.ndim < 2:
         raise ShapeError(f"{name}: matrices are needed, shape {x.shape} given")
     rows, cols = x.shape[-2:]
-    queue = x.queue
+    queue, (k,) = x.queue, integers((k,), f"{name}: k")
     row = wrapped(plain.counted(0, 1, rows, "int64", queue).view((rows, 1), (1, 0), 0))
     col = wrapped(plain.counted(0, 1, cols, "int64", queue))
     kept = row + k >= col if name == "tril" else row + k <= col

@@ -362,8 +362,9 @@ def repeat(x: AnyArray, repeats: int | AnyArray, /, axis: int | None = None) -> 
 def _counts(repeats: Any, n: int, x: AnyArray) -> Numbers:
     """How often each of n elements is repeated, on the device."""
     given = repeats.planes if isinstance(repeats, Viewed) else None
-    if given is None:
-        host = np.asarray(repeats)
+    if not isinstance(given, Numbers):
+        of = "repeat: repeats"
+        host = np.asarray(repeats) if given is None else indexing.whole(given, of)
         if host.dtype.kind not in "iub" and host.size:
             raise ArgumentError(f"repeat: repeats: {repeats!r:.60} given, integers are needed")
         given = upload_numbers(host.astype(np.int64), x.queue)

@@ -82,7 +82,8 @@ def ufunc(x: AnyArray, function: Any, method: str, *inputs: Any, **options: Any)
     for one in out or ():
         if not isinstance(one, (Viewed, type(None))):
             raise UnsupportedError(
-                f"np.{name}: out: {type(one).__name__} given, an array of portmp's is needed"
+                f"np.{name}: out: {type(one).__name__} given, an array of portmp's is needed; "
+                "x = x + y makes one where x += y cannot"
             )
     if out and len(out) == 1:
         (out,) = out

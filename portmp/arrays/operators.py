@@ -171,7 +171,8 @@ class Operators(Viewed[V]):
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise ShapeError(f"bool: one element expected, shape {self.shape} given")
+            many = f"shape {self.shape} given; x.any() and x.all() make one truth value of many"
+            raise ShapeError(f"bool: one element expected, {many}")
         return bool(self.item())
 
     def item(self, *index: int) -> Any:

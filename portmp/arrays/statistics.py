@@ -461,7 +461,7 @@ def _running(op: str, name: str, about: str) -> Any:
             options = {"axis": axis, "include_initial": include_initial}
             return _into(_of_complex(running, given, dtype, **options), out)
         if axis is None and view.ndim != 1:
-            raise ArgumentError(f"{name}: axis: needed, the array has {view.ndim}")
+            raise ArgumentError(f"{name}: axis: needed, the number of axes is {view.ndim}")
         if not view.ndim:
             raise ShapeError(f"{name}: one axis at least is needed")
         (along,) = axes.named(0 if axis is None else axis, view.ndim, count=1)

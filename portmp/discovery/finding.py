@@ -260,11 +260,13 @@ def _meant(wanted: str) -> list[Device]:
     matches = [
         d
         for d in sorted(listed(), key=_rank)
-        if wanted.lower() in f"{d.properties.name} {d.properties.extra.get('platform', '')}".lower()
+        if wanted.lower() == d.properties.kind
+        or wanted.lower() in f"{d.properties.name} {d.properties.extra.get('platform', '')}".lower()
     ]
     if matches:
         return matches
     there = devices()
     known = [d.name for d in there] + [d.properties.name for d in there]
-    near = suggestion(wanted, known)
+    why = ": portmp devices tells why no GPU was found"
+    near = suggestion(wanted, known) if wanted.lower() != "gpu" else why
     raise DeviceError(f"no device called {wanted!r}{near}; devices: {', '.join(known)}")

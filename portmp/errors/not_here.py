@@ -25,6 +25,7 @@ DIGITS = (
     "digits are a format's: portmp.array(x, 'td') has 50, 'qd' 66; in a "
     "`with portmp.default_format('td'):` what is given no format has it"
 )
+_OF_MATRICES = "portmp.linalg has inv, eigh, svd, norm, lstsq and matrix_power"
 _TEXTS = "f'{x:.15g}' and x.to_strings(15) round, str(x) and print show all digits"
 INSTEAD: dict[str, str] = {
     **dict.fromkeys(("prec", "mp", "workdps", "workprec", "extradps", "extraprec"), DIGITS),
@@ -34,6 +35,11 @@ INSTEAD: dict[str, str] = {
     "findroot": "a start of SciPy's brentq doubles its digits by a step of Newton's (recipes.md)",
     **dict.fromkeys(("fsum", "fdot"), "sum and dot take rounding='correct'"),
     "ln": "log",
+    **dict.fromkeys(("inverse", "eigsy", "svd_r", "mnorm", "qr_solve", "powm"), _OF_MATRICES),
+    "asnumpy": "x.to_float64() gives NumPy arrays, rounded to float64",
+    **dict.fromkeys(
+        ("odeint", "solve_ivp"), "docs/recipes.md has solvers of differential equations"
+    ),
     **dict.fromkeys(("savetxt", "loadtxt", "genfromtxt", "fromstring", "fromfile"), _TEXT),
     **dict.fromkeys(("savez", "savez_compressed"), _ARCHIVES),
     **dict.fromkeys(("array2string", "array_str", "array_repr"), _SHOWN),
@@ -74,6 +80,10 @@ _ATTRIBUTES: dict[str, str] = {
     **dict.fromkeys(("byteswap", "getfield", "setfield"), _LAYOUT),
     **dict.fromkeys(("tobytes", "tofile", "dump", "dumps"), _FILES),
     "resize": "portmp.resize(a, shape) gives a new array",
+    **dict.fromkeys(("inv", "I", "norm"), _OF_MATRICES),
+    **dict.fromkeys(
+        ("numpy", "get", "cpu"), "a.to_float64() gives NumPy arrays, rounded to float64"
+    ),
 }
 """By names of attributes of NumPy's arrays."""
 

@@ -182,5 +182,4 @@ def _told(one: Written) -> Iterator[str]:
     how = f"{hipify.ARCHITECTURE} ({hipify.STANDARD})"
     yield f"    {state[one.compiled]} {how}{': ' if words[0] else ''}{words[0]}"
     yield from (f"        {line}" for line in words[1:])
-    for name in hipify.TRANSLATORS:
-        yield f"    {name}: {one.compared.get(name, 'is not installed: not compared')}"
+    yield from (f"    {name}: {says}" for name, says in one.compared.items())

@@ -13,15 +13,15 @@ import shutil
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path, PurePath
 
 from portmp import paths
 from portmp.paths import PACKAGE
 from portmp.porting import names
 from portmp.porting.prepared import CODED
-from portmp.porting.sources import Node, Source, arguments, called, line_of, text_of
+from portmp.porting.sources import Node, Source, arguments, called, line_of, of_type, text_of
 from portmp.porting.tables import named, table
 from portmp.porting.traps import host
 from portmp.porting.traps import language as traps_of_language
@@ -53,22 +53,9 @@ _KERNELS = re.compile(r"\b__(global|device)__\b")
 
 _BY_THE_HELPER = named("entries_by_the_helper")
 """Entries about 64 lanes, of which functions of warps know nothing in a text with the helper."""
-_BY_NAMES = {
-    "warps/mask-32-bits": WARP,
-    "warps/ballot-64-bits": WARP,
-    "warps/activemask": WARP,
-    "warps/syncwarp": WARP,
-    "warps/match-any": WARP,
-    "warps/reduce-sync": WARP,
-    "warps/shuffle-width": WARP,
-    "warps/vote-without-sync": WARP,
-    "warps/independent-scheduling": frozenset(("__nanosleep",)),
-    "language/cuda-arch": frozenset(names.DEFINED),
-    "libraries/thrust": frozenset(("cuda",)),
-    "host/graphs": frozenset(("cudaGraphInstantiate",)),
-    "host/events": frozenset(("cudaEventCreate",)),
-    "language/assert": frozenset(("__trap", "__brkpt")),
-}
+_BY_NAMES = {"language/cuda-arch": frozenset(names.DEFINED)}
+_BY_NAMES |= dict.fromkeys(named("entries_of_warps"), WARP)
+_BY_NAMES |= {entry: frozenset(some.split()) for entry, some in table("cured_by").items()}
 """Entries that do not apply where one of these names was changed."""
 _COLLECTIVE = ("cooperative_groups/reduce.h", "cooperative_groups/scan.h")
 _BY_GROUPS = re.compile(
@@ -270,6 +257,12 @@ def _arguments(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
             after = "".join(f", {one}" for one in (*missing, ""))[:-2] + ")"
             change = Change(int(call.end_point[0]) + 1, ")", after, "argument")
             yield call, entry, (end - 1, end, change)
+        if name == "cuMemcpyAsync" and len(given) == 4:
+            place, change = (
+                given[3],
+                Change(line_of(given[3]), "", "hipMemcpyDefault, ", "argument"),
+            )
+            yield call, "host/driver-api", (place.start_byte, place.start_byte, change)
         for places, entry, written in _WRITTEN:
             place = places.get(name)
             if place is None or place >= len(given):
@@ -291,8 +284,13 @@ def _of_language(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
         one = arguments(call)[0]
         edit = _instead(one, f"({kind})({text_of(one)})")
         yield call, "arithmetic/integer-intrinsics", edit
-    for node in traps_of_language.registers(facts):
-        yield node, "language/reserved-words", _instead(node, "/* register */")
+    for node, first, last, after in traps_of_language.launches(facts):
+        before = facts.source.content[first:last].decode(*CODED)
+        change = Change(line_of(node), before, after, "argument")
+        yield node, "host/launch", (first, last, change)
+    for node in of_type(facts.source.nodes, "storage_class_specifier"):
+        if text_of(node) == "register":
+            yield node, "building/standard", _instead(node, "/* register */")
 
 
 def _of_name(form: str, facts: Facts, node: Node) -> str:
@@ -388,16 +386,9 @@ def compared(source: Path, mine: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _difference(mine: bytes, other: bytes) -> str:
-    a, b = (t.decode(errors="replace").splitlines() for t in (mine, other))
-    a, b = ([" ".join(line.split()) for line in text if line.strip()] for text in (a, b))
-    differing = [
-        (a[i1:i2], b[j1:j2])
-        for tag, i1, i2, j1, j2 in SequenceMatcher(a=a, b=b, autojunk=False).get_opcodes()
-        if tag != "equal"
-    ]
-    if not differing:
+    texts = (text.decode(errors="replace").splitlines() for text in (mine, other))
+    here, there = ([plain for line in text if (plain := " ".join(line.split()))] for text in texts)
+    pairs = [pair for pair in zip_longest(here, there, fillvalue="nothing") if len({*pair}) > 1]
+    if not pairs:
         return "the same text"
-    lines = sum(max(len(x), len(y)) for x, y in differing)
-    here, there = differing[0]
-    example = f"{(here or ['nothing'])[0]!r} here, {(there or ['nothing'])[0]!r} there"
-    return f"{lines} lines differ, first {example}"
+    return f"{len(pairs)} lines differ, first {pairs[0][0]!r} here, {pairs[0][1]!r} there"

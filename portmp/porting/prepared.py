@@ -89,7 +89,7 @@ def _macro(names: list[str] | None, body: bytes, known: Mapping[str, Macro]) -> 
     """What a macro hides; None where it is one of another kind."""
     tokens = [token.decode(*CODED) for token in _TOKEN.findall(body)]
     if not tokens:
-        return Macro(_NONE) if names is None else None
+        return Macro(_NONE, names is not None, whole=names is not None)
     at, words = _declaring(tokens, known)
     rest = tokens[at:]
     if rest[:1] == ["void"]:  # words such as __launch_bounds__(256) may stand behind it too
@@ -97,8 +97,8 @@ def _macro(names: list[str] | None, body: bytes, known: Mapping[str, Macro]) -> 
         rest, words = ["void", *rest[1 + behind :]], words | more
     if "{" in rest and words & {"__global__", "__device__"}:
         return Macro(words, names is not None, has_body=True)
-    if names is not None and tokens[-1] in (";", "}"):
-        return Macro(_NONE, True, whole=True)
+    if tokens[-1] in (";", "}") and tokens.count("{") == tokens.count("}"):
+        return Macro(_NONE, names is not None, whole=True)
     if at == 0:
         return None
     if not rest:
@@ -156,6 +156,8 @@ def text(
     what is left is looked at again.
     """
     changed = bytearray(_ASKED.sub(lambda found: _filled(found[0], b"1"), content))
+    for found in _LAUNCH.finditer(content):
+        changed[slice(*found.span())] = found[0].translate(bytes.maketrans(b"{}", b"()"))
     hidden: list[Hidden] = []
     for _ in range(_PASSES):
         root = parsed(bytes(changed))
@@ -174,6 +176,7 @@ def text(
 
 
 _PASSES = 3
+_LAUNCH = re.compile(rb"<\s*<\s*<[^;<>]*\{[^;<>]*>\s*>\s*>")
 _ASKED = re.compile(rb"\b__has_include\s*\([^()\n]*\)")
 
 
@@ -230,7 +233,9 @@ def _uses(content: bytes, node: Node, of: Mapping[str, Macro]) -> Iterator[Edit]
             yield start, end, b"", frozenset((name,))
     elif name in of and of[name].whole and _in_braces(node):
         yield from _statement(content, node)
-    elif name in of:
+    elif name in of and not (
+        of[name].whole and re.search(rb"[\w*&>] *$", content[max(0, start - 80) : start])
+    ):
         yield from _macro_used(content, start, end, of[name])
     elif words := _guessed(content, start, end, name):
         yield start, end, b"", words
@@ -257,10 +262,14 @@ def _guessed(content: bytes, start: int, end: int, name: str) -> frozenset[str]:
 def _statement(content: bytes, node: Node) -> Iterator[Edit]:
     """A macro of statements, used without a semicolon: its arguments stay, as a statement."""
     last = _end(content, node.end_byte)
-    before = content[max(0, node.start_byte - 400) : node.start_byte].rstrip()[-1:]
-    if last == node.end_byte or before not in (b";", b"{", b"}", b")", b":"):
+    before = _NO_CODE.sub(b"", content[max(0, node.start_byte - 400) : node.start_byte])
+    after = _NO_CODE.sub(b"", content[last : last + 400])
+    if before.rstrip()[-1:] not in (b";", b"{", b"}", b")", b":"):
         return
-    if re.match(rb"\s*[;,).?:=+*/<>|&-]", content[last : last + 80]) is None:
+    if last == node.end_byte:
+        if re.match(rb"\s*\n\s*[^;,).?:=+*/<>|&-]", after):
+            yield node.start_byte, last, b";", _NONE
+    elif re.match(rb"\s*[;,).?:=+*/<>|&-]", after) is None:
         opened = content.index(b"(", node.end_byte)
         yield node.start_byte, opened + 1, b"", _NONE
         yield last - 1, last, b";", None

@@ -232,11 +232,10 @@ def _remarks(facts: Facts) -> Iterator[str]:
     if kept:
         some = ", ".join(f"{name} (line {line})" for name, line in kept.items())
         yield f"names that the program declares itself, and that stay: {some}"
-    if facts.source.root.has_error:
-        bad = [n for n in facts.source.nodes if n.type == "ERROR" or n.is_missing]
-        lines = sorted({line_of(n) for n in bad})
-        where = f" (line {some_of(lines, 5)})" if lines else ""
-        yield f"parts could not be parsed{where}; names in them are found, traps may not be"
+    bad = [n for n in facts.source.nodes if n.type == "ERROR" or n.is_missing]
+    if lines := sorted({line_of(n) for n in bad}):
+        where = some_of(lines, 5)
+        yield f"parts could not be parsed (line {where}); names in them are found, traps may not be"
 
 
 # --- for people ---------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ is called as a type is, or tell of a type of CUDA's (``struct cudaArray;``) with
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -269,9 +270,11 @@ def _of_cuda_again(node: Node) -> bool:
 
 def _stands_in(node: Node, found: Own) -> bool:
     """Whether a definition stands in for CUDA's where CUDA is not there: the other branch of a
-    conditional includes CUDA's headers. Then both branches get the names of HIP.
+    conditional includes CUDA's headers. Then both branches get the names of HIP. Or for editors.
     """
     for one in of_type(parents(node), *_CONDITIONALS):
+        if _OF_EDITORS.search(text_of(one).partition("\n")[0]):
+            return True
         other = one.child_by_field_name("alternative")
         if other is not None:
             first, last = other.start_byte, other.end_byte
@@ -281,4 +284,5 @@ def _stands_in(node: Node, found: Own) -> bool:
     return False
 
 
+_OF_EDITORS = re.compile("__(INTELLISENSE|RESHARPER|CLION_IDE|JETBRAINS_IDE|CLANGD|CDT_PARSER)__")
 _CONDITIONALS = ("preproc_if", "preproc_ifdef", "preproc_elif")

@@ -368,7 +368,7 @@ def number(text: str, constants: dict[str, str]) -> int | None:
     try:
         tree = ast.parse(_plain(text), mode="eval").body
         return _value(tree, constants, 8)
-    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+    except (SyntaxError, ValueError, LookupError, ArithmeticError, RecursionError, MemoryError):
         return None
 
 
@@ -391,40 +391,47 @@ def _size(found: re.Match[str]) -> str:
     return str(SIZES.get(" ".join(found[1].split()), found[0]))
 
 
-def _value(node: ast.expr, constants: dict[str, str], depth: int) -> int | None:
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return node.value
-    if isinstance(node, ast.Name) and node.id in constants and depth:
-        inner = ast.parse(_plain(constants[node.id]), mode="eval").body
-        return _value(inner, constants, depth - 1)
-    if isinstance(node, ast.BoolOp | ast.Compare):
-        parts = node.values if isinstance(node, ast.BoolOp) else [node.left, *node.comparators]
-        some = [_value(one, constants, depth) for one in parts]
-        known = [one for one in some if one is not None]
-        return _holds(node, known) if len(known) == len(some) else None
-    if isinstance(node, ast.UnaryOp):
-        one = _value(node.operand, constants, depth)
-        if one is None:
-            return None
-        if isinstance(node.op, ast.Not):
-            return int(not one)
-        return {ast.USub: -one, ast.UAdd: one, ast.Invert: ~one}.get(type(node.op))
-    if isinstance(node, ast.BinOp):
-        a, b = _value(node.left, constants, depth), _value(node.right, constants, depth)
-        if a is None or b is None or max(abs(a), abs(b)) > 2**64:
-            return None
-        return _applied(node.op, a, b)
-    return None
+def _value(node: ast.AST, constants: dict[str, str], depth: int) -> int:
+    """The integer; ValueError, LookupError or ArithmeticError where there is none."""
+    match node:
+        case ast.Constant(value=value) if type(value) is int:
+            return value
+        case ast.Name(id=name) if name in constants and depth:
+            inner = ast.parse(_plain(constants[name]), mode="eval").body
+            return _value(inner, constants, depth - 1)
+        case ast.BoolOp(op=sign, values=parts):
+            some = [_value(one, constants, depth) for one in parts]
+            return int(all(some) if isinstance(sign, ast.And) else any(some))
+        case ast.UnaryOp(op=sign, operand=part):
+            return int(_APPLIED[type(sign)](_value(part, constants, depth)))
+        case (
+            ast.BinOp(left=left, op=sign, right=right)
+            | ast.Compare(left=left, ops=[sign], comparators=[right])
+        ):
+            a, b = _value(left, constants, depth), _value(right, constants, depth)
+            large = max(abs(a), abs(b)) > 2**64 or (
+                b > 63 and isinstance(sign, ast.LShift | ast.RShift)
+            )
+            if large or (min(a, b) < 0 and isinstance(sign, ast.FloorDiv | ast.Mod)):
+                raise ValueError("another number in C, or too large")
+            return int(_APPLIED[type(sign)](a, b))
+    raise ValueError("no number")
 
 
-def _holds(node: ast.BoolOp | ast.Compare, some: list[int]) -> int | None:
-    if isinstance(node, ast.BoolOp):
-        return int(all(some) if isinstance(node.op, ast.And) else any(some))
-    compare = _COMPARED.get(type(node.ops[0]))
-    return int(compare(*some)) if compare is not None and len(some) == 2 else None
-
-
-_COMPARED: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
+_APPLIED: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.Invert: operator.invert,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Not: operator.not_,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -432,16 +439,3 @@ _COMPARED: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-
-
-def _applied(sign: ast.operator, a: int, b: int) -> int | None:
-    if isinstance(sign, ast.LShift | ast.RShift):
-        if not 0 <= b < 64:
-            return None
-        return a << b if isinstance(sign, ast.LShift) else a >> b
-    if isinstance(sign, ast.FloorDiv | ast.Mod):
-        if b == 0 or a < 0 or b < 0:
-            return None
-        return a // b if isinstance(sign, ast.FloorDiv) else a % b
-    simple = {ast.Add: a + b, ast.Sub: a - b, ast.Mult: a * b, ast.BitAnd: a & b, ast.BitOr: a | b}
-    return simple.get(type(sign))

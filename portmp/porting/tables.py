@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from portmp.paths import PACKAGE
@@ -22,3 +23,9 @@ def table(name: str) -> dict[str, Any]:
 def named(key: str) -> frozenset[str]:
     """One of the sets of names."""
     return frozenset(table("names")[key].split())
+
+
+@lru_cache(maxsize=65536)
+def row(name: str, text: str) -> Any:
+    """What a table says by the first pattern that matches a whole text; None without one."""
+    return next((says for p, says in table(name).items() if re.fullmatch(p, text)), None)

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
-from portmp.porting.sources import number, text_of
+from portmp.porting.sources import text_of
 from portmp.porting.translation import Writer
-from portmp.porting.traps.base import Facts, Inside
+from portmp.porting.traps.base import Facts, Inside, sizes_of
 
 
 @dataclass(frozen=True)
@@ -99,35 +98,11 @@ def _block(facts: Facts, inside: Inside) -> str:
         parts = re.split(r",(?![^()]*\))", found[1])
         if len(parts) < 2:
             continue
-        sizes = _sizes_of(facts, parts[1].strip())
+        sizes = sizes_of(facts, parts[1].strip())
         if sizes and all(sizes):
             return str(sizes[0]) if len(sizes) == 1 else f"({', '.join(map(str, sizes))})"
     flat = not re.search(r"\b(threadIdx|blockDim)\s*\.\s*[yz]\b", inside.text)
     return "256" if flat else "(16, 16)"
-
-
-def _sizes_of(facts: Facts, text: str) -> list[int]:
-    made = re.fullmatch(r"dim3\s*\(([^()]*)\)", text)
-    if made is None and re.fullmatch(r"\w+", text):
-        made = _declared(facts.source.text, text)
-    pieces = made[1].split(",") if made else [text]
-    return [number(piece, facts.source.constants) or 0 for piece in pieces]
-
-
-@lru_cache(maxsize=64)
-def _declared(source: str, name: str) -> re.Match[str] | None:
-    """``name(...)`` as the first thing that a statement with ``dim3`` declares, or as another."""
-    found = None
-    for statement in source.split(";"):
-        kind = re.search(r"\bdim3\b", statement)
-        if kind is None:
-            continue
-        declared = statement[kind.end() :]
-        first = re.match(rf"\s+{name}\s*\(([^()]*)\)", declared)
-        if first:
-            return first
-        found = found or re.search(rf"\b{name}\s*\(([^()]*)\)", declared)
-    return found
 
 
 _IMPORT = "import portmp as mp"

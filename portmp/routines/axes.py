@@ -61,7 +61,7 @@ def named(
         if isinstance(one, bool) or not isinstance(one, (int, np.integer)):
             raise ArgumentError(f"{argument}: {axis!r} given, integers or None are allowed")
         if not -ndim <= one < ndim:
-            raise AxisError(f"{argument}: {axis} given, the array has {ndim}")
+            raise AxisError(f"{argument}: {axis} given, the number of axes is {ndim}")
         found.append(int(one) % ndim)
     if len(set(found)) < len(found):
         raise ShapeError(f"{argument}: {axis} given, which names one axis twice")

@@ -11,7 +11,6 @@ from portmp.porting.traps.base import (
     LIKELY,
     OPENCL,
     POSSIBLE,
-    Facts,
     Inside,
     Trap,
     at,
@@ -26,7 +25,8 @@ def error_free(inside: Inside) -> Iterator[Trap]:
     """two_sum and compensated sums: a difference that gives a sum's rounding error."""
     for node in of_type(inside.nodes, "binary_expression"):
         if found := _error_of(inside, node):
-            sure = LIKELY if "*" in found or "fma" in found else POSSIBLE
+            product = "*" in found and "*" not in text_of(sides(node)[2])
+            sure = LIKELY if product or "fma" in found else POSSIBLE
             words = (
                 f"{short(node)} is the rounding error of {found}: contraction, on by default, "
                 "and -ffast-math change it"
@@ -96,19 +96,6 @@ def shifts(inside: Inside) -> Iterator[Trap]:
             yield Trap("arithmetic/shift-count", *at(node), "results", CERTAIN, words)
 
 
-def random_numbers(facts: Facts) -> Iterator[Trap]:
-    """Generators whose numbers differ, or that HIP has not."""
-    first = True
-    for word in facts.words:
-        if "Mtgp32" in word.text or "MTGP32" in word.text:
-            words = "hipRAND has no Mersenne twister of this form for AMD"
-            yield Trap("libraries/random", word.line, word.text, "compile", LIKELY, words)
-        elif word.text in ("curand_init", "curandCreateGenerator") and first:
-            first = False
-            words = "the same seed gives other numbers, except with Philox"
-            yield Trap("libraries/random", word.line, word.text, "bits", LIKELY, words)
-
-
 def divisions(inside: Inside) -> Iterator[Trap]:
     """Roots in OpenCL that need an option."""
     for call, name, _ in inside.of_calls(frozenset(("sqrtf", "__fdiv_rn"))):
@@ -116,4 +103,4 @@ def divisions(inside: Inside) -> Iterator[Trap]:
         yield Trap("arithmetic/division-float", *at(call), "bits", POSSIBLE, words, OPENCL)
 
 
-TRAPS = (*map(of_functions, (error_free, products, rounded, shifts, divisions)), random_numbers)
+TRAPS = tuple(map(of_functions, (error_free, products, rounded, shifts, divisions)))

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import takewhile
 
 from portmp.porting.scopes import Own, own
@@ -28,7 +28,7 @@ from portmp.porting.sources import (
     text_of,
     walk,
 )
-from portmp.porting.tables import named
+from portmp.porting.tables import named, table
 from portmp.porting.words import Word, words
 
 CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
@@ -88,8 +88,7 @@ class Trap:
 
     ``construct``: the text there, in short; ``effect``: a key of EFFECTS; ``platform``: where it
     bites, hip (AMD) or opencl; ``words``: what is wrong at this place; ``cured``: whether the HIP
-    text that was written with the report has it right; ``kept``: whether it stands in a string,
-    which the HIP text keeps.
+    text that was written with the report has it right; ``kept``: whether it is the same there.
     """
 
     entry: str
@@ -202,12 +201,14 @@ class Facts:
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
-        """Other names of types."""
-        found = {}
-        for node in of_type(self.source.nodes, "type_definition", "alias_declaration"):
-            name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
-            if name is not None and name.type == "type_identifier":
-                found[text_of(name)] = text_of(node.child_by_field_name("type"))
+        """Other names of types, in files that it includes too."""
+        found: dict[str, str] = {}
+        for one in (*self.source.all_included, self.source):
+            found |= {name: text for name, text in one.named_texts if _NUMBER.fullmatch(text)}
+            for node in of_type(one.nodes, "type_definition", "alias_declaration"):
+                name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
+                if name is not None and name.type == "type_identifier":
+                    found[text_of(name)] = text_of(node.child_by_field_name("type"))
         return found
 
     def plain(self, kind: str) -> str:
@@ -304,6 +305,17 @@ class Facts:
         return [lines for node in some for lines in _dead(node)]
 
     @cached_property
+    def guarded(self) -> frozenset[str]:
+        """Functions that files define for some compilers or architectures of CUDA's alone."""
+        return frozenset(
+            declared_name(node) or ""
+            for one in (self.source, *self.source.all_included)
+            for node in of_type(one.nodes, "function_definition")
+            for around in of_type(parents(node), "preproc_if", "preproc_elif", "preproc_ifdef")
+            if GUARD.search(text_of(around).partition("\n")[0])
+        )
+
+    @cached_property
     def calls(self) -> list[Node]:
         """All calls of the source."""
         return list(of_type(self.source.nodes, "call_expression"))
@@ -316,7 +328,7 @@ class Facts:
             for node in of_type(self.source.nodes, "preproc_function_def")
             if set(re.findall(r"\w+", text_of(node.child_by_field_name("value")))) & WARP
         }
-        return WARP | macros
+        return WARP | macros | {"mma_sync"}
 
     @cached_property
     def warps_of_headers(self) -> frozenset[str]:
@@ -375,6 +387,8 @@ def _whole(node: Node) -> tuple[int, int]:
     return int(one.start_byte), int(one.end_byte)
 
 
+GUARD = re.compile(rf"\b({table('guards')['names']})\b")
+"""What nvcc or CUDA's headers define."""
 UNDEFINED = ("__CUDA_ARCH__", "CUDART_VERSION", "CUDA_VERSION", "__CUDACC_VER_MAJOR__")
 """Names of CUDA's that HIP's compilers do not define."""
 _NAME = rf"({'|'.join(UNDEFINED)})"
@@ -558,6 +572,26 @@ class Inside(Function):
             if len(values) == 1 and values[0].type != "identifier":
                 return self.source.value_of(values[0])
         return found
+
+
+def sizes_of(facts: Facts, text: str) -> list[int]:
+    """The lengths of a block or a grid by a number, a dim3 or its name; 0 for what is not known."""
+    made = re.fullmatch(r"dim3\s*\(([^()]*)\)", text)
+    if made is None and re.fullmatch(r"\w+", text):
+        made = _declared(facts.source.text, text)
+    pieces = made[1].split(",") if made else [text]
+    return [number(piece, facts.source.constants) or 0 for piece in pieces]
+
+
+@lru_cache(maxsize=64)
+def _declared(source: str, name: str) -> re.Match[str] | None:
+    """``name(...)`` as the first thing that a statement with ``dim3`` declares, or as another."""
+    found = None
+    for declared in re.findall(r"\bdim3\b([^;]*)", source):
+        if first := re.match(rf"\s+{name}\s*\(([^()]*)\)", declared):
+            return first
+        found = found or re.search(rf"\b{name}\s*\(([^()]*)\)", declared)
+    return found
 
 
 def calls_in(node: Node | None) -> Iterator[Node]:

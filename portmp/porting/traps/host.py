@@ -18,7 +18,7 @@ from portmp.porting.sources import (
     text_of,
     walk,
 )
-from portmp.porting.tables import table
+from portmp.porting.tables import row, table
 from portmp.porting.traps.base import CERTAIN, LIKELY, POSSIBLE, Facts, Trap, at, short
 from portmp.porting.words import INCLUDE
 
@@ -38,8 +38,7 @@ def missing_names(facts: Facts) -> Iterator[Trap]:
         if _DIRECTIVE.match(facts.source.lines[word.line - 1]):
             continue  # a name that the preprocessor takes for 0: kernels.guards tells of those
         seen.add((word.text, word.line))
-        entry = next(e for p, e in table("entries").items() if re.fullmatch(p, word.text))
-        sure, words = CERTAIN, f"HIP has no {word.text}"
+        entry, sure, words = row("entries", word.text), CERTAIN, f"HIP has no {word.text}"
         if other:
             sure, words = LIKELY, f"{other} is not there in ROCm 5.2"
         yield Trap(entry, word.line, word.text, "compile", sure, words)
@@ -47,16 +46,15 @@ def missing_names(facts: Facts) -> Iterator[Trap]:
 
 def of_libraries(facts: Facts) -> Iterator[Trap]:
     """Names of CUDA's libraries that are not known to be in AMD's."""
-    rows = table("libraries")
-    every = re.compile("|".join(rows))
     for word in facts.words:
-        if not every.fullmatch(word.text) or word.kind in (INCLUDE, "field_identifier"):
+        found = row("libraries", word.text)
+        if found is None or word.kind in (INCLUDE, "field_identifier"):
             continue
         call = word.node.parent if word.node is not None else None
         is_macro = word.text.isupper() and call is not None and call.type == "call_expression"
         guard = _DIRECTIVE.match(facts.source.lines[word.line - 1])
         if names.hip_name(word.text) is None and not (is_macro or guard or facts.owns(word)):
-            entry, other = next(row for p, row in rows.items() if re.fullmatch(p, word.text))
+            entry, other = found
             words = f"{other} is not known to have {word.text}"
             yield Trap(entry, word.line, word.text, "compile", LIKELY, words)
 
@@ -75,7 +73,10 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
         if name in table("symbols") and given:
             place = table("symbols")[name]
             symbol = given[place] if len(given) > place else given[0]
-            if is_named(facts, symbol) and "," not in text_of(symbol):
+            if symbol.type == "string_literal":
+                words = f"{short(symbol)} is no symbol: since CUDA 5 the variable itself is given"
+                yield Trap("host/symbols", *at(call), "results", LIKELY, words)
+            elif is_named(facts, symbol) and "," not in text_of(symbol):
                 words = (
                     f"HIP_SYMBOL({short(symbol)}) is needed where HIP runs on NVIDIA's GPUs; "
                     "portmp port --hip writes it"
@@ -87,8 +88,8 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
             words = f"HIP wants (const void *){short(kernel)}; portmp port --hip writes it"
             entry = "host/launch" if name in LAUNCHING else "launch/shared-opt-in"
             yield Trap(entry, *at(call), "compile", CERTAIN, words)
-        elif (row := table("counted").get(name)) and len(given) in row[0]:
-            _, entry, words = row
+        elif (counts := table("counted").get(name)) and len(given) in counts[0]:
+            _, entry, words = counts
             yield Trap(entry, *at(call), "compile", CERTAIN, words)
         elif name in _PLACING and not locations.isdisjoint(map(text_of, given)):
             words = "HIP takes a device's number, as CUDA before version 13 did"
@@ -133,16 +134,6 @@ def pointers(facts: Facts) -> Iterator[Trap]:
             yield Trap("host/pointer-to-pointer", *at(call), "compile", CERTAIN, words)
 
 
-def attributes(facts: Facts) -> Iterator[Trap]:
-    """What kind of memory a pointer points to."""
-    declared = set(re.findall(r"\bcudaPointerAttributes\s+(\w+)", facts.source.text))
-    for node in of_type(facts.source.nodes, "field_expression") if declared else ():
-        of, field = node.child_by_field_name("argument"), node.child_by_field_name("field")
-        if text_of(of) in declared and text_of(field) == "type":
-            words = "the member is called memoryType in ROCm 5, and type from ROCm 6 on"
-            yield Trap("host/pointer-attributes", *at(node), "compile", LIKELY, words)
-
-
 _MEMBERS: dict[str, tuple[str, str, str]] = table("members")
 MEMBERS = frozenset(" ".join(some for row in _MEMBERS.values() for some in row[1:]).split())
 """Members of CUDA's structures that HIP's have not, or have not in ROCm 5."""
@@ -167,24 +158,28 @@ def members(facts: Facts) -> Iterator[Trap]:
 
 
 def integers(facts: Facts) -> Iterator[Trap]:
-    """Addresses of the driver's taken for integers, which they are in CUDA alone."""
-    declared = frozenset(re.findall(r"\bCUdeviceptr\s*&?\s*(\w+)", facts.source.text))
+    """Addresses of the driver's and objects of textures taken for integers, as they are in CUDA."""
+    texts = (one.text for one in (facts.source, *facts.source.all_included))
+    declared = dict(pair[::-1] for text in texts for pair in _HANDLES.findall(text))
     kinds = ("binary_expression", "assignment_expression", "update_expression", "init_declarator")
     for node in of_type(facts.source.nodes, *kinds) if declared else ():
         left, sign, right = sides(node)
         value = node.child_by_field_name("value")
         parts = (left, right, node.child_by_field_name("argument"))
-        words = "hipDeviceptr_t is void *, with which C++ does not calculate: cast it to char *"
-        if node.type == "init_declarator" and text_of(value) in declared and node.parent:
+        if node.type == "init_declarator":
             kind = facts.plain(text_of(node.parent.child_by_field_name("type")))
             plain = kind in SIZES and text_of(node.child_by_field_name("declarator"))[:1] != "*"
-            words = "hipDeviceptr_t is void *, which C++ makes no integer without a cast"
-        else:
-            plain = sign.strip("=") in _INTEGER and any(text_of(p) in declared for p in parts)
-        if plain:
-            yield Trap("host/driver-api", *at(node), "compile", CERTAIN, words)
+            parts, sign = (value,) * plain, "+"
+        given = map(text_of, parts if sign.strip("=") in _INTEGER else ())
+        found = (declared.get(t) or (_CAST.match(t) or ("", ""))[1] for t in given)
+        if of := next(filter(None, found), ""):
+            entry = "host/driver-api" if of[0] == "C" else "memory/texture-object"
+            words = f"{names.hip_name(of)} is a pointer, no integer: C++ wants a cast here"
+            yield Trap(entry, *at(node), "compile", CERTAIN, words)
 
 
+_HANDLES = re.compile(r"\b(CUdeviceptr|cuda(?:Texture|Surface)Object_t)\s*&?\s*(\w+)")
+_CAST = re.compile(r"\(*\((CUdeviceptr|cuda(?:Texture|Surface)Object_t)\)")
 _INTEGER = ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", "++", "--")
 
 
@@ -218,25 +213,12 @@ def _decides(facts: Facts, node: Node, known: bool) -> Node | None:
             return None
         if one.type == "switch_statement":
             return node
-        if one.type == "init_declarator":
-            name = re.escape(text_of(one.child_by_field_name("declarator")))
+        if one.type in ("init_declarator", "assignment_expression"):
+            named = one.child_by_field_name("declarator") or one.child_by_field_name("left")
+            name = re.escape(text_of(named))
             compared = rf"\b{name}\s*([<>]=?|[!=]=)[^<>=]|\bswitch\s*\(\s*{name}\b"
             return one if re.search(compared, facts.source.text) else None
     return None
-
-
-def capabilities(facts: Facts) -> Iterator[Trap]:
-    """Compute capabilities that the device is asked for."""
-    for word in facts.words:
-        if _CAPABILITY.fullmatch(word.text) and not facts.owns(word):
-            words = f"{word.text} means something else on AMD: gcnArchName tells the architecture"
-            yield Trap("host/device-properties", word.line, word.text, "results", LIKELY, words)
-
-
-_CAPABILITY = re.compile(
-    r"(cudaDevAttrComputeCapability|CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_)(Major|Minor)",
-    re.IGNORECASE,
-)
 
 
 def strings(facts: Facts) -> Iterator[Trap]:
@@ -255,6 +237,6 @@ def strings(facts: Facts) -> Iterator[Trap]:
 
 
 TRAPS = (
-    *(missing_names, of_libraries, changed_arguments, pointers, members, attributes, versions),
-    *(strings, integers, capabilities),
+    *(missing_names, of_libraries, changed_arguments, pointers, members, versions),
+    *(strings, integers),
 )

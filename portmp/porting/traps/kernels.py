@@ -18,10 +18,11 @@ from portmp.porting.sources import (
     text_of,
     walk,
 )
-from portmp.porting.tables import named, table
+from portmp.porting.tables import named, row, table
 from portmp.porting.traps.base import (
     BARRIERS,
     CERTAIN,
+    GUARD,
     HIP,
     LIKELY,
     OPENCL,
@@ -84,15 +85,12 @@ def in_macros(facts: Facts) -> Iterator[Trap]:
 _NO_PTX = re.compile(r'\b(__)?asm(__)?\s*((__)?volatile(__)?)?\s*\(\s*""')
 
 
-_DEFINED = re.compile(rf"\b({table('guards')['names']})\b")
-
-
 def guards(facts: Facts) -> Iterator[Trap]:
     """Code that the preprocessor leaves out on AMD."""
     for node in of_type(facts.source.nodes, "preproc_if", "preproc_elif", "preproc_ifdef"):
         condition = node.child_by_field_name("condition") or node.child_by_field_name("name")
         text = " ".join(text_of(condition).split())
-        found = _DEFINED.search(text)
+        found = GUARD.search(text)
         if not found or "__HIP" in text or facts.own.has(found[0], node.start_byte, None):
             continue
         decided = [_condition(text, defined) for defined in (False, True)]
@@ -109,7 +107,7 @@ def _condition(text: str, defined: bool) -> int | None:
     """Whether a condition holds where nothing of CUDA's is *defined*, or all is, as on an H200."""
     text = re.sub(
         r"\bdefined\s*\(?\s*(\w+)\s*\)?",
-        lambda found: str(int(defined)) if _DEFINED.fullmatch(found[1]) else found[1],
+        lambda found: str(int(defined)) if GUARD.fullmatch(found[1]) else found[1],
         text,
     )
     for sign, word in (("&&", " and "), ("||", " or "), ("!=", "<>"), ("!", " not "), ("<>", "!=")):
@@ -117,7 +115,7 @@ def _condition(text: str, defined: bool) -> int | None:
     values = {
         name: _NEWEST.get(name, "1") if defined else "0"
         for name in re.findall(r"[A-Za-z_]\w*", text)
-        if _DEFINED.fullmatch(name) and (name in _NEWEST or "VER" not in name)
+        if GUARD.fullmatch(name) and (name in _NEWEST or "VER" not in name)
     }
     return number(text.strip(), values)
 
@@ -329,16 +327,27 @@ def barriers(inside: Inside) -> Iterator[Trap]:
     for call in calls:
         for branch in enclosing(call, _BRANCHES, inside.node):
             condition = branch.child_by_field_name("condition")
-            if not inside.varies(condition, inside.of_thread):
+            counted = _counted(inside, branch)
+            if not inside.varies(condition, inside.of_thread - counted):
                 continue
             if condition.start_byte <= call.start_byte < condition.end_byte:
                 continue  # a part of the condition itself
             words = f"threads for which {short(condition)} is false miss the barrier"
-            sure = LIKELY if inside.varies(condition, inside.plainly_of_thread) else POSSIBLE
+            plainly = inside.varies(condition, inside.plainly_of_thread - counted)
+            sure = LIKELY if plainly else POSSIBLE
             yield Trap(_DIVERGENT, *at(call), "hang", sure, words)
             break
     if inside.is_kernel and calls:
         yield from _returns(inside, max(call.start_byte for call in calls))
+
+
+def _counted(inside: Inside, loop: Node) -> frozenset[str]:
+    """What a loop begins with and counts alike for all threads, whatever it was before."""
+    begin = loop.child_by_field_name("initializer")
+    name = frozenset(re.findall(r"^(?:[\w ]+ )?(\w+)\s*=", text_of(begin)))
+    some = (begin, loop.child_by_field_name("update"))
+    differ = any(inside.varies(one, inside.of_thread - name) for one in some)
+    return frozenset() if differ else name
 
 
 _DIVERGENT = "synchronisation/divergent-barrier"
@@ -369,9 +378,9 @@ def atomics(inside: Inside) -> Iterator[Trap]:
             words += " (gfx90a, ROCm 5.2)" if kind == "float" else ""
             if kind == "double" or not inside.has(first, frozenset(inside.shared)):
                 yield Trap(f"atomics/{kind}-add", *at(call), "speed", CERTAIN, words)
-        for pattern, (entry, sure, words) in table("atomics_lacking").items():
-            if re.fullmatch(pattern, f"{name} {kind}"):
-                yield Trap(entry, *at(call), "compile", sure, words.format(name, kind))
+        if lacking := row("atomics_lacking", f"{name} {kind}"):
+            entry, sure, words = lacking
+            yield Trap(entry, *at(call), "compile", sure, words.format(name, kind))
 
 
 def _kind(inside: Inside, node: Node | None) -> str:
@@ -380,9 +389,8 @@ def _kind(inside: Inside, node: Node | None) -> str:
     found = inside.types.get(name, "") or inside.facts.types.get(name, "")
     if not found.endswith("*") and found and text_of(node)[:1] != "&":
         return ""
-    return re.sub(
-        r"\b(const|volatile|__restrict__|__shared__|__device__|extern|static)\b|\*", "", found
-    ).strip()
+    kind = inside.facts.plain(found).rstrip("* ")
+    return re.sub(r"[1-4]$", "", kind) if re.search(r"\.[xyzw]\W*$", text_of(node)) else kind
 
 
 TRAPS = (

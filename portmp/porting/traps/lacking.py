@@ -7,22 +7,34 @@ from collections.abc import Iterator
 
 from portmp.porting import names
 from portmp.porting.sources import called, line_of, text_of
-from portmp.porting.tables import table
-from portmp.porting.traps.base import CERTAIN, Facts, Inside, Trap, at, of_functions
+from portmp.porting.tables import row, table
+from portmp.porting.traps.base import CERTAIN, POSSIBLE, Facts, Inside, Trap, at, of_functions
 from portmp.porting.words import INCLUDE
 
 
 def functions(facts: Facts) -> Iterator[Trap]:
     """Calls in functions of the device, and anywhere."""
     on_device = [call for inside in facts.functions for call in inside.calls]
-    for calls, rows in ((on_device, table("calls")), (facts.calls, table("calls_anywhere"))):
-        every = re.compile("|".join(f"(?:{pattern})" for pattern in rows))
+    for calls, key in ((on_device, "calls"), (facts.calls, "calls_anywhere")):
         for call in calls:
-            name = called(call)
-            if every.fullmatch(name) and not facts.owns(call):
-                row = next(rows[pattern] for pattern in rows if re.fullmatch(pattern, name))
-                entry, effect, sure, words = row
+            name, own = called(call), facts.owns(call)
+            if (found := row(key, name)) and (not own or name in facts.guarded):
+                entry, effect, sure, words = found
+                sure = POSSIBLE if own else sure
                 yield Trap(entry, *at(call), effect, sure, words.format(name))
+
+
+def told(facts: Facts) -> Iterator[Trap]:
+    """Words that mean trouble wherever they stand; functions of kernels in macros' texts."""
+    for word in facts.words:
+        found, where = row("told", word.text), ""
+        if word.node is None and word.text.startswith("__"):  # others may be the host's
+            found = found or row("in_macros", word.text) or row("calls", word.text)
+            where = " (in a macro's text)"
+        if found and not facts.owns(word):
+            entry, effect, sure, words = found
+            words = words.format(word.text) + where
+            yield Trap(entry, word.line, word.text, effect, sure, words)
 
 
 def nodes(facts: Facts) -> Iterator[Trap]:
@@ -40,25 +52,13 @@ def headers(facts: Facts) -> Iterator[Trap]:
     """Headers that HIP has not, or that came late."""
     for word in facts.words:
         if word.kind == INCLUDE and facts.source.of_group(word.text) is None:
-            rows = table("lacking").items()
-            row = next((r for pattern, r in rows if re.fullmatch(pattern, word.text)), None)
+            found = row("lacking", word.text)
             other = re.fullmatch(table("others")["pattern"], word.text)
-            if row is None and other and not names.header(word.text):
-                row = ("compilation/headers", CERTAIN, "HIP has no {}")
-            if row:
-                entry, sure, words = row
+            if found is None and other and not names.header(word.text):
+                found = ("compilation/headers", CERTAIN, "HIP has no {}")
+            if found:
+                entry, sure, words = found
                 yield Trap(entry, word.line, word.text, "compile", sure, words.format(word.text))
-
-
-def before_declarations(facts: Facts) -> Iterator[Trap]:
-    """``__grid_constant__`` and ``__maxnreg__(...)``, which the syntax tree does not show."""
-    rows = table("before")
-    for one in facts.source.hidden:
-        name = one.text.partition("(")[0].strip()
-        if name in rows:
-            line = facts.source.content.count(b"\n", 0, one.start) + 1
-            entry, words = rows[name]
-            yield Trap(entry, line, one.text, "compile", CERTAIN, words.format(name))
 
 
 def runtime_in_kernels(inside: Inside) -> Iterator[Trap]:
@@ -91,4 +91,4 @@ def libcu(facts: Facts) -> Iterator[Trap]:
             yield Trap(entry, *at(node), "compile", CERTAIN, "libcu++ is not a part of ROCm")
 
 
-TRAPS = (functions, nodes, headers, before_declarations, of_functions(runtime_in_kernels), libcu)
+TRAPS = (functions, nodes, headers, told, of_functions(runtime_in_kernels), libcu)

@@ -134,17 +134,26 @@ def bits(facts: Facts) -> Iterator[Trap]:
         yield Trap("arithmetic/integer-intrinsics", *at(call), "compile", CERTAIN, words)
 
 
-def registers(facts: Facts) -> Iterator[Node]:
-    """The word register, which C++17 has not."""
-    some = of_type(facts.source.nodes, "storage_class_specifier")
-    return (node for node in some if text_of(node) == "register")
+def launches(facts: Facts) -> Iterator[tuple[Node, int, int, str]]:
+    """Brackets of launches with spaces, sizes in braces: where they are, and what HIP wants."""
+    for node in of_type(facts.source.nodes, "kernel_call_syntax"):
+        text = facts.source.content[node.start_byte : node.end_byte]
+        for found in _SPACED.finditer(text):
+            first, last = (node.start_byte + place for place in found.span())
+            yield node, first, last, found[0].replace(b" ", b"").decode()
+        for one in node.named_children:
+            if facts.source.content[one.start_byte : one.start_byte + 1] == b"{":
+                yield node, one.start_byte, one.start_byte, "dim3"
 
 
-def storage(facts: Facts) -> Iterator[Trap]:
+_SPACED = re.compile(rb"^<(< +<| +<<| +< +<)|>(> +>| +>>| +> +>)$")
+
+
+def brackets(facts: Facts) -> Iterator[Trap]:
     """The same as traps."""
-    for node in registers(facts):
-        words = "C++17 has no register: clang refuses it, nvcc warns; portmp port --hip drops it"
-        yield Trap("building/standard", *at(node), "compile", CERTAIN, words)
+    for node in {node.id: node for node, *_ in launches(facts)}.values():
+        words = "HIP's compilers want <<<, >>> and dim3{...} here; portmp port --hip writes them"
+        yield Trap("host/launch", *at(node), "compile", CERTAIN, words)
 
 
 _PASTED = re.compile(
@@ -183,4 +192,4 @@ def shuffled(facts: Facts) -> Iterator[Trap]:
             yield Trap("warps/group-members", *at(call), "compile", CERTAIN, words)
 
 
-TRAPS = (indices, bits, storage, pasted, shuffled)
+TRAPS = (indices, bits, brackets, pasted, shuffled)

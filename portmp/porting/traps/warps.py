@@ -10,6 +10,7 @@ from portmp.porting.sources import (
     Node,
     arguments,
     called,
+    line_of,
     number,
     of_type,
     parsed,
@@ -28,7 +29,6 @@ from portmp.porting.traps.base import (
     MATCHES,
     OPENCL,
     POSSIBLE,
-    REDUCTIONS,
     SHUFFLES,
     SHUFFLES_SYNC,
     VOTES_SYNC,
@@ -42,6 +42,7 @@ from portmp.porting.traps.base import (
     is_ballot,
     of_functions,
     short,
+    sizes_of,
 )
 
 _BITS = frozenset(("__popc", "__ffs", "__clz", "__brev"))
@@ -62,23 +63,16 @@ def masks(inside: Inside) -> Iterator[Trap]:
 
 
 def in_macros(facts: Facts) -> Iterator[Trap]:
-    """The same and others of their kind in macros' texts, which have no tree of their own."""
-    for word in facts.words:
-        if word.node is None and word.text in _OF_MACROS and not facts.owns(word):
-            entry, words = _OF_MACROS[word.text]
-            words = f"{words.format(word.text)} (in a macro's text)"
-            yield Trap(entry, word.line, word.text, "compile", CERTAIN, words)
+    """Steps of a warp in macros' texts, which have no tree of their own."""
+    for node in of_type(facts.source.nodes, "preproc_function_def"):
+        text = text_of(node.child_by_field_name("value"))
+        steps = [one for one in _STEPPED.finditer(text) if int(one[2]) <= _WARP]
+        if len(steps) > 1 and not re.search(r"__sync(warp|threads)", text[steps[0].start() :]):
+            line = line_of(node) + text_of(node).count("\n", 0, text_of(node).index(steps[0][0]))
+            yield from _in_step((line, short(node)), "volatile" in text)
 
 
-_MASKED = "{} is not there before ROCm 6.2, which wants a mask of 64 bits"
-_OF_MACROS = dict.fromkeys(SHUFFLES_SYNC | VOTES_SYNC, ("warps/mask-32-bits", _MASKED))
-_OF_MACROS |= {"__ballot_sync": ("warps/mask-32-bits", _MASKED)}
-_OF_MACROS |= dict.fromkeys(MATCHES, ("warps/match-any", "{} is not there before ROCm 6.2"))
-_OF_MACROS |= dict.fromkeys(REDUCTIONS, ("warps/reduce-sync", "{} is not there before ROCm 7"))
-_OF_MACROS |= {
-    "__syncwarp": ("warps/syncwarp", "{} is not there before ROCm 7"),
-    "__activemask": ("warps/activemask", "{} is not there before ROCm 6.2, and has 64 bits then"),
-}
+_STEPPED = re.compile(r"\b(\w+)\[\w+\]\s*[^;]*?=[^;]*\b\1\[\w+ *\+ *(\d+)\]")
 
 
 def votes(inside: Inside) -> Iterator[Trap]:
@@ -174,7 +168,7 @@ def constants(facts: Facts) -> Iterator[Trap]:
         return
     for node in of_type(facts.source.nodes, "preproc_def", "preproc_function_def"):
         if _counted_in(facts, node.child_by_field_name("value")):
-            yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, _BY_32)
+            yield _by_32(facts, node, LIKELY)
     for node in of_type(facts.source.nodes, "preproc_def", "init_declarator"):
         name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
         value = node.child_by_field_name("value")
@@ -186,10 +180,14 @@ def constants(facts: Facts) -> Iterator[Trap]:
         of_warps = re.search(r"/\s*\(?\s*(32|\w*warp_?(size|threads)\w*)\b", text, re.IGNORECASE)
         logarithm = re.search(r"log", text_of(name), re.IGNORECASE) and 5
         if of_warps or number(text, facts.source.constants) == (logarithm or _WARP):
-            yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, _BY_32)
+            yield _by_32(facts, node, LIKELY)
 
 
-_BY_32 = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
+def _by_32(facts: Facts, node: Node, sure: str, more: str = "") -> Trap:
+    """Lanes counted by 32: also in the HIP text where matrix units take the wave as it is."""
+    words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes" + more
+    kept = "mma_sync" in facts.source.text
+    return Trap("warps/hard-coded-32", *at(node), "results", sure, words, kept=kept)
 
 
 def _counted_in(facts: Facts, value: Node | None) -> bool:
@@ -250,10 +248,7 @@ def hard_coded(inside: Inside) -> Iterator[Trap]:
     mixed = bool(re.search(r"\bwarpSize\b", inside.text))
     for node in _thirty_two(inside):
         certainty = CERTAIN if mixed else LIKELY if _is_of_warps(inside, node) else POSSIBLE
-        words = _BY_32
-        if mixed:
-            words += ", and warpSize stands beside it"
-        yield Trap("warps/hard-coded-32", *at(node), "results", certainty, words)
+        yield _by_32(inside.facts, node, certainty, ", and warpSize stands beside it" * mixed)
 
 
 def _is_of_warps(inside: Inside, node: Node) -> bool:
@@ -301,24 +296,25 @@ def implicit(inside: Inside) -> Iterator[Trap]:
     steps = [node for node in inside.nodes if _is_step(inside, node)]
     groups: dict[int, list[Node]] = {}
     for node in steps:
-        statement = node.parent
-        block = statement.parent if statement is not None else None
-        if block is not None:
-            groups.setdefault(block.id, []).append(node)
+        groups.setdefault(_statement(node).parent.id, []).append(node)
     for found in groups.values():
         if len(found) < 2:
             continue
         names = {array_of(n.child_by_field_name("left")) for n in found}
         kept = any("volatile" in inside.types.get(name, "") for name in names)
-        words = (
-            "the steps of a warp are kept in order by volatile alone: OpenCL's "
-            "devices and NVIDIA's since Volta promise no lockstep"
-            if kept
-            else "one step of a warp after the other with nothing between them: the compiler "
-            "may keep values in registers"
-        )
-        for platform, sure in ((HIP, POSSIBLE if kept else CERTAIN), (OPENCL, CERTAIN)):
-            yield Trap(_STEPS, *at(found[0]), "results", sure, words, platform)
+        yield from _in_step(at(found[0]), kept)
+
+
+def _in_step(place: tuple[int, str], kept: bool) -> Iterator[Trap]:
+    words = (
+        "the steps of a warp are kept in order by volatile alone: OpenCL's "
+        "devices and NVIDIA's since Volta promise no lockstep"
+        if kept
+        else "one step of a warp after the other with nothing between them: the compiler "
+        "may keep values in registers"
+    )
+    for platform, sure in ((HIP, POSSIBLE if kept else CERTAIN), (OPENCL, CERTAIN)):
+        yield Trap(_STEPS, *place, "results", sure, words, platform)
 
 
 def tags(inside: Inside) -> Iterator[Trap]:
@@ -351,9 +347,16 @@ def _is_step(inside: Inside, node: Node) -> bool:
     )
 
 
+def _statement(node: Node) -> Node:
+    """The statement that an assignment is, with the conditions before it."""
+    node = node.parent or node
+    while node.parent is not None and node.parent.type == "if_statement":
+        node = node.parent
+    return node
+
+
 def _barrier_beside(node: Node) -> bool:
-    statement = node.parent
-    after = statement.next_named_sibling if statement is not None else None
+    after = _statement(node).next_named_sibling
     return any(called(call) in BARRIERS | {"__syncwarp"} for call in calls_in(after))
 
 
@@ -467,28 +470,12 @@ def _waited_for(inside: Inside, loop: Node) -> Node | None:
 
 def half_empty(facts: Facts) -> Iterator[Trap]:
     """Launches with fewer threads than a wave has lanes."""
-    sizes: dict[str, list[str]] = {}
-    for name, text in re.findall(r"\bdim3\s+(\w+)\s*\(([^()]*)\)", facts.source.text):
-        sizes.setdefault(name, []).append(text)
     for node in of_type(facts.source.nodes, "kernel_call_syntax"):
-        given = list(node.named_children)
-        threads = _threads(facts, given[1], sizes) if len(given) > 1 else None
-        if threads is not None and 1 < threads < 64:
+        block = "".join(map(text_of, node.named_children[1:2]))
+        known = len(re.findall(rf"\bdim3\s+{re.escape(block)}\s*\(", facts.source.text)) < 2
+        if known and 1 < (threads := math.prod(sizes_of(facts, block))) < 64:
             words = f"blocks of {threads} threads leave lanes of a wave of 64 idle"
             yield Trap("warps/half-empty-waves", *at(node), "speed", CERTAIN, words)
-
-
-def _threads(facts: Facts, node: Node, sizes: dict[str, list[str]]) -> int | None:
-    """How many threads a block has; None where no numbers say it."""
-    if (value := facts.source.value_of(node)) is not None:
-        return value
-    made = re.fullmatch(r"dim3\s*\(([^()]*)\)", text_of(node))
-    found = [made[1]] if made else sizes.get(text_of(node), [])
-    if len(found) != 1:
-        return None
-    axes = [number(part, facts.source.constants) for part in found[0].split(",")]
-    known = [length for length in axes if length is not None]
-    return math.prod(known) if len(known) == len(axes) else None
 
 
 _GROUPS = named("groups")

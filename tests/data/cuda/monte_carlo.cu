@@ -85,7 +85,7 @@ int main()
     const double mean = exp(-o.rate) * host / (2.0 * blocks * THREADS * paths);
 
     curandGenerator_t generator;
-    curandCreateGenerator(&generator, CURAND_RNG_PSEUDO_PHILOX4_32_10);
+    curandCreateGenerator(&generator, CURAND_RNG_PSEUDO_PHILOX4_32_10); // expect: libraries/random
     curandSetPseudoRandomGeneratorSeed(generator, 99);
     curandGenerateNormal(generator, normals, 1 << 16, 0.0f, 1.0f);
     from_host<256><<<1, 256>>>(o, normals, sum);

@@ -4,7 +4,7 @@
 
 template <unsigned int block> __device__ void last_warp(volatile double *sums, unsigned int tid) // expect-opencl: language/templates
 {
-    if (block >= 64) sums[tid] += sums[tid + 32]; // expect-opencl: synchronisation/volatile-warp @+1
+    if (block >= 64) sums[tid] += sums[tid + 32]; // expect-opencl: synchronisation/volatile-warp
     sums[tid] += sums[tid + 16];
     sums[tid] += sums[tid + 8];
     sums[tid] += sums[tid + 4];
