@@ -37,7 +37,7 @@ def told(text: str) -> Any:
 def start(words: list[str]) -> subprocess.Popen[str]:
     """The command in a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "portmp.cli", *words],
+        [sys.executable, "-m", "portmp", *words],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -174,7 +174,11 @@ def test_public_names_are_where_the_stub_says() -> None:
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module != "typing":
             assert node.module is not None
-            for alias in node.names:
+            everything = node.names[0].name == "*"
+            module = importlib.import_module(node.module)
+            for name in module.__all__ if everything else ():
+                assert said.setdefault(name, node.module) == node.module
+            for alias in () if everything else node.names:
                 assert alias.asname == alias.name, "type checkers take other names for private"
                 assert said.setdefault(alias.name, node.module) == node.module
     assert said == portmp._PLACES and set(portmp.__all__) == set(said)

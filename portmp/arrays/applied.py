@@ -12,6 +12,9 @@ from portmp.arrays import arranging, creation, elementwise, indexing, manipulati
 from portmp.arrays.viewed import Viewed
 from portmp.routines import axes
 
+__all__ = ["ascontiguousarray", "iscomplex", "iscomplexobj", "isreal", "isrealobj", "isscalar"]
+__all__ += ["ndim", "ndindex", "shape", "size", "unravel_index"]
+
 
 def ndim(a: Any) -> int:
     """Number of axes."""

@@ -16,6 +16,11 @@ from portmp.errors import ArgumentError, PlaceError, ShapeError
 from portmp.formats import constants
 from portmp.routines import axes as named_axes
 
+__all__ = ["atleast_3d", "block", "copy", "delete", "diag_indices", "diagflat", "dsplit", "dstack"]
+__all__ += ["fill_diagonal", "fromfunction", "geomspace", "hsplit", "indices", "insert", "ix_"]
+__all__ += ["logspace", "resize", "rot90", "tri", "tril_indices", "trim_zeros", "triu_indices"]
+__all__ += ["vsplit"]
+
 
 def _arrays(given: Any, what: str) -> list[Any]:
     """Arrays of a sequence, or of an array's first axis."""

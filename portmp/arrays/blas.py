@@ -27,6 +27,8 @@ from portmp.routines.product import Asked, Product
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.runtime.planes import Planes
 
+__all__ = ["axpy", "explain", "gemm", "gemv", "last_product", "nrm2", "scal"]
+
 if TYPE_CHECKING:
     from portmp.routines.explained import Explanation
 

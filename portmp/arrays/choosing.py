@@ -25,6 +25,10 @@ from portmp.errors import ArgumentError, PlaceError, ShapeError
 from portmp.formats import Format, constants
 from portmp.routines import axes
 
+__all__ = ["angle", "choose", "compress", "copyto", "digitize", "divmod", "exp2", "fabs", "fix"]
+__all__ += ["fmax", "fmin", "frexp", "heaviside", "isneginf", "isposinf", "modf", "nan_to_num"]
+__all__ += ["put", "put_along_axis", "select", "sinc", "unwrap"]
+
 # --- by conditions --------------------------------------------------------------------------------
 
 

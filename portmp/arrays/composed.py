@@ -18,6 +18,9 @@ from portmp.formats import Format, constants
 from portmp.routines.plain import launch as plain
 from portmp.runtime.planes import Numbers, Planes
 
+__all__ = ["conj", "deg2rad", "degrees", "floor_divide", "imag", "ldexp", "logaddexp", "nextafter"]
+__all__ += ["power", "rad2deg", "radians", "real", "remainder"]
+
 
 @elementwise.maskable
 def logaddexp(x1: Any, x2: Any, /) -> Any:

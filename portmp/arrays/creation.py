@@ -23,6 +23,9 @@ from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
 from portmp.runtime.planes import Numbers, Planes, View, blank, upload, upload_numbers
 
+__all__ = ["arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like"]
+__all__ += ["identity", "linspace", "meshgrid", "ones", "ones_like", "tril", "triu", "zeros_like"]
+
 Where = str | Device | Queue | None
 
 FEW_BYTES = 1 << 16

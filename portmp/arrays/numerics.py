@@ -16,6 +16,9 @@ from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.formats import foreign
 from portmp.routines import axes
 
+__all__ = ["append", "convolve", "corrcoef", "cov", "ediff1d", "gradient", "interp", "median"]
+__all__ += ["trapezoid"]
+
 
 def append(x: AnyArray, values: Any, axis: int | None = None) -> Any:
     """x, and then *values* along an axis; without one, all elements of both as a vector."""

@@ -24,6 +24,9 @@ from portmp.routines.product import Product, of_vectors
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes, View
 
+__all__ = ["cross", "diag", "dot", "einsum", "inner", "kron", "matmul", "outer", "polyval"]
+__all__ += ["tensordot", "trace", "vander", "vdot", "vecdot"]
+
 
 def _pair(what: str, x1: Any, x2: Any) -> tuple[Any, Any]:
     """Both in one dtype, as arrays."""

@@ -22,6 +22,10 @@ from portmp.routines.reduce import launch as reduce
 from portmp.routines.scan import launch as scan
 from portmp.runtime.planes import Numbers, Planes, View, dense_strides
 
+__all__ = ["all", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum"]
+__all__ += ["cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min", "prod", "ptp", "std"]
+__all__ += ["sum", "var"]
+
 Axis = int | tuple[int, ...] | None
 
 
