@@ -17,7 +17,7 @@ def options(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="a page (.html), one file of one device (.json), a table (.md), a figure (.svg)",
+        help="a page (.html), one file of one device (.json), a figure (.svg)",
     )
     parser.add_argument("--device", help="with -o FILE.json: which device, such as opencl:0")
     flag(parser, "--compare", "two files: what changed beyond both spreads")
