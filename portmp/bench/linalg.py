@@ -49,7 +49,7 @@ class Linalg(Vendors):
         super().ready(run, request)
         if run.kind == "cpu":
             run.planned = [
-                (name, form, shape[-2:] if len(shape) < 3 else (FEW, *shape[1:]))
+                (name, form, shape if len(shape) < 3 else (min(FEW, shape[0]), *shape[1:]))
                 for name, form, shape in run.planned
             ]
 

@@ -133,7 +133,7 @@ def _measured(run: Bench, name: str, form: Format, shape: Shape, operations: flo
     found = works[OURS]()
     if name in FACTORED:
         made_of, wanted = FACTORED[name](found, mine.get("p", mine.get("a")), mine["v"])
-        row["error"] = float(abs(made_of - wanted).max()) / float(abs(wanted).max())
+        row["residual"] = float(abs(made_of - wanted).max()) / float(abs(wanted).max())
     with contextlib.ExitStack() as within:
         if xp and not near:
             within.enter_context(xp.cuda.Device(device.index))
@@ -171,7 +171,7 @@ COLUMNS = (
     Column("done", "done.median", "s"),
     Column(THEIRS, f"{THEIRS}.done.median", "s"),
     Column("share", "done_share", "%"),
-    Column("error", "error", ".1e"),
+    Column("residual", "residual", ".1e"),
 )
 
 
