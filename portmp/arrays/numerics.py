@@ -268,13 +268,13 @@ def _covariances(m: Any, y: Any, rowvar: bool, less: Any, often: Any, important:
     left = total - less * (statistics.sum(given * heavy) / total if important is not None else 1)
     left = left if bool(left > 0) else 0
 
-    def products(apart: AnyArray) -> Any:
-        return apart @ (apart if given is None else apart * given).T / left
+    def products(differences: AnyArray) -> Any:
+        return differences @ (differences if given is None else differences * given).T / left
 
     made, power = products(found - centre), creation.zeros((len(found), 1), "int64", found.queue)
     if not composed.in_range(manipulation.diagonal(made), least=True) and found.size:
-        apart, power = statistics.near_one(found / 2 - centre / 2, 1)
-        made, power = products(apart), power + 1
+        differences, power = statistics.near_one(found / 2 - centre / 2, 1)
+        made, power = products(differences), power + 1
     return made, power
 
 
