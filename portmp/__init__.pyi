@@ -22,6 +22,8 @@ from portmp.arrays.counting import *
 from portmp.arrays.creation import *
 from portmp.arrays.dtypes import *
 from portmp.arrays.elementwise import *
+from portmp.arrays.errstate import errstate as errstate
+from portmp.arrays.errstate import seterr as seterr
 from portmp.arrays.functions import *
 from portmp.arrays.fusing import fuse as fuse
 from portmp.arrays.inspection import __array_api_version__ as __array_api_version__
@@ -36,8 +38,6 @@ from portmp.arrays.printing import *
 from portmp.arrays.products import *
 from portmp.arrays.queues import *
 from portmp.arrays.sorting import *
-from portmp.arrays.states import errstate as errstate
-from portmp.arrays.states import seterr as seterr
 from portmp.arrays.statistics import *
 from portmp.definition import __version__ as __version__
 from portmp.discovery import device as device
