@@ -6,11 +6,11 @@ import argparse
 import sys
 
 import portmp as mp
-from portmp import files
 from portmp.cli.shared import MATRIX, finish, matrix_options, prepare, waiting
 from portmp.demos.filip import polynomial_fit
 from portmp.demos.ill_conditioned import powers
 from portmp.errors import ArgumentError
+from portmp.files import arrays as files
 
 
 def options(parser: argparse.ArgumentParser) -> None:

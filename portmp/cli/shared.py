@@ -10,10 +10,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from portmp import discovery, files, formats
+from portmp import discovery, formats
 from portmp.arrays.dtypes import USUAL
 from portmp.arrays.printing import SHOWN
 from portmp.errors import ArgumentError
+from portmp.files import arrays as files
 from portmp.files import text as files_text
 from portmp.progress import lasting
 
