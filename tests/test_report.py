@@ -223,7 +223,7 @@ def test_rates_that_cannot_be(field: str, message: str, tmp_path: Path) -> None:
     """Those that their own times or the ceilings of their run contradict."""
 
     def change(data: Any) -> None:
-        rows = data["devices"][0]["results"]
+        rows = data["devices"][0]["experiments"]["blas"]["rows"]
         bound = "memory" if field == "memory" else "arithmetic"
         row = next(
             r for r in rows if r["floor"]["bound"] == bound and r["bytes"] > checks.CACHED / 2**10
@@ -311,8 +311,8 @@ def test_rows_of_another_shape(tmp_path: Path) -> None:
     """What lacks fields is told, and the rest is shown."""
 
     def strip(data: Any) -> None:
-        for found in data["experiments"].values():
-            for row in found.get("rows", ()):
+        for found in data["devices"][0]["experiments"].values():
+            for row in found["rows"]:
                 row.pop("root", None)
 
     file, target = changed(FILES[2], tmp_path, strip), tmp_path / "page.html"
