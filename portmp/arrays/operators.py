@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from portmp.arrays import composed, creation, dtypes, elementwise, indexing, products
+from portmp.arrays.typed import Array, Operand, PlainArray
 from portmp.arrays.viewed import Viewed
 from portmp.errors import FormatError, PlaceError, ShapeError, UnsupportedError
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import Planes, View
-
-if TYPE_CHECKING:
-    from portmp.arrays.array import Array
-    from portmp.arrays.plain import PlainArray
-    from portmp.arrays.typed import Operand
 
 V = TypeVar("V", bound=View[Any])
 Binary = Callable[[Any, Any], Any]
