@@ -453,8 +453,7 @@ def test_sources() -> None:
     marked = {line for line, differs in texts["opencl"] if differs}
     assert any("__kernel" in line for line in marked)
     assert not any("two_sum" in line and "static" not in line for line in marked)
-    lines = {"a": ["x", "y"], "b": ["x", "z"], "c": ["x", "y"]}
-    assert sources.marked(lines)["b"] == [("x", False), ("z", True)]
+    assert len({len(lines) for lines in texts.values()}) == 1, "one beside the other"
     assert sources.rendered("no such", "dd") is None
 
 
