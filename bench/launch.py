@@ -17,7 +17,6 @@ import itertools
 import json
 import statistics
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,9 +25,10 @@ import numpy as np
 
 import portmp as mp
 from portmp.backends.base import Device
+from portmp.bench import measure
 from portmp.errors import PortmpError
 
-LAUNCHES, TURNS = 500, 31
+TURNS = 31
 CAPTURED = 100
 """Launches of a loop."""
 
@@ -119,19 +119,12 @@ BY_HAND = {"opencl": _opencl, "cuda": _cuda, "cpu": _processor}
 
 def measured(device: Device, known: dict[str, Callable[[], None]]) -> dict[str, dict[str, float]]:
     """Microseconds of a launch in each way: median, least and largest of the turns."""
-    found: dict[str, list[float]] = {name: [] for name in known}
-    for _ in range(TURNS):
-        for name, launch in known.items():
-            device.queue.synchronize()
-            began = time.perf_counter()
-            for _ in range(LAUNCHES // (CAPTURED if name == "captured" else 1)):
-                launch()
-            found[name].append((time.perf_counter() - began) / LAUNCHES * 1e6)
-            device.queue.synchronize()
-    return {
-        name: {"median": statistics.median(t), "least": min(t), "most": max(t)}
-        for name, t in found.items()
-    }
+    rounds, _ = measure.issued(known, device.queue.synchronize, TURNS, 0.0)
+    found: dict[str, dict[str, float]] = {}
+    for name, seconds in rounds.seconds.items():
+        times = [1e6 * each / (CAPTURED if name == "captured" else 1) for each in seconds]
+        found[name] = {"median": statistics.median(times), "least": min(times), "most": max(times)}
+    return found
 
 
 def main() -> int:
@@ -148,7 +141,6 @@ def main() -> int:
     report = {
         "date": datetime.date.today().isoformat(),
         "device": device.properties.as_dict(),
-        "launches": LAUNCHES,
         "turns": TURNS,
         "microseconds": measured(device, known),
     }

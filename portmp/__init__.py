@@ -6,7 +6,7 @@
 
 Functions on arrays have the names of the array API standard and of NumPy. All are loaded when one
 is first used, so that ``import portmp`` and ``portmp --help`` are quick. Which there are, and
-where, ``__init__.pyi`` alone says.
+where, ``__init__.pyi`` says, and ``__all__`` of the modules of which it takes all.
 """
 
 import functools
@@ -21,10 +21,20 @@ from typing import Any
 
 
 def _places(package: str) -> dict[str, str]:
-    """The public names of a package, and the modules that have them, by its stub."""
-    stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
-    found = re.findall(r"^from (\S+) import \w+ as (\w+)$", stub, re.M)
-    return {name: module for module, name in found}
+    """The public names of a package, and the modules that have them, by its stub.
+
+    Of modules of which the stub takes all, by their ``__all__``, which is read and not run.
+    """
+    stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi")
+    text = stub.read_text(encoding="utf-8")
+    found = {
+        name: module for module, name in re.findall(r"^from (\S+) import \w+ as (\w+)$", text, re.M)
+    }
+    for module in re.findall(rf"^from {package}\.(\S+) import \*$", text, re.M):
+        source = stub.parent.joinpath(*module.split(".")).with_suffix(".py")
+        lists = re.findall(r"^__all__ \+?= \[([^\]]*)\]", source.read_text(encoding="utf-8"), re.M)
+        found |= dict.fromkeys(re.findall(r"\w+", " ".join(lists)), f"{package}.{module}")
+    return found
 
 
 def _names(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:

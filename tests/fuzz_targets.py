@@ -20,9 +20,10 @@ from pathlib import Path
 import numpy as np
 
 import portmp as mp
-from portmp import discovery, files, formats
+from portmp import discovery, formats
 from portmp.bench import reports
 from portmp.errors import PortmpError
+from portmp.files import arrays as files
 from portmp.formats import parse
 from portmp.kernels import verifying
 from portmp.nbody import memory, particles, system

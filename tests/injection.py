@@ -226,7 +226,7 @@ def portmp(
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
     process = subprocess.Popen(
-        [*before, sys.executable, "-P", "-m", "portmp.cli", *words.split()],
+        [*before, sys.executable, "-P", "-m", "portmp", *words.split()],
         cwd=place.here,
         env=place.environment(),
         stdin=subprocess.DEVNULL,

@@ -54,8 +54,9 @@ def tasks(name: str) -> Mapping[str, Callable[[], bytes]]:
     import numpy as np
 
     import portmp as mp
-    from portmp import discovery, files
+    from portmp import discovery
     from portmp.errors import ShapeError
+    from portmp.files import arrays as files
 
     device = discovery.get(name)
     draw = np.random.default_rng(7)

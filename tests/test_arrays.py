@@ -183,6 +183,9 @@ def test_unknown_names_suggest_known_ones(device: Device) -> None:
         mp.array(1, "quad", device)
     with pytest.raises(FormatError, match="did you mean 'float64'"):
         mp.zeros(3, "flaot64", device)
+    for internal in ("dd and its bound", "dd without a bound", "squares of float64"):
+        with pytest.raises(FormatError, match="unknown format"):
+            mp.array([1.0], internal, device)
     with pytest.raises(DeviceError, match=r"no device called|does not exist"):
         mp.array(1, "dd", "opencl:99")
     with pytest.raises(DeviceError, match=device.name):
@@ -762,7 +765,6 @@ def test_what_is_on_no_device_goes_to_the_arrays(device: Device) -> None:
             (mp.where(x > 0, 2.5, "0.5"), [2.5, 0.5, 2.5]),
             (mp.select([x > 2, x < 0], [1, 2]), [0, 2, 1]),
             (mp.choose([0, 1, 0], [x, 7]), [1, 7, 3]),
-            (mp.extract(mask, x), [1, 3]),
             (mp.concat([x, [4.0]]), [1, -2, 3, 4]),
             (x[mask], [1, 3]),
         ):

@@ -728,7 +728,7 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
     "no schema": (broken(lambda d: d.pop("schema")), "an object that names its schema is needed"),
     "another schema": (
         broken(lambda d: d["schema"].update(version=4)),
-        "is a report 'portmp bench 4'; this portmp reads versions 1 to 3",
+        "is a report 'portmp bench 4'; this portmp reads version 3",
     ),
 }
 BROKEN_BY_SCHEMA: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {

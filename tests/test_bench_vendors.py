@@ -61,7 +61,7 @@ def test_command(device: Device, tmp_path: Path, capsys: Any) -> None:
     assert [(r["routine"], r["format"], tuple(r["shape"])) for r in rows] == [
         (name, form, shapes[i])
         for i in range(2)
-        for name, (_, shapes, _) in sorted(CALLS.items())
+        for name, (_, shapes, _) in sorted((n, CALLS[n]) for n in vendors.VENDORS)
         if i < len(shapes)
         for form in vendors.FORMATS
     ]
@@ -79,7 +79,7 @@ def test_command(device: Device, tmp_path: Path, capsys: Any) -> None:
     assert [r["family"] for r in reports.read_all(joined)] == ["vendors"]
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", vendors.VENDORS)
 @pytest.mark.parametrize("form", vendors.FORMATS)
 def test_both_compute_the_same(name: str, form: str, device: Device) -> None:
     """One text, and operands of equal numbers: results as far apart as rounding makes them."""
@@ -96,12 +96,33 @@ def test_both_compute_the_same(name: str, form: str, device: Device) -> None:
         assert abs(np.asarray(ours) - theirs).max() <= near * max(1, abs(theirs).max())
 
 
+def test_factorisations_in_every_format(device: Device, tmp_path: Path, capsys: Any) -> None:
+    """Residuals are the format's, and float64 alone stands beside a library."""
+    file = tmp_path / "l.json"
+    words = ("--device", device.name, "--format", "float64,td", "-o", str(file), "--runs", "1")
+    assert cli.main(["bench", "linalg", *words, "--plot", str(tmp_path / "l.svg")]) == 0
+    text = capsys.readouterr().out
+    assert all(column.heading in text for column in COLUMNS)
+    (part,) = reports.read_all(file)[0]["devices"]
+    rows = part["experiments"]["linalg"]["rows"]
+    assert {(r["routine"], r["format"]) for r in rows} == {
+        (name, form) for name in vendors.FACTORED for form in ("float64", "td")
+    }
+    for row in rows:
+        assert row["residual"] < 1e5 * formats.get(row["format"]).unit_roundoff, row
+        assert ("share" in row) == (row["format"] == "float64"), row.get("problem")
+    assert cli.main(["bench", "compare", str(file), str(file)]) == 0
+    assert cli.main(["report", str(file), "-o", str(tmp_path / "page.html")]) == 0
+    assert cli.main(["bench", "linalg", "--routine", "gemm"]) == 2
+    assert "--routine: 'gemm' given" in capsys.readouterr().err
+
+
 def test_operations() -> None:
     """Counts of the books, to the leading term."""
     counted = {name: count(8 * 8, 8) for name, (_, _, count) in CALLS.items()}
     assert counted == pytest.approx({
         "gemm": 1024, "gemv": 128, "dot": 128, "sum": 64, "lu": 1024 / 3, "cholesky": 512 / 3,
-        "solve": 1024 / 3 + 128,
+        "solve": 1024 / 3 + 128, "qr": 4096 / 3, "inv": 1024, "eigh": 4608, "svd": 11264,
     })  # fmt: skip
 
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from work import peak
 
-from portmp import cli, files, formats
+from portmp import cli, formats
 from portmp.backends.base import Device
 from portmp.errors import InputError, OutOfMemory
+from portmp.files import arrays as files
 from portmp.nbody import memory, particles, simulate, system
 from portmp.nbody.course import Course
 from portmp.nbody.memory import Kept, Start

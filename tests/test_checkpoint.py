@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portmp import cli, files
+from portmp import cli
 from portmp.backends.base import Device
+from portmp.files import arrays as files
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN = ("--format", "float64,dd", "--steps", "400", "--samples", "8", "--reverse")
@@ -37,7 +38,7 @@ def told(text: str) -> Any:
 def start(words: list[str]) -> subprocess.Popen[str]:
     """The command in a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "portmp.cli", *words],
+        [sys.executable, "-m", "portmp", *words],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

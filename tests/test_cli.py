@@ -107,7 +107,7 @@ def test_standard_input(kind: str, tmp_path: Path) -> None:
     """A matrix of any kind of file comes by a pipe, once."""
     a = mp.array([["1.5", "2"], ["3", "4"]], "float64")
     mp.save(tmp_path / f"a.{kind}", a)
-    command = [sys.executable, "-m", "portmp.cli", "gemm", "-", str(tmp_path / f"a.{kind}")]
+    command = [sys.executable, "-m", "portmp", "gemm", "-", str(tmp_path / f"a.{kind}")]
     told = subprocess.run(
         [*command, "--format", "float64"],
         stdin=(tmp_path / f"a.{kind}").open("rb"),
@@ -627,7 +627,7 @@ def test_missing_package_is_explained(tmp_path: Path) -> None:
     (tmp_path / "pyopencl.py").write_text("raise ImportError('not here')\n")
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     done = subprocess.run(
-        [sys.executable, "-m", "portmp.cli", "demo", "--device", "opencl"],
+        [sys.executable, "-m", "portmp", "demo", "--device", "opencl"],
         capture_output=True,
         text=True,
         env=env,
@@ -749,7 +749,7 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     for words in (["gemm", "a.csv", "a.csv"], ["render", "gemm"]):
         with Path("/dev/full").open("w") as full:
             done = subprocess.run(
-                [sys.executable, "-m", "portmp.cli", *words],
+                [sys.executable, "-m", "portmp", *words],
                 cwd=tmp_path,
                 stdout=full,
                 stderr=subprocess.PIPE,

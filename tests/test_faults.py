@@ -24,7 +24,7 @@ from tiers import check
 from work import peak
 
 import portmp as mp
-from portmp import cli, files, paths
+from portmp import cli, paths
 from portmp.backends import base as backends
 from portmp.backends import trial
 from portmp.backends.base import Device
@@ -40,6 +40,7 @@ from portmp.errors import (
     PortmpError,
     ShapeError,
 )
+from portmp.files import arrays as files
 from portmp.files import content
 from portmp.nbody import particles, system
 from portmp.runtime import program

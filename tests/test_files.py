@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import files, formats
+from portmp import formats
 from portmp.backends.base import Device
 from portmp.errors import FormatError, InputError, PortmpError, ShapeError
+from portmp.files import arrays as files
 from portmp.formats import inputs
 
 

@@ -174,7 +174,11 @@ def test_public_names_are_where_the_stub_says() -> None:
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module != "typing":
             assert node.module is not None
-            for alias in node.names:
+            everything = node.names[0].name == "*"
+            module = importlib.import_module(node.module)
+            for name in module.__all__ if everything else ():
+                assert said.setdefault(name, node.module) == node.module
+            for alias in () if everything else node.names:
                 assert alias.asname == alias.name, "type checkers take other names for private"
                 assert said.setdefault(alias.name, node.module) == node.module
     assert said == portmp._PLACES and set(portmp.__all__) == set(said)
@@ -279,8 +283,9 @@ def test_no_name_of_a_package_is_that_of_another_thing() -> None:
     for stub in PACKAGE.rglob("__init__.pyi"):
         for node in ast.parse(stub.read_text(encoding="utf-8")).body:
             package = ".".join(stub.parent.relative_to(PACKAGE.parent).parts)
-            if isinstance(node, ast.ImportFrom) and node.module != package:
-                for name in (alias.asname or alias.name for alias in node.names):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module != package:
+                names = [alias.asname or alias.name for alias in node.names]
+                for name in importlib.import_module(node.module).__all__ if "*" in names else names:
                     assert not list(stub.parent.glob(f"{name}.py")), f"{package}.{name}"
                     assert not (stub.parent / name / "__init__.py").is_file() or package == "portmp"
 

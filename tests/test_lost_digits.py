@@ -104,8 +104,6 @@ REFUSED: dict[str, Call] = {
     "put": lambda: np.put(X.copy(), [0, 1], LONG),
     "put of a list": lambda: np.put(X.copy(), [0, 1], [LONG[0], 1]),
     "put of integers": lambda: np.put(WHOLE.copy(), [0], X[:1]),
-    "place": lambda: np.place(X.copy(), [True, False], LONG),
-    "putmask": lambda: np.putmask(X.copy(), [True, False], LONG),
     "insert": lambda: np.insert(X, 1, LONG[0]),
     "full_like": lambda: np.full_like(X, LONG[0]),
     "full_like of integers": lambda: np.full_like(WHOLE, X[0]),

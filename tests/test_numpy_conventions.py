@@ -174,7 +174,6 @@ REFUSED: tuple[tuple[Any, Callable[[], Any]], ...] = (
             lambda: mp.interp(V, V, V, period=0),
             lambda: mp.modf(V, out=(mp.zeros(3),)),
             lambda: mp.geomspace(-1, 1),
-            lambda: mp.ravel_multi_index((5, 5), (2, 2)),
             lambda: mp.diff(mp.array(V), []),
             lambda: mp.cumsum(mp.array(V), []),
             lambda: mp.argmax(mp.array(V), ()),

@@ -18,7 +18,7 @@ import pytest
 import portmp as mp
 from portmp.arrays import statistics
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, PortmpError, ShapeError
+from portmp.errors import ArgumentError, PortmpError, ShapeError, UnsupportedError
 
 Call = Callable[[Any, Any], Any]
 
@@ -81,7 +81,6 @@ CALLS: dict[str, Call] = {
     # arrangements
     "rot90": lambda xp, s: [xp.rot90(s.a, k) for k in (-1, 0, 1, 2, 3, 5)],
     "rot90 axes": lambda xp, s: xp.rot90(s.cube, 1, (1, 2)),
-    "rollaxis": lambda xp, s: [xp.rollaxis(s.cube, 2), xp.rollaxis(s.cube, 0, 2)],
     "atleast_3d": lambda xp, s: [xp.atleast_3d(x) for x in (s.v, s.a, s.cube)],
     "dstack": lambda xp, s: [xp.dstack([s.a, s.a]), xp.dstack((s.v, s.w))],
     "splits": lambda xp, s: [*xp.hsplit(s.a, 2), *xp.vsplit(s.a, 3), *xp.dsplit(s.cube, [1])],
@@ -120,27 +119,14 @@ CALLS: dict[str, Call] = {
     "ix_": lambda xp, s: s.a[xp.ix_([0, 2], [1, 3])],
     "indices": lambda xp, s: [xp.indices((2, 3)), *xp.indices((2, 3), sparse=True)],
     "fromfunction": lambda xp, s: xp.fromfunction(lambda i, j: 2 * i + j, (3, 4)),
-    "fromiter": lambda xp, s: xp.fromiter((k / 2 for k in range(4)), float),
     "logspace": lambda xp, s: [xp.logspace(0, 2, 5), xp.logspace(0, 3, 4, base=2.0)],
     "geomspace": lambda xp, s: [xp.geomspace(1, 1000, 7), xp.geomspace(-2, -32, 4, endpoint=False)],
-    "mgrid": lambda xp, s: [xp.mgrid[0:2, 0:3], xp.mgrid[0:1:5j, 2:4:3j], xp.mgrid[1:7:2]],
-    "ogrid": lambda xp, s: [*xp.ogrid[0:2, 0:3], *xp.ogrid[-1:1:3j, 0:1:2j]],
-    "r_": lambda xp, s: [xp.r_[s.v, 1.5, s.w], xp.r_[1:4, 7], xp.c_[s.v, s.w]],
     # choices
     "select": lambda xp, s: xp.select([s.v < -0.5, s.v < 0.5], [s.v * 0, s.v], default=5),
-    "piecewise": lambda xp, s: [
-        xp.piecewise(s.v, [s.v < 0, s.v >= 0], [lambda t: -t, lambda t: t * t]),
-        xp.piecewise(s.v, [s.v > 0], [1.0, lambda t: t - 1]),
-    ],
     "choose": lambda xp, s: xp.choose(s.i, [s.a[0], s.a[1], s.b[:, 0]]),
-    "extract": lambda xp, s: [
-        xp.extract(s.a > 0, s.a),
-        xp.compress([True, False, True], s.a, axis=0),
-    ],
+    "compress": lambda xp, s: xp.compress([True, False, True], s.a, axis=0),
     "copyto": changed(lambda xp, s, x: xp.copyto(x, s.b[:, 0])),
     "copyto where": changed(lambda xp, s, x: xp.copyto(x, 2.0, where=x < 0)),
-    "putmask": changed(lambda xp, s, x: xp.putmask(x, x > 0, s.v)),
-    "place": changed(lambda xp, s, x: xp.place(x, x > 0, [1.0, 2.0])),
     "put": changed(lambda xp, s, x: xp.put(x, [0, -1, 5], [7.0, 8.0])),
     "digitize": lambda xp, s: [
         xp.digitize(s.ties, [-2.0, 0.0, 3.0], right=r) for r in (False, True)
@@ -152,7 +138,7 @@ CALLS: dict[str, Call] = {
     "fmax": lambda xp, s: [xp.fmax(s.ends, 0.5), xp.fmin(s.ends, 0.5)],
     "infinite": lambda xp, s: [xp.isposinf(s.ends), xp.isneginf(s.ends)],
     "heaviside": lambda xp, s: xp.heaviside(s.ends, 0.25),
-    "exp2": lambda xp, s: [xp.exp2(s.v), xp.logaddexp2(s.v, s.w), xp.float_power(s.w, 2.5)],
+    "exp2": lambda xp, s: xp.exp2(s.v),
     "ldexp": lambda xp, s: [xp.ldexp(s.v, 3), xp.ldexp(s.a, s.i), xp.ldexp(s.w, -1030)],
     "modf": lambda xp, s: [*xp.modf(s.v), *xp.modf(s.ends)],
     "divmod": lambda xp, s: [*xp.divmod(s.v, 0.3)],
@@ -323,18 +309,6 @@ CALLS: dict[str, Call] = {
     "at rows": changed(lambda xp, s, x: xp.subtract.at(x, [0, 2, 0], 1.5)),
     "at a mask": changed(lambda xp, s, x: xp.multiply.at(x, x > 0, 3.0)),
     "at extrema": changed(lambda xp, s, x: xp.maximum.at(x, [0, 0, -1], 0.25)),
-    # functions of Python's
-    "apply_along_axis": lambda xp, s: [
-        xp.apply_along_axis(lambda r: r.sum(), 1, s.a),
-        xp.apply_along_axis(lambda r: r * 2, 0, s.a),
-        xp.apply_along_axis(lambda r: xp.outer(r, r), 1, s.cube),
-        xp.apply_over_axes(xp.sum, s.cube, [0, 2]),
-    ],
-    "vectorize": lambda xp, s: [
-        xp.vectorize(lambda t: t * t + 1)(s.a),
-        xp.vectorize(lambda t, u: t if t > u else u)(s.a, s.b[:, 0]),
-        *xp.vectorize(lambda t: (t, -t))(s.v),
-    ],
     "facts": lambda xp, s: [
         xp.ndim(s.a),
         xp.size(s.a),
@@ -342,21 +316,13 @@ CALLS: dict[str, Call] = {
         list(xp.shape(s.a)),
         xp.isscalar(3.5),
         xp.isscalar(s.a),
-        xp.iterable(s.a),
         xp.iscomplexobj(s.a),
-        xp.shares_memory(s.a, s.a[1:]),
-        xp.shares_memory(s.a, s.a.copy()),
     ],
     "places": lambda xp, s: [
         *xp.unravel_index(xp.argmax(s.a), s.a.shape),
         *xp.unravel_index(s.i, (2, 2)),
-        xp.ravel_multi_index((s.i, s.i), (3, 4)),
     ],
-    "one by one": lambda xp, s: [
-        [float(x) for x in xp.nditer(s.a)],
-        [[*i, float(x)] for i, x in xp.ndenumerate(s.a)],
-        [list(i) for i in xp.ndindex(2, 3)],
-    ],
+    "one by one": lambda xp, s: [list(i) for i in xp.ndindex(2, 3)],
 }
 
 
@@ -404,7 +370,6 @@ def test_nothing_is_rounded_to_float64(device: Device) -> None:
     assert exact(mp.delete(v, 3)) == kept[:3]
     assert exact(mp.insert(v, 1, v[3])) == [kept[0], kept[3], *kept[1:]]
     assert exact(mp.pad(v, 1, "wrap")) == [kept[-1], *kept, kept[0]]
-    assert exact(mp.r_[v, v[:1]]) == [*kept, kept[0]]
     assert exact(mp.select([v < 0], [v], default=0)) == [0, 0, kept[2], 0]
     assert exact(mp.fmax(v, float("nan"))) == kept
     assert exact(mp.nan_to_num(v)) == kept
@@ -414,7 +379,6 @@ def test_nothing_is_rounded_to_float64(device: Device) -> None:
     assert exact(mp.maximum.accumulate(v)) == [kept[0], kept[1], kept[1], kept[3]]
     assert exact(mp.quantile(v, 0.5, method="lower")) == sorted(kept)[1]
     assert exact(mp.sort(v)) == exact(mp.partition(v, 1)) == sorted(kept)
-    assert exact(mp.vectorize(lambda x: x)(v)) == kept
     assert exact(mp.unwrap(v * 0 + v[0])) == [kept[0]] * 4
 
 
@@ -425,7 +389,6 @@ def test_errors_of_sums_are_those_of_the_format(form: str, device: Device) -> No
     v = mp.array(given, form, device)
     held = exact(v)
     tolerance = Fraction(2) ** (6 - v.format.bits)
-    places = list(range(6))
     near = [
         (mp.einsum("i,i->", v, v), sum(x * x for x in held)),
         (mp.nansum(v), sum(held)),
@@ -446,8 +409,8 @@ def test_errors_of_sums_are_those_of_the_format(form: str, device: Device) -> No
     total = mp.zeros(1, form, device)
     mp.add.at(total, [0] * 6, v)
     order = mp.zeros(1, form, device)
-    for i in places:
-        order[0] += v[i]
+    for x in v:
+        order[0] += x
     assert exact(total) == exact(order)
 
 
@@ -600,6 +563,7 @@ def test_every_sentence_is_of_a_name_that_is_not_here() -> None:
         (lambda x: mp.nanargmax(x * float("nan")), ArgumentError, "NaN"),
         (lambda x: mp.choose([3], [x]), IndexError, "choices"),
         (lambda x: mp.add.at(x, [5], 1), IndexError, "size 2"),
+        (lambda x: np.place(x, x > 0, 1), UnsupportedError, "mask"),
         (lambda x: mp.fill_diagonal(x, 1), ShapeError, "fill_diagonal"),
         (lambda x: mp.linalg.multi_dot([x]), ArgumentError, "two"),
         (lambda x: mp.ldexp(x, x), PortmpError, "integers"),

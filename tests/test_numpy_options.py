@@ -339,8 +339,6 @@ def test_what_is_no_array_is_refused() -> None:
     """With the argument's name, in every function that changes or joins arrays."""
     for call in (
         lambda: mp.put([1.0], [0], 1),
-        lambda: mp.place([1.0], [True], [2]),
-        lambda: mp.putmask([1.0], [True], 2),
         lambda: mp.copyto([1.0], 2),
         lambda: mp.fill_diagonal([[1.0]], 2),
         lambda: mp.exp(1.0, out=[0.0]),

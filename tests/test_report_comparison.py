@@ -118,7 +118,7 @@ def test_bad_use(files: list[Path], message: str, capsys: Any) -> None:
 def test_bad_endings(tmp_path: Path, capsys: Any) -> None:
     """What cannot be written is told before anything is read."""
     assert cli.main(["report", str(CPU), "-o", str(tmp_path / "page.pdf")]) == 2
-    assert "it ends in .html or .json or .md or .svg" in capsys.readouterr().err
+    assert "it ends in .html or .json or .svg" in capsys.readouterr().err
     target = tmp_path / "page.html"
     assert cli.main(["report", str(CPU), "-o", str(target), "--device", "opencl:0"]) == 2
     assert "chooses what -o FILE.json is of" in capsys.readouterr().err

@@ -445,7 +445,7 @@ def test_neighbours_are_read_at_once_or_not(device: Device, name: str) -> None:
 
 def test_files_hold_parts(tmp_path: Path) -> None:
     """.npz files are as short as memory, and damaged ones are refused."""
-    from portmp import files
+    from portmp.files import arrays as files
 
     for name in ("slfp64in40b", "float16", "tsin80b", "qdin192b_rz"):
         x = mp.array(["0.1", "-7.25e-3", "1e30"], name)

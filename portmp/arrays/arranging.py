@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,11 @@ from portmp.arrays.viewed import AnyArray, Viewed, called, integers
 from portmp.errors import ArgumentError, PlaceError, ShapeError
 from portmp.formats import constants
 from portmp.routines import axes as named_axes
+
+__all__ = ["atleast_3d", "block", "copy", "delete", "diag_indices", "diagflat", "dsplit", "dstack"]
+__all__ += ["fill_diagonal", "fromfunction", "geomspace", "hsplit", "indices", "insert", "ix_"]
+__all__ += ["logspace", "resize", "rot90", "tri", "tril_indices", "trim_zeros", "triu_indices"]
+__all__ += ["vsplit"]
 
 
 def _arrays(given: Any, what: str) -> list[Any]:
@@ -100,16 +105,6 @@ def rot90(x: AnyArray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     if turns % 2:
         return manipulation.flip(manipulation.swapaxes(x, *plane), axis=plane[turns % 4 == 3])
     return manipulation.flip(x, axis=plane) if turns % 4 else x
-
-
-def rollaxis(x: AnyArray, axis: int, start: int = 0) -> Any:
-    """The view with an axis moved before that at *start*."""
-    x = manipulation.checked(x, "x")
-    (along,) = named_axes.named(axis, x.ndim, count=1)
-    there = start + x.ndim if start < 0 else start
-    if not 0 <= there <= x.ndim:
-        raise ShapeError(f"rollaxis: start: {start} given, from {-x.ndim} to {x.ndim} is allowed")
-    return manipulation.moveaxis(x, along, there - (along < there))
 
 
 def resize(x: Any, new_shape: int | Sequence[int]) -> Any:
@@ -273,17 +268,6 @@ def fromfunction(
     return function(*indices(shape, kind), **options)
 
 
-def fromiter(values: Iterable[Any], dtype: Any = None, count: int = -1) -> Any:
-    """A vector of what comes one by one: all, or the first *count*."""
-    (count,) = integers((count,), "fromiter: count", count=1)
-    if not isinstance(values, Iterable):
-        raise ArgumentError(f"fromiter: values: {values!r:.60} given, none come of it")
-    items = [x for _, x in zip(range(count), values, strict=False)] if count >= 0 else list(values)
-    if count > len(items):
-        raise ArgumentError(f"fromiter: count: {count} asked for, {len(items)} came")
-    return creation.array(items, creation.chosen(None, dtype))
-
-
 def logspace(
     start: Any,
     stop: Any,
@@ -343,73 +327,6 @@ def geomspace(
     return found
 
 
-class _Grid:
-    """``mgrid[0:3, 0:1:5j]``: coordinates of all points of a grid; ``ogrid``: open ones.
-
-    A slice with a step i n has n points, both ends among them.
-    """
-
-    def __init__(self, sparse: bool) -> None:
-        self._sparse = sparse
-
-    def __getitem__(self, key: Any) -> Any:
-        lines = [_line(one) for one in (key if isinstance(key, tuple) else (key,))]
-        if not isinstance(key, tuple):
-            return lines[0]
-        kind = elementwise.common_dtype("grid", lines)
-        return _grid([x.astype(kind) for x in lines], self._sparse)
-
-
-def _line(key: Any) -> Any:
-    """The points of one axis."""
-    if not isinstance(key, slice) or key.stop is None:
-        raise ArgumentError(f"grid: {key!r} given, slices with an end are needed")
-    start = 0 if key.start is None else key.start
-    if isinstance(key.step, complex):
-        return creation.linspace(start, key.stop, int(abs(key.step)))
-    return creation.arange(start, key.stop, 1 if key.step is None else key.step)
-
-
-mgrid, ogrid = _Grid(False), _Grid(True)
-
-
-class _Joined:
-    """``r_[a, 1, 2:5]``: parts one after the other; ``c_[a, b]``: as columns."""
-
-    def __init__(self, columns: bool) -> None:
-        self._columns = columns
-
-    def __getitem__(self, key: Any) -> Any:
-        parts = key if isinstance(key, tuple) else (key,)
-        if any(isinstance(part, str) for part in parts):
-            raise ArgumentError("r_, c_: a text given; concat and stack have axes as arguments")
-        known = next((x for x in parts if isinstance(x, Viewed)), None)
-        found = [_part(part, known) for part in parts]
-        kind = elementwise.common_dtype("r_", found)
-        alike = [x.astype(kind, copy=False) for x in found]
-        if not self._columns:
-            return manipulation.concat([manipulation.atleast_1d(x) for x in alike])
-        columns = [x if x.ndim > 1 else x.reshape(-1, 1) for x in alike]
-        return manipulation.concat(columns, axis=-1)
-
-
-def _part(part: Any, known: AnyArray | None) -> Any:
-    if isinstance(part, Viewed):
-        return part
-    if isinstance(part, slice):
-        return _line(part)
-    if known is None:
-        return creation.asarray(part)
-    own = known.dtype
-    whole = creation.asarray(part, device=known.queue)
-    if isinstance(own, np.dtype) or isinstance(whole.dtype, np.dtype):
-        return whole
-    return elementwise.beside_one(part, known, own, "part")
-
-
-r_, c_ = _Joined(False), _Joined(True)
-
-
 # --- places of triangles and diagonals ------------------------------------------------------------
 
 
@@ -433,25 +350,3 @@ def triu_indices(n: int, k: int = 0, m: int | None = None, device: Where = None)
 def diag_indices(n: int, ndim: int = 2, device: Where = None) -> Any:
     """The places of the diagonal of an array of *ndim* axes of length n."""
     return _places(np.diag_indices, device, n=n, ndim=ndim)
-
-
-def _of_matrix(places: Any) -> Any:
-    def indices_from(x: AnyArray, k: int = 0) -> Any:
-        x = manipulation.checked(x, "x")
-        if x.ndim != 2:
-            raise ShapeError(f"{name}: a matrix is needed, shape {x.shape} given")
-        return places(x.shape[0], k, x.shape[1], x.queue)
-
-    name = f"{places.__name__}_from"
-    return called(indices_from, name, f"``{places.__name__}`` for a matrix, on its device.")
-
-
-tril_indices_from, triu_indices_from = _of_matrix(tril_indices), _of_matrix(triu_indices)
-
-
-def diag_indices_from(x: AnyArray) -> Any:
-    """``diag_indices`` for an array whose axes have one length, on its device."""
-    x = manipulation.checked(x, "x")
-    if x.ndim < 2 or len(set(x.shape)) != 1:
-        raise ShapeError(f"diag_indices_from: axes of one length are needed, {x.shape} given")
-    return diag_indices(x.shape[0], x.ndim, x.queue)

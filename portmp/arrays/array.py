@@ -22,6 +22,8 @@ from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.runtime.planes import Planes, allocate, moved, upload, within
 
+__all__ = ["Array", "array", "from_limbs", "from_parts", "zeros"]
+
 Number = int | float | complex | str | Fraction
 
 

@@ -31,6 +31,8 @@ from portmp.routines.product import Asked, Product
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.runtime.planes import Planes
 
+__all__ = ["axpy", "explain", "gemm", "gemv", "last_product", "nrm2", "scal", "split2021"]
+
 if TYPE_CHECKING:
     from portmp.routines.explained import Explanation
 
@@ -407,8 +409,8 @@ def nrm2(x: AnyArray, *, bound: Bound = False) -> Any:
     how = certified.wanted(bound, operand(x, "x").format)
     if how == certified.TIGHT:
         norm = nrm2(x)
-        apart = norm_bounds.of_rows(norm.reshape(1), x.reshape(1, x.size), tight=True)
-        return norm, apart.reshape(())
+        error = norm_bounds.of_rows(norm.reshape(1), x.reshape(1, x.size), tight=True)
+        return norm, error.reshape(())
     largest = float(abs(operand(x, "x")).max().to_limbs()[0]) if x.size else 0.0
     flat = x.reshape(-1)
     exponent = definition.norm_exponent(x.format.word, largest)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,10 @@ from portmp.errors import ArgumentError, PlaceError, ShapeError
 from portmp.formats import Format, constants
 from portmp.routines import axes
 
+__all__ = ["angle", "choose", "compress", "copyto", "digitize", "divmod", "exp2", "fabs", "fix"]
+__all__ += ["fmax", "fmin", "frexp", "heaviside", "isneginf", "isposinf", "modf", "nan_to_num"]
+__all__ += ["put", "put_along_axis", "select", "sinc", "unwrap"]
+
 # --- by conditions --------------------------------------------------------------------------------
 
 
@@ -40,29 +43,6 @@ def select(condlist: Sequence[AnyArray], choicelist: Sequence[Any], default: Any
     found: Any = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         found = elementwise.where(condition, choice, found)
-    return found
-
-
-def piecewise(
-    x: Any, condlist: Any, funclist: Sequence[Any], *arguments: Any, **options: Any
-) -> Any:
-    """What functions (or numbers) give of the elements for which the conditions are true.
-
-    Of several the last one counts; with one function more than conditions that is for the rest.
-    """
-    given = manipulation.checked(x, "piecewise: x")
-    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
-    if len(funclist) == len(conditions) + 1:
-        conditions.append(elementwise.logical_not(reduce(elementwise.logical_or, conditions)))
-    if len(funclist) != len(conditions):
-        raise ArgumentError(
-            f"piecewise: {len(condlist)} conditions and {len(funclist)} functions given"
-        )
-    found = creation.zeros_like(given)
-    for condition, function in zip(conditions, funclist, strict=True):
-        there = manipulation.broadcast_to(condition, given.shape)
-        value = function(given[there], *arguments, **options) if callable(function) else function
-        found[there] = value
     return found
 
 
@@ -85,13 +65,6 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise", out: Any = None)
         found = elementwise.where(elementwise.equal(index, i), choice, found)
     shape = manipulation.broadcast_shapes(found.shape, index.shape)
     return elementwise.given_back(manipulation.broadcast_to(found, shape).copy().planes, out)
-
-
-def extract(condition: Any, x: Any) -> Any:
-    """The elements for which a condition of the same size is true, in C order. A wait."""
-    given = manipulation.ravel(manipulation.checked(x, "x"))
-    kept = condition if isinstance(condition, Viewed) else made(condition, device=given.queue)
-    return given[elementwise.not_equal(manipulation.ravel(kept), 0)]
 
 
 def compress(condition: Any, x: Any, axis: int | None = None, out: Any = None) -> Any:
@@ -132,22 +105,6 @@ def put_along_axis(x: AnyArray, indices: Any, values: Any, axis: int | None) -> 
     lines = list(np.ogrid[tuple(slice(n) for n in x.shape)])
     lines[along] = places
     x[tuple(lines)] = values
-
-
-def putmask(a: AnyArray, mask: Any, values: Any) -> None:
-    """Set elements where a mask is true to values, which are repeated over all elements."""
-    a, there = elementwise.written(a, "putmask: a"), manipulation.checked(mask, "mask")
-    dst = manipulation.ravel(a)
-    more = _repeated(values, a, a.size)
-    a[...] = elementwise.where(manipulation.ravel(there), more, dst).reshape(a.shape)
-
-
-def place(a: AnyArray, mask: Any, vals: Any) -> None:
-    """Set elements where a mask is true to values, one after the other, again and again."""
-    a, there = elementwise.written(a, "place: a"), manipulation.checked(mask, "mask")
-    count = int(statistics.count_nonzero(there))
-    if count:
-        a[elementwise.not_equal(there, 0).reshape(a.shape)] = _repeated(vals, a, count)
 
 
 def put(a: AnyArray, ind: Any, v: Any) -> None:
@@ -249,23 +206,6 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
 def exp2(x: Any, /) -> Any:
     """2^x."""
     return composed.power(2, composed.as_values(x))
-
-
-@elementwise.maskable
-def logaddexp2(x1: Any, x2: Any, /) -> Any:
-    """log2(2^x1 + 2^x2): the larger one, plus log2(1 + 2^(the smaller one less it))."""
-    first, second = elementwise.views("logaddexp2", [composed.as_values(x1), x2])
-    larger, smaller = elementwise.maximum(first, second), elementwise.minimum(first, second)
-    apart = larger + functions.log1p(exp2(smaller - larger)) / constants.ln2
-    return elementwise.where(elementwise.equal(first, second), first + 1, apart)
-
-
-@elementwise.maskable
-def float_power(x1: Any, x2: Any, /) -> Any:
-    """x1 to the power of x2, of values."""
-    return composed.power(
-        *(x if elementwise.is_number(x) else composed.as_values(x) for x in (x1, x2))
-    )
 
 
 @elementwise.maskable

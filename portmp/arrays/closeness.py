@@ -15,6 +15,8 @@ from portmp.errors import FormatError, PortmpError
 from portmp.formats import Format
 from portmp.formats.meeting import fits
 
+__all__ = ["allclose", "array_equal", "array_equiv", "isclose"]
+
 
 def _arrays(a: Any, b: Any, exact: bool = True) -> tuple[Any, Any]:
     """Both as arrays, what is none like the other one.

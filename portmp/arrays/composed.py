@@ -18,6 +18,9 @@ from portmp.formats import Format, constants
 from portmp.routines.plain import launch as plain
 from portmp.runtime.planes import Numbers, Planes
 
+__all__ = ["conj", "deg2rad", "degrees", "floor_divide", "imag", "ldexp", "logaddexp", "nextafter"]
+__all__ += ["power", "rad2deg", "radians", "real", "remainder"]
+
 
 @elementwise.maskable
 def logaddexp(x1: Any, x2: Any, /) -> Any:
@@ -27,9 +30,9 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
     """
     first, second = elementwise.views("logaddexp", [x1, x2])
     larger, smaller = elementwise.maximum(first, second), elementwise.minimum(first, second)
-    apart = larger + functions.log1p(functions.exp(smaller - larger))
+    total = larger + functions.log1p(functions.exp(smaller - larger))
     same = elementwise.equal(first, second)
-    return elementwise.where(same, first + constants.ln2, apart)
+    return elementwise.where(same, first + constants.ln2, total)
 
 
 @elementwise.maskable
@@ -124,9 +127,9 @@ def between(a: Any, b: Any, share: Any, rest: Any = None) -> Any:
 
     Of equal numbers, and at 0, it is a, at 1 b. *rest*: 1 - share, where it is known exactly.
     """
-    apart = b - a
+    difference = b - a
     parts = a * (1 - share if rest is None else rest) + b * share
-    found = elementwise.where(elementwise.isfinite(apart), a + apart * share, parts)
+    found = elementwise.where(elementwise.isfinite(difference), a + difference * share, parts)
     if isinstance(share, Viewed):
         found = elementwise.where(elementwise.equal(share, 1), b, found)
         found = elementwise.where(elementwise.equal(share, 0), a, found)

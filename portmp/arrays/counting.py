@@ -17,6 +17,8 @@ from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.formats import Format, convert, foreign, losses
 from portmp.runtime.planes import Numbers
 
+__all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "percentile", "quantile"]
+
 
 def bincount(x: AnyArray, /, weights: Any = None, minlength: int = 0) -> Any:
     """How often each integer from 0 on is in a vector of integers (int64). A wait.

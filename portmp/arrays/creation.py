@@ -23,6 +23,9 @@ from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
 from portmp.runtime.planes import Numbers, Planes, View, blank, upload, upload_numbers
 
+__all__ = ["arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like"]
+__all__ += ["identity", "linspace", "meshgrid", "ones", "ones_like", "tril", "triu", "zeros_like"]
+
 Where = str | Device | Queue | None
 
 FEW_BYTES = 1 << 16
@@ -522,16 +525,16 @@ def linspace(
     first, last = (_point(x, kind, queue) for x in (start, stop))
     index = wrapped(elementwise.as_dtype(plain.counted(0, 1, count, "int64", queue), kind))
     parts = Fraction(max(count - 1 if endpoint else count, 1))
-    apart = last - first
-    index = index.reshape(count, *[1] * apart.ndim)
-    steps = index * apart
-    found, step = first + steps / parts, apart / parts
+    distance = last - first
+    index = index.reshape(count, *[1] * distance.ndim)
+    steps = index * distance
+    found, step = first + steps / parts, distance / parts
     if not is_recording() and not bool(elementwise.isfinite(steps[-1:]).all()):
         # In parts, where the difference or a product is beyond the range; equal ends stay.
         share, finite = index / parts, elementwise.isfinite(steps)
         there = elementwise.where(share == 0, first, first * (1 - share) + last * share)
         found = elementwise.where(finite, found, elementwise.where(first == last, first, there))
-        step = elementwise.where(elementwise.isfinite(apart), step, last / parts - first / parts)
+        step = elementwise.where(elementwise.isfinite(distance), step, last / parts - first / parts)
     if endpoint and count > 1:
         found[-1] = last
     return (found, step) if retstep else found

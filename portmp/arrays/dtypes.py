@@ -24,6 +24,8 @@ from portmp.formats.meeting import fits, meeting
 from portmp.routines.conversions.launch import holds
 from portmp.runtime.planes import Planes, View
 
+__all__ = ["can_cast", "default_format", "finfo", "iinfo", "isdtype", "result_type"]
+
 Dtype = Format | np.dtype[Any]
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")

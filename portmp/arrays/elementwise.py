@@ -17,6 +17,15 @@ from portmp import formats
 from portmp.arrays import dtypes
 from portmp.arrays.complexes import is_complex_format
 from portmp.arrays.dtypes import BOOL, Dtype
+from portmp.arrays.typed import (
+    AlikeOfOne,
+    AlikeOfTwo,
+    OfOne,
+    OfThree,
+    OfTwo,
+    PlainOfOne,
+    PlainOfTwo,
+)
 from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
 from portmp.formats import Format, convert, losses
@@ -32,6 +41,13 @@ from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
 from portmp.runtime.planes import Numbers, Planes, View, upload_numbers
+
+__all__ = ["abs", "add", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or"]
+__all__ += ["bitwise_right_shift", "bitwise_xor", "clip", "copysign", "divide", "equal", "fma"]
+__all__ += ["greater", "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal"]
+__all__ += ["logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum"]
+__all__ += ["multiply", "negative", "not_equal", "positive", "reciprocal", "sign", "signbit"]
+__all__ += ["sqrt", "square", "subtract"]
 
 V = TypeVar("V", bound=View[Any])
 Operands = list[Any]
@@ -575,16 +591,38 @@ def _placed(name: str, found: Any, out: Any, where: Any) -> Any:
     return tuple(one if place is None else place for one, place in pairs) if several else out
 
 
-add, subtract, multiply, divide = map(_defined, ("add", "subtract", "multiply", "divide"))
-negative, positive, abs, sign, sqrt = map(_defined, ("negative", "positive", "abs", "sign", "sqrt"))
-maximum, minimum, fma, equal = map(_defined, ("maximum", "minimum", "fma", "equal"))
-not_equal, less, less_equal, greater = map(_defined, ("not_equal", "less", "less_equal", "greater"))
-greater_equal, isnan, isinf = map(_defined, ("greater_equal", "isnan", "isinf"))
-isfinite, signbit, logical_and = map(_defined, ("isfinite", "signbit", "logical_and"))
-logical_or, logical_xor, logical_not = map(_defined, ("logical_or", "logical_xor", "logical_not"))
-bitwise_and, bitwise_or, bitwise_xor = map(_defined, ("bitwise_and", "bitwise_or", "bitwise_xor"))
-bitwise_invert, bitwise_left_shift = map(_defined, ("bitwise_invert", "bitwise_left_shift"))
-bitwise_right_shift = _defined("bitwise_right_shift")
+add: AlikeOfTwo = _defined("add")
+subtract: AlikeOfTwo = _defined("subtract")
+multiply: AlikeOfTwo = _defined("multiply")
+maximum: AlikeOfTwo = _defined("maximum")
+minimum: AlikeOfTwo = _defined("minimum")
+divide: OfTwo = _defined("divide")
+fma: OfThree = _defined("fma")
+sqrt: OfOne = _defined("sqrt")
+negative: AlikeOfOne = _defined("negative")
+positive: AlikeOfOne = _defined("positive")
+abs: AlikeOfOne = _defined("abs")
+sign: AlikeOfOne = _defined("sign")
+equal: PlainOfTwo = _defined("equal")
+not_equal: PlainOfTwo = _defined("not_equal")
+less: PlainOfTwo = _defined("less")
+less_equal: PlainOfTwo = _defined("less_equal")
+greater: PlainOfTwo = _defined("greater")
+greater_equal: PlainOfTwo = _defined("greater_equal")
+isnan: PlainOfOne = _defined("isnan")
+isinf: PlainOfOne = _defined("isinf")
+isfinite: PlainOfOne = _defined("isfinite")
+signbit: PlainOfOne = _defined("signbit")
+logical_and: PlainOfTwo = _defined("logical_and")
+logical_or: PlainOfTwo = _defined("logical_or")
+logical_xor: PlainOfTwo = _defined("logical_xor")
+logical_not: PlainOfOne = _defined("logical_not")
+bitwise_and: PlainOfTwo = _defined("bitwise_and")
+bitwise_or: PlainOfTwo = _defined("bitwise_or")
+bitwise_xor: PlainOfTwo = _defined("bitwise_xor")
+bitwise_invert: PlainOfOne = _defined("bitwise_invert")
+bitwise_left_shift: PlainOfTwo = _defined("bitwise_left_shift")
+bitwise_right_shift: PlainOfTwo = _defined("bitwise_right_shift")
 
 
 # --- functions made of others ---------------------------------------------------------------------

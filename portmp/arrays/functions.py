@@ -18,11 +18,16 @@ from typing import Any
 import numpy as np
 
 from portmp.arrays import complexes, dtypes, elementwise
+from portmp.arrays.typed import AlikeOfOne, OfOne, OfTwo
 from portmp.arrays.viewed import AnyArray, made
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.elementwise import launch
+
+__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "cos"]
+__all__ += ["cosh", "erf", "erfc", "exp", "expm1", "floor", "fmod", "gamma", "hypot", "lgamma"]
+__all__ += ["log", "log1p", "log2", "log10", "round", "sin", "sinh", "tan", "tanh", "trunc"]
 
 
 def _applied(name: str, names: str, *operands: Any, out: AnyArray | None = None) -> Any:
@@ -58,36 +63,36 @@ def _defined(name: str, names: str, about: str) -> Any:
     return FUNCTIONS[name]
 
 
-exp = _defined("exp", "x", "e^x.")
-expm1 = _defined("expm1", "x", "e^x - 1, accurate about 0.")
-log = _defined("log", "x", "The natural logarithm; of zero -inf, of negative numbers NaN.")
-log1p = _defined("log1p", "x", "log(1 + x), accurate about 0.")
-log2 = _defined("log2", "x", "The logarithm to base 2; of a power of two exact.")
-log10 = _defined("log10", "x", "The logarithm to base 10.")
-pow = _defined("pow", "xy", "x^y; special values as C's pow.")
-sin = _defined("sin", "x", "The sine of x radians, of any size.")
-cos = _defined("cos", "x", "The cosine of x radians, of any size.")
-tan = _defined("tan", "x", "The tangent of x radians, of any size.")
-asin = _defined("asin", "x", "The arcsine, from -pi/2 to pi/2; NaN beyond [-1, 1].")
-acos = _defined("acos", "x", "The arccosine, from 0 to pi; NaN beyond [-1, 1].")
-atan = _defined("atan", "x", "The arctangent, from -pi/2 to pi/2.")
-atan2 = _defined("atan2", "yx", "The angle of the point (x, y), from -pi to pi.")
-sinh = _defined("sinh", "x", "The hyperbolic sine.")
-cosh = _defined("cosh", "x", "The hyperbolic cosine.")
-tanh = _defined("tanh", "x", "The hyperbolic tangent.")
-asinh = _defined("asinh", "x", "The inverse hyperbolic sine.")
-acosh = _defined("acosh", "x", "The inverse hyperbolic cosine; NaN below 1.")
-atanh = _defined("atanh", "x", "The inverse hyperbolic tangent; NaN beyond [-1, 1].")
-cbrt = _defined("cbrt", "x", "The cube root, with the sign of x.")
-hypot = _defined("hypot", "xy", "sqrt(x^2 + y^2) without overflow on the way.")
-erf = _defined("erf", "x", "The error function.")
-erfc = _defined("erfc", "x", "1 - erf(x), accurate where that is small.")
-gamma = _defined("gamma", "x", "The gamma function; NaN at negative integers.")
-lgamma = _defined("lgamma", "x", "log|gamma(x)|.")
-floor = _defined("floor", "x", "The largest integer that is not above x.")
-ceil = _defined("ceil", "x", "The smallest integer that is not below x.")
-trunc = _defined("trunc", "x", "The integer part, toward zero.")
-fmod = _defined("fmod", "xy", "x - n y with the integer n toward zero: the sign is x's.")
+exp: OfOne = _defined("exp", "x", "e^x.")
+expm1: OfOne = _defined("expm1", "x", "e^x - 1, accurate about 0.")
+log: OfOne = _defined("log", "x", "The natural logarithm; of zero -inf, of negative numbers NaN.")
+log1p: OfOne = _defined("log1p", "x", "log(1 + x), accurate about 0.")
+log2: OfOne = _defined("log2", "x", "The logarithm to base 2; of a power of two exact.")
+log10: OfOne = _defined("log10", "x", "The logarithm to base 10.")
+pow: OfTwo = _defined("pow", "xy", "x^y; special values as C's pow.")
+sin: OfOne = _defined("sin", "x", "The sine of x radians, of any size.")
+cos: OfOne = _defined("cos", "x", "The cosine of x radians, of any size.")
+tan: OfOne = _defined("tan", "x", "The tangent of x radians, of any size.")
+asin: OfOne = _defined("asin", "x", "The arcsine, from -pi/2 to pi/2; NaN beyond [-1, 1].")
+acos: OfOne = _defined("acos", "x", "The arccosine, from 0 to pi; NaN beyond [-1, 1].")
+atan: OfOne = _defined("atan", "x", "The arctangent, from -pi/2 to pi/2.")
+atan2: OfTwo = _defined("atan2", "yx", "The angle of the point (x, y), from -pi to pi.")
+sinh: OfOne = _defined("sinh", "x", "The hyperbolic sine.")
+cosh: OfOne = _defined("cosh", "x", "The hyperbolic cosine.")
+tanh: OfOne = _defined("tanh", "x", "The hyperbolic tangent.")
+asinh: OfOne = _defined("asinh", "x", "The inverse hyperbolic sine.")
+acosh: OfOne = _defined("acosh", "x", "The inverse hyperbolic cosine; NaN below 1.")
+atanh: OfOne = _defined("atanh", "x", "The inverse hyperbolic tangent; NaN beyond [-1, 1].")
+cbrt: OfOne = _defined("cbrt", "x", "The cube root, with the sign of x.")
+hypot: OfTwo = _defined("hypot", "xy", "sqrt(x^2 + y^2) without overflow on the way.")
+erf: OfOne = _defined("erf", "x", "The error function.")
+erfc: OfOne = _defined("erfc", "x", "1 - erf(x), accurate where that is small.")
+gamma: OfOne = _defined("gamma", "x", "The gamma function; NaN at negative integers.")
+lgamma: OfOne = _defined("lgamma", "x", "log|gamma(x)|.")
+floor: AlikeOfOne = _defined("floor", "x", "The largest integer that is not above x.")
+ceil: AlikeOfOne = _defined("ceil", "x", "The smallest integer that is not below x.")
+trunc: AlikeOfOne = _defined("trunc", "x", "The integer part, toward zero.")
+fmod: OfTwo = _defined("fmod", "xy", "x - n y with the integer n toward zero: the sign is x's.")
 
 
 def round(x: AnyArray, decimals: int = 0, *, out: AnyArray | None = None) -> Any:

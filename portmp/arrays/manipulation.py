@@ -19,6 +19,12 @@ from portmp.routines.plain import reduction
 from portmp.routines.scan.launch import over_rows as running
 from portmp.runtime.planes import Numbers, View, allocate_numbers, upload_numbers
 
+__all__ = ["array_split", "astype", "atleast_1d", "atleast_2d", "broadcast_arrays"]
+__all__ += ["broadcast_shapes", "broadcast_to", "column_stack", "concat", "diagonal", "expand_dims"]
+__all__ += ["flatten", "flip", "fliplr", "flipud", "hstack", "matrix_transpose", "moveaxis", "pad"]
+__all__ += ["permute_dims", "ravel", "repeat", "reshape", "roll", "split", "squeeze", "stack"]
+__all__ += ["swapaxes", "take", "take_along_axis", "tile", "transpose", "unstack", "vstack"]
+
 checked = elementwise.arrayed
 
 

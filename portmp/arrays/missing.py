@@ -17,6 +17,9 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.routines import axes
 
+__all__ = ["nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian"]
+__all__ += ["nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar"]
+
 
 def _instead(x: Any, number: Any) -> Any:
     """The array with a number for NaN; integers as they are."""

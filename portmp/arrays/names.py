@@ -8,6 +8,14 @@ from portmp import formats
 from portmp.arrays import composed, creation, elementwise, functions, manipulation, statistics
 from portmp.arrays.viewed import Viewed
 
+__all__ = ["absolute", "amax", "amin", "arccos", "arccosh", "arcsin", "arcsinh", "arctan"]
+__all__ += ["arctan2", "arctanh", "around", "asanyarray", "bitwise_not", "bool", "bool_"]
+__all__ += ["concatenate", "conjugate", "dd", "double", "dps", "ds", "float32", "float64"]
+__all__ += ["index_exp", "inf", "int8", "int16", "int32", "int64", "int_", "intp", "invert"]
+__all__ += ["left_shift", "mod", "nan", "ndarray", "newaxis", "pow", "qd", "qs", "right_shift"]
+__all__ += ["rint", "s_", "single", "td", "true_divide", "ts", "uint", "uint16", "uint32", "uint64"]
+__all__ += ["uint8", "cds", "cts", "cqs", "cdd", "ctd", "cqd", "complex64", "complex128"]
+
 float32, float64 = formats.get("float32"), formats.get("float64")
 ds, ts, qs = formats.get("ds"), formats.get("ts"), formats.get("qs")
 dd, td, qd, dps = formats.get("dd"), formats.get("td"), formats.get("qd"), formats.get("d+s")

@@ -33,10 +33,10 @@ def of_rows(norms: Array, x: Array, *, tight: bool) -> Array:
     if wide is None:
         return _from_exact_sums(norms.astype(form.compute), x.astype(form.compute))
     value, bound = _with_bound(x.astype(wide))
-    apart = Array(certified.distance(norms.planes, (value.planes, bound.planes)))
+    distance = Array(certified.distance(norms.planes, (value.planes, bound.planes)))
     # Not a number where lower limbs may be lost near overflow.
     twice = leading(norms) * 2
-    found: Array = apart + (twice - twice)
+    found: Array = distance + (twice - twice)
     return found
 
 
@@ -70,8 +70,8 @@ def _from_exact_sums(norms: Array, x: Array) -> Array:
     none = zeros((len(norms), 1, 1), form, x.queue)
     factors = left[:, None, :].planes, right[:, :, None].planes
     one, zero = (base.scalar_limbs(form, number, "alpha") for number in (1, 0))
-    apart = exact.gemm_apart(none.planes, Product(*factors, one, zero, None, None))
-    error = Array(apart).reshape(len(norms))
+    errors = exact.gemm_apart(none.planes, Product(*factors, one, zero, None, None))
+    error = Array(errors).reshape(len(norms))
     # Scaling loses lower limbs of small entries, and of the norm.
     error = (error + certified.upwards(2 * count * form.limbs * unit * largest, form.word)) * RAISED
     size = maximum(leading(root), unit)

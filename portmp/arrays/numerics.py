@@ -16,6 +16,9 @@ from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.formats import foreign
 from portmp.routines import axes
 
+__all__ = ["append", "convolve", "corrcoef", "cov", "ediff1d", "gradient", "interp", "median"]
+__all__ += ["trapezoid"]
+
 
 def append(x: AnyArray, values: Any, axis: int | None = None) -> Any:
     """x, and then *values* along an axis; without one, all elements of both as a vector."""
@@ -265,13 +268,13 @@ def _covariances(m: Any, y: Any, rowvar: bool, less: Any, often: Any, important:
     left = total - less * (statistics.sum(given * heavy) / total if important is not None else 1)
     left = left if bool(left > 0) else 0
 
-    def products(apart: AnyArray) -> Any:
-        return apart @ (apart if given is None else apart * given).T / left
+    def products(differences: AnyArray) -> Any:
+        return differences @ (differences if given is None else differences * given).T / left
 
     made, power = products(found - centre), creation.zeros((len(found), 1), "int64", found.queue)
     if not composed.in_range(manipulation.diagonal(made), least=True) and found.size:
-        apart, power = statistics.near_one(found / 2 - centre / 2, 1)
-        made, power = products(apart), power + 1
+        differences, power = statistics.near_one(found / 2 - centre / 2, 1)
+        made, power = products(differences), power + 1
     return made, power
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from portmp.arrays import composed, creation, dtypes, elementwise, indexing, products
+from portmp.arrays.typed import Array, Operand, PlainArray
 from portmp.arrays.viewed import Viewed
 from portmp.errors import FormatError, PlaceError, ShapeError, UnsupportedError
 from portmp.routines import base
@@ -107,23 +108,46 @@ class Operators(Viewed[V]):
     __pandas_priority__ = 5000
     """Above that of pandas' columns and tables, which leave operators to an array."""
 
-    __add__, __radd__, __iadd__ = _three("add")
-    __sub__, __rsub__, __isub__ = _three("subtract")
-    __mul__, __rmul__, __imul__ = _three("multiply")
-    __truediv__, __rtruediv__, __itruediv__ = _three("divide")
-    __floordiv__, __rfloordiv__, __ifloordiv__ = _three(composed.floor_divide)
-    __mod__, __rmod__, __imod__ = _three(composed.remainder)
-    _, __rpow__, __ipow__ = _three(composed.power)
-    __and__, __rand__, __iand__ = _three("bitwise_and")
-    __or__, __ror__, __ior__ = _three("bitwise_or")
-    __xor__, __rxor__, __ixor__ = _three("bitwise_xor")
-    __lshift__, __rlshift__, __ilshift__ = _three("bitwise_left_shift")
-    __rshift__, __rrshift__, __irshift__ = _three("bitwise_right_shift")
+    if TYPE_CHECKING:  # the same names, as type checkers read them
 
-    def __pow__(self, other: Any, modulo: Any = None) -> Any:
+        def __add__(self, other: Operand, /) -> Self: ...
+        def __truediv__(self, other: Operand, /) -> Array: ...
+        def __neg__(self) -> Self: ...
+        def __lt__(self, other: Operand, /) -> PlainArray: ...
+
+        __radd__ = __iadd__ = __sub__ = __rsub__ = __isub__ = __mul__ = __rmul__ = __imul__ = (
+            __add__
+        )
+        __floordiv__ = __rfloordiv__ = __ifloordiv__ = __mod__ = __rmod__ = __imod__ = __add__
+        __and__ = __rand__ = __iand__ = __or__ = __ror__ = __ior__ = __xor__ = __rxor__ = __add__
+        __ixor__ = __lshift__ = __rlshift__ = __ilshift__ = __rshift__ = __rrshift__ = __add__
+        __irshift__ = __rpow__ = __ipow__ = __add__
+        __rtruediv__ = __itruediv__ = __truediv__
+        __pos__ = __abs__ = __invert__ = __neg__
+        __le__ = __gt__ = __ge__ = __lt__
+    else:
+        __add__, __radd__, __iadd__ = _three("add")
+        __sub__, __rsub__, __isub__ = _three("subtract")
+        __mul__, __rmul__, __imul__ = _three("multiply")
+        __truediv__, __rtruediv__, __itruediv__ = _three("divide")
+        __floordiv__, __rfloordiv__, __ifloordiv__ = _three(composed.floor_divide)
+        __mod__, __rmod__, __imod__ = _three(composed.remainder)
+        _, __rpow__, __ipow__ = _three(composed.power)
+        __and__, __rand__, __iand__ = _three("bitwise_and")
+        __or__, __ror__, __ior__ = _three("bitwise_or")
+        __xor__, __rxor__, __ixor__ = _three("bitwise_xor")
+        __lshift__, __rlshift__, __ilshift__ = _three("bitwise_left_shift")
+        __rshift__, __rrshift__, __irshift__ = _three("bitwise_right_shift")
+        __neg__, __pos__ = elementwise.negative, elementwise.positive
+        __abs__, __invert__ = elementwise.abs, elementwise.bitwise_invert
+        __lt__, __le__ = elementwise.less, elementwise.less_equal
+        __gt__, __ge__ = elementwise.greater, elementwise.greater_equal
+
+    def __pow__(self, other: Operand, modulo: None = None) -> Self:
         if modulo is not None:
             raise UnsupportedError(f"pow: modulo: {modulo!r:.60} given, None is needed")
-        return composed.power(self, other)
+        found: Self = composed.power(self, other)
+        return found
 
     def __matmul__(self, other: Any) -> Any:
         return _product(self, other, turned=False)
@@ -138,11 +162,6 @@ class Operators(Viewed[V]):
 
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return composed.floor_divide(self, other), composed.remainder(self, other)
-
-    __neg__, __pos__ = elementwise.negative, elementwise.positive
-    __abs__, __invert__ = elementwise.abs, elementwise.bitwise_invert
-    __lt__, __le__ = elementwise.less, elementwise.less_equal
-    __gt__, __ge__ = elementwise.greater, elementwise.greater_equal
 
     def __hash__(self) -> int:
         """That of a single number, as NumPy's numbers have it: keys of dicts, elements of sets."""

@@ -16,6 +16,8 @@ from portmp.backends.base import Device, Queue
 from portmp.errors import FormatError
 from portmp.runtime.planes import Numbers, upload_numbers
 
+__all__ = ["PlainArray", "plain_array", "plain_full", "plain_zeros"]
+
 DTYPES = dtypes.PLAIN
 """What elements may be: NumPy's dtypes. Truth values take a byte."""
 

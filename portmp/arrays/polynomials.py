@@ -10,6 +10,8 @@ from portmp.arrays import arranging, composed, creation, elementwise, manipulati
 from portmp.arrays.viewed import AnyArray, Viewed, integers
 from portmp.errors import ArgumentError, ShapeError
 
+__all__ = ["correlate", "poly", "polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub"]
+
 
 def _coefficients(*given: Any, what: str) -> list[AnyArray]:
     """Vectors of one format; numbers are constants."""

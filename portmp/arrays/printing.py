@@ -15,6 +15,8 @@ import numpy as np
 from portmp.errors import ArgumentError, UnsupportedError
 from portmp.formats import complexes, convert, decimal, spelled
 
+__all__ = ["get_printoptions", "printoptions", "set_printoptions"]
+
 SHOWN = 1000
 """Of arrays with more elements only the ends of the axes are printed."""
 

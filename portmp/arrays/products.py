@@ -26,6 +26,9 @@ from portmp.routines.product import Product, of_vectors
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes, View
 
+__all__ = ["cross", "diag", "dot", "einsum", "inner", "kron", "matmul", "outer", "polyval"]
+__all__ += ["tensordot", "trace", "vander", "vdot", "vecdot"]
+
 
 def _pair(what: str, x1: Any, x2: Any) -> tuple[Any, Any]:
     """Both in one dtype, as arrays."""
@@ -501,8 +504,8 @@ def _two(
     labels = [*both, *left, *right]
     if not over:
         open_ = a.reshape((*a.shape, *[1] * len(right)))
-        apart = b.reshape((*shape[:k], *[1] * len(left), *shape[k + len(left) :]))
-        return elementwise.multiply(open_, apart), labels
+        spread = b.reshape((*shape[:k], *[1] * len(left), *shape[k + len(left) :]))
+        return elementwise.multiply(open_, spread), labels
     batch, m = math.prod(a.shape[:k]), math.prod(a.shape[k : k + len(left)])
     inner, n = math.prod(a.shape[k + len(left) :]), math.prod(b.shape[k + len(over) :])
     pair = (a.reshape(batch, m, inner), b.reshape(batch, inner, n))

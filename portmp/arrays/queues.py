@@ -14,6 +14,8 @@ from portmp.arrays.viewed import integers
 from portmp.backends.base import Device, Queue, Repeated, is_recording, recording
 from portmp.errors import ArgumentError, ShapeError
 
+__all__ = ["Loop", "capture", "give_memory_back", "memory", "pinned", "queue"]
+
 
 def queue(device: str | Device | None = None) -> Queue:
     """Another queue of a device, beside its first one: what is in different queues may overlap.

@@ -19,6 +19,10 @@ from portmp.routines.plain import launch as plain
 from portmp.routines.scan import launch as scan
 from portmp.runtime.planes import Numbers, Planes, View, allocate_numbers, upload_numbers
 
+__all__ = ["argpartition", "argsort", "argwhere", "flatnonzero", "intersect1d", "isin", "lexsort"]
+__all__ += ["nonzero", "partition", "searchsorted", "setdiff1d", "setxor1d", "sort", "union1d"]
+__all__ += ["unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "where"]
+
 # --- orders ---------------------------------------------------------------------------------------
 
 

@@ -23,6 +23,10 @@ from portmp.routines.reduce import launch as reduce
 from portmp.routines.scan import launch as scan
 from portmp.runtime.planes import Numbers, Planes, View, dense_strides
 
+__all__ = ["all", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum"]
+__all__ += ["cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min", "prod", "ptp", "std"]
+__all__ += ["sum", "var"]
+
 Axis = int | tuple[int, ...] | None
 
 
@@ -360,11 +364,11 @@ def _spread(name: str, about: str) -> Any:
             shape = tuple(1 if i in over else n for i, n in enumerate(values.shape))
             centre = elementwise.as_arrays([values, mean], ("x", f"{name}: mean"))[1]
             centre = manipulation.broadcast_to(centre, shape)
-        apart, power = values - centre, None
-        found = sum(apart * apart, axis, keepdims=keepdims, where=where) / left
+        differences, power = values - centre, None
+        found = sum(differences * differences, axis, keepdims=keepdims, where=where) / left
         if values.size and not composed.in_range(found, least=True):
-            apart, power = near_one(values / 2 - centre / 2, axis, where)
-            found = sum(apart * apart, axis, keepdims=keepdims, where=where) / left
+            differences, power = near_one(values / 2 - centre / 2, axis, where)
+            found = sum(differences * differences, axis, keepdims=keepdims, where=where) / left
         found = elementwise.sqrt(found) if name == "std" else found
         if power is not None:
             found = scaled_back(found, (power + 1) * (1 if name == "std" else 2))

@@ -218,10 +218,10 @@ def by_turns(
         return lambda: end.seconds_since(start)
 
     found = Rounds(works, {})
-    apart = [n for n in works if n not in on_host], [n for n in works if n in on_host]
+    groups = [n for n in works if n not in on_host], [n for n in works if n in on_host]
     count = runs
     time.sleep(REST if on_host else 0.0)
-    for names in filter(None, apart):
+    for names in filter(None, groups):
         once = _warmed(names, lambda name, calls: run(name, calls)() / calls)
         found.calls |= {name: calls_of(t) for name, t in once.items()}
         count = count or runs_of(sum(found.calls[n] * t for n, t in once.items()), seconds)

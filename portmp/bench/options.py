@@ -59,6 +59,18 @@ COMMANDS = {
             "plot": "draw shares and rates",
         },
     ),
+    "linalg": Command(
+        "factorisations, systems and spectra: rates, residuals, beside the device's library",
+        "portmp.bench.linalg",
+        {
+            "format": "formats, or 'all' (default dd, td, float64)",
+            "routine": "which (default all of): lu, cholesky, solve, qr, inv, eigh, svd",
+            "size": "orders (default 16 and 32 in stacks, 256 to 8192)",
+            "seconds": "limit (default 120 on CPUs, 400 on GPUs)",
+            "runs": _RUNS,
+            "plot": "draw rates by size",
+        },
+    ),
     "methods": Command(
         "errors of gemm's methods by depth and by how entries are spread",
         "portmp.bench.gemm_methods",

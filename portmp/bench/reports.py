@@ -1,18 +1,15 @@
-"""Reports in files: read as this version writes them, earlier versions as well, and checked."""
+"""Reports in files, those of ``portmp verify`` as well: read and checked."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator
 from importlib import resources
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from portmp.bench import blas, digests
+from portmp.bench import digests
 from portmp.bench.experiment import SCHEMA
-from portmp.bench.tables import Row, Rows
+from portmp.bench.tables import Row
 from portmp.errors import InputError
 from portmp.files import content
 from portmp.verify import outcome
@@ -42,7 +39,7 @@ def read_all(path: str | Path) -> list[Row]:
     try:
         found = current(data)
     except (AttributeError, IndexError, KeyError, TypeError) as error:
-        what = f"version 1 has {error}, which is missing" if isinstance(error, KeyError) else error
+        what = f"{error} is missing" if isinstance(error, KeyError) else error
         raise InputError(f"{file}: is no report of portmp bench: {what}") from None
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
@@ -71,11 +68,11 @@ def broken(data: object) -> str:
     return f"{place}: {error.message:.200}"
 
 
-# --- reports of version 1 -----------------------------------------------------------------------
+# --- reports of portmp verify ---------------------------------------------------------------------
 
 
 def current(data: Any) -> Row:
-    """A report as this version writes it; InputError for one of a version that nobody knows."""
+    """A report as ``portmp bench`` writes it; InputError for one of another version."""
     if isinstance(data, list) and data and all("digests" in report for report in data):
         return _of_verify(data)
     if not isinstance(data, dict) or "schema" not in data:
@@ -83,15 +80,8 @@ def current(data: Any) -> Row:
     mark = data["schema"]
     if mark == SCHEMA:
         return data
-    if mark == {"name": "portmp bench", "version": 2}:
-        return _of_version_2(data)
-    if mark == {"name": "portmp bench blas", "version": 1}:
-        return _of_version_1(data, "blas", list(map(_blas_of_1, data["devices"])), data["peers"])
-    match = re.fullmatch(r"portmp (methods|nbody|slfp|ts2021) bench 1", str(mark))
-    if match:
-        return _of_version_1(data, match[1], _parts_of_1(data, match[1]))
     named = mark if isinstance(mark, str) else " ".join(map(str, getattr(mark, "values", list)()))
-    raise InputError(f"is a report {named!r}; this portmp reads versions 1 to {SCHEMA['version']}")
+    raise InputError(f"is a report {named!r}; this portmp reads version {SCHEMA['version']}")
 
 
 def _of_verify(data: list[Row]) -> Row:
@@ -133,118 +123,3 @@ def _verified(report: Row) -> Row:
         "skipped": [],
         "seconds": 0.0,
     }
-
-
-def _of_version_2(data: Row) -> Row:
-    """Version 3 has the commit, the seconds of all runs, and more families."""
-    for part in data["devices"] if data["family"] == "ts2021" else ():
-        for name in ("blocked", "split"):
-            for row in part["experiments"].get(name, {"rows": ()})["rows"]:
-                row["seconds"] = {"median": row["seconds"]}
-    return {**data, "schema": SCHEMA, "commit": None}
-
-
-def _of_version_1(data: Row, family: str, parts: list[Row], peers: Rows = ()) -> Row:
-    kept = {k: data[k] for k in ("portmp", "definition", "templates", "date", "host")}
-    paper = data.get("paper")
-    return _of_version_2(
-        {
-            "family": family,
-            **kept,
-            "rule": data.get("rule"),
-            "paper": {"source": paper} if isinstance(paper, str) else paper,
-            "devices": parts,
-            "peers": list(peers),
-        }
-    )
-
-
-def _blas_of_1(part: Row) -> Row:
-    kept = ("selected", "facts", "compiler", "refusal", "ceilings", "energy", "seconds")
-    return {
-        **{k: part[k] for k in kept if k in part},
-        "experiments": {"blas": {"rows": part["results"]}},
-        "skipped": [{"experiment": "blas", "what": blas.named(s), **s} for s in part["skipped"]],
-    }
-
-
-def _parts_of_1(data: Row, family: str) -> list[Row]:
-    if "static" in data:
-        return [
-            {
-                "selected": p["arch"],
-                "about": p["compiler"],
-                "facts": None,
-                "compiler": p["compiler"],
-                "refusal": None,
-                "skipped": [],
-                "seconds": 0.0,
-                "experiments": {
-                    "static": {"note": p["note"], "bounds": p["paper"], "rows": p["rows"]}
-                },
-            }
-            for p in data["static"]
-        ]
-    kept = ("clock_mhz", "energy", "engines", "library", "limit_seconds", "runs")
-    part = {**data["device"], "refusal": None, **{k: data[k] for k in kept if k in data}}
-    if "ceilings" in data:
-        part["ceilings"] = {"instructions_per_second": data["ceilings"]}
-    found = data.get("experiments", {"methods": data})
-    experiments = {
-        name: {**e, "rows": list(_ROWS_OF_1.get((family, name), itemgetter("rows"))(e))}
-        for name, e in found.items()
-    }
-    if family == "methods":
-        experiments["methods"] = {
-            k: experiments["methods"][k] for k in ("samples", "order", "rows")
-        }
-    skipped = [{**s, "failed": False} for s in data.get("skipped", ())]
-    more = {"experiments": experiments, "skipped": skipped, "seconds": data.get("seconds", 0.0)}
-    return [part | more]
-
-
-def _split_of_1(found: Row) -> Iterator[Row]:
-    for row in found["rows"]:
-        for way in row["seconds"]:
-            by_way = {k: v[way] for k, v in row.items() if k != "n"}
-            yield {"n": row["n"], "way": way, **by_way}
-
-
-def _errors_of_1(found: Row) -> Iterator[Row]:
-    for row in found["rows"]:
-        for way, error in row["errors"].items():
-            yield {"n": row["n"], "fill": row["fill"], "way": way, "relative_error": error}
-
-
-def _methods_of_1(found: Row) -> Iterator[Row]:
-    for row in found["rows"]:
-        direct = row["errors"]["direct"]["scaled"]
-        for name, error in row["errors"].items():
-            energy = {"energy": row["energy"][name]} if "energy" in row else {}
-            yield {
-                **{k: row[k] for k in ("format", "entries", "k")},
-                "method": name,
-                "takes": row["auto"] if name == "auto" else name,
-                "error": error,
-                "above_direct": error["scaled"] is None or error["scaled"] > direct,
-                **energy,
-            }
-
-
-def _sizes_of_1(found: Row) -> Iterator[Row]:
-    for series in found["series"]:
-        yield from ({**row, "at_once": series["at_once"]} for row in series["rows"])
-
-
-def _accuracy_of_1(found: Row) -> Iterator[Row]:
-    for what in ("inputs", "sums"):
-        yield from ({"what": what, **row} for row in found[what])
-
-
-_ROWS_OF_1: dict[tuple[str, str], Callable[[Row], Iterable[Row]]] = {
-    ("methods", "methods"): _methods_of_1,
-    ("nbody", "sizes"): _sizes_of_1,
-    ("slfp", "accuracy"): _accuracy_of_1,
-    ("ts2021", "split"): _split_of_1,
-    ("ts2021", "accuracy"): _errors_of_1,
-}

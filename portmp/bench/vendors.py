@@ -1,7 +1,8 @@
-"""``portmp bench blas --vendors``: float32 and float64 beside the libraries that devices come with.
+"""``portmp bench blas --vendors`` and ``portmp bench linalg``: calls beside devices' libraries.
 
-What equal bits on every device cost. The libraries are called through CuPy, on portmp's memory and
-in its stream, and through NumPy and SciPy on the host's threads.
+What equal bits on every device cost in float32 and float64, and what factorisations, systems and
+spectra of any format take. The libraries are called through CuPy, on portmp's memory and in its
+stream, and through NumPy and SciPy on the host's threads.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import SimpleNamespace
@@ -29,7 +30,9 @@ Shape = tuple[int, ...]
 FORMATS = ("float32", "float64")
 ORDERS: tuple[Shape, ...] = tuple((2**i, 2**i) for i in range(8, 14))
 LENGTHS: tuple[Shape, ...] = tuple((2**i,) for i in range(16, 29, 2))
-ALL: tuple[Shape, ...] = ((1000, 32, 32), (10000, 16, 16), *ORDERS)
+STACKS: tuple[Shape, ...] = ((1000, 32, 32), (10000, 16, 16))
+ALL: tuple[Shape, ...] = (*STACKS, *ORDERS)
+SPECTRAL: tuple[Shape, ...] = (STACKS[1], (64, 64), (128, 128), *ORDERS[:5])
 OURS, THEIRS = "portmp", peers.LIBRARY
 
 CALLS: dict[str, tuple[str, tuple[Shape, ...], Callable[[int, int], float]]] = {
@@ -40,11 +43,34 @@ CALLS: dict[str, tuple[str, tuple[Shape, ...], Callable[[int, int], float]]] = {
     "lu": ("lu_factor(a)", ORDERS, lambda size, n: 2 / 3 * size * n),
     "cholesky": ("xp.linalg.cholesky(p)", ALL, lambda size, n: size * n / 3),
     "solve": ("xp.linalg.solve(a, v)", ALL, lambda size, n: size * (2 / 3 * n + 2)),
+    "qr": ("xp.linalg.qr(a)", ALL, lambda size, n: 8 / 3 * size * n),
+    "inv": ("xp.linalg.inv(a)", ALL, lambda size, n: 2 * size * n),
+    "eigh": ("xp.linalg.eigh(p)", SPECTRAL, lambda size, n: 9 * size * n),
+    "svd": ("xp.linalg.svd(a)", SPECTRAL, lambda size, n: 22 * size * n),
 }
 """Texts for portmp and for modules with NumPy's names (``xp``), shapes of the matrix or vector a,
 
-and operations by how many elements a has, and its last axis.
+and operations by how many elements a has, and its last axis: of spectra those that LAPACK's methods
+need, whatever portmp's do.
 """
+VENDORS = ("gemm", "gemv", "dot", "sum", "lu", "cholesky", "solve")
+
+
+def _scaled(values: Any, sides: Any) -> Any:
+    """Right-hand sides times values, whether they are vectors or have a last axis of their own."""
+    return (values if values.ndim == sides.ndim else values[..., None]) * sides
+
+
+FACTORED: dict[str, Callable[[Any, Any, Any], tuple[Any, Any]]] = {
+    "lu": lambda found, a, v: (a @ mp.linalg.lu_solve(found, v), v),
+    "cholesky": lambda found, a, v: (found @ (found.mT @ v), a @ v),
+    "solve": lambda found, a, v: (a @ found, v),
+    "qr": lambda found, a, v: (found[0] @ (found[1] @ v), a @ v),
+    "inv": lambda found, a, v: (a @ (found @ v), v),
+    "eigh": lambda found, a, v: (found[1] @ _scaled(found[0], found[1].mT @ v), a @ v),
+    "svd": lambda found, a, v: (found[0] @ _scaled(found[1], found[2] @ v), a @ v),
+}
+"""What a matrix' factors make of right-hand sides, and what that should be."""
 
 
 @dataclass
@@ -71,11 +97,14 @@ def cases(run: Bench) -> Iterator[Case]:
         yield Case(what, act, seconds * operations / before, memory=memory * form.itemsize)
 
 
-def operands(text: str, shape: Shape, form: Format, device: Any) -> Row:
-    """Those of a text, uniform on (-1, 1): a, b, right-hand sides v; positive definite p."""
+def operands(text: str, shape: Shape, form: Format, device: Any, more: str = "") -> Row:
+    """Those of a text and *more*, uniform on (-1, 1): a, b, right-hand sides v;
+
+    positive definite p.
+    """
     sides = (*shape[:-1], 1) if len(shape) > 2 else shape[:-1]
     draw = partial(mp.random.default_rng(1).uniform, -1, 1, format=form, device=device)
-    used = text[text.index("(") :]
+    used = text[text.index("(") :] + more
     found = {name: draw(sides if name == "v" else shape) for name in "abvp" if name in used}
     if "p" in found:
         eye = mp.eye(shape[-1], dtype=form, device=device)
@@ -98,16 +127,19 @@ def _measured(run: Bench, name: str, form: Format, shape: Shape, operations: flo
     text, device, near = CALLS[name][0], run.device, run.kind == "cpu"
     xp = run.vendor and run.vendor.xp
     row: Row = {"routine": name, "format": form.name, "shape": shape, "operations": operations}
-    mine = operands(text, shape, form, device)
+    mine = operands(text, shape, form, device, "v" * (name in FACTORED))
     own = {"xp": mp, "gemv": mp.gemv, "lu_factor": mp.linalg.lu_factor}
     works = {OURS: made(text, mine | own)}
-    works[OURS]()
+    found = works[OURS]()
+    if name in FACTORED:
+        made_of, wanted = FACTORED[name](found, mine.get("p", mine.get("a")), mine["v"])
+        row["residual"] = float(abs(made_of - wanted).max()) / float(abs(wanted).max())
     with contextlib.ExitStack() as within:
         if xp and not near:
             within.enter_context(xp.cuda.Device(device.index))
             within.enter_context(xp.cuda.ExternalStream(device.stream_number(device.queue)))
         try:
-            if xp:
+            if xp and form.name in FORMATS:
                 work = of_library(xp, near, text, mine)
                 work()
                 works[THEIRS] = work
@@ -122,9 +154,9 @@ def _measured(run: Bench, name: str, form: Format, shape: Shape, operations: flo
     run.took[name, form] = operations, 6 * sum(done.timing(one).median for one in works)
     for one in works:
         times = rounds.timing(one)
-        found: Row = {"seconds": times.as_dict(), "done": done.timing(one).as_dict()}
-        found["operations_per_second"] = operations / times.median
-        row |= found if one == OURS else {THEIRS: found}
+        told: Row = {"seconds": times.as_dict(), "done": done.timing(one).as_dict()}
+        told["operations_per_second"] = operations / times.median
+        row |= told if one == OURS else {THEIRS: told}
     if THEIRS in works:
         row["share"], row["done_share"] = (by.faster(OURS, THEIRS) for by in (rounds, done))
     return [row | run.energy(works[OURS], operations, rounds.timing(OURS).median)]
@@ -140,13 +172,20 @@ COLUMNS = (
     Column("done", "done.median", "s"),
     Column(THEIRS, f"{THEIRS}.done.median", "s"),
     Column("share", "done_share", "%"),
+    Column("residual", "residual", ".1e"),
 )
 
 
 class Vendors(peers.FamilyBesideVendor):
-    """The routines that vendors' libraries have, too."""
+    """The routines that vendors' libraries have, too.
+
+    ``calls``: their names; ``allowed``: formats, ``usual`` without an option.
+    """
 
     name = "vendors"
+    calls: Collection[str] = VENDORS
+    allowed: Collection[str] = FORMATS
+    usual: Collection[str] = FORMATS
     limits = {"gpu": 400.0, "cpu": 120.0}  # noqa: RUF012
     run = Bench
     experiments = (
@@ -155,16 +194,17 @@ class Vendors(peers.FamilyBesideVendor):
             drawings=lambda found: blas.drawings(
                 [row for row in found["rows"] if "share" in row], "rate over the library's"
             ),
+            judged=False,
         ),
     )
 
     def check(self, request: Request) -> None:
         if request.args.peers or request.args.accuracy != "both":
             raise ArgumentError("--vendors: takes neither --peers nor --accuracy")
-        _planned(request)
+        self.planned(request)
 
     def ready(self, run: Any, request: Request) -> None:
-        run.planned = [each for each in _planned(request) if run.computes(each[1])]
+        run.planned = [each for each in self.planned(request) if run.computes(each[1])]
         near = run.kind == "cpu"
         peer = next(peer for peer in peers.PEERS if peer.module == ("numpy" if near else "cupy"))
         xp, run.no_vendor = peers.imported(peer)
@@ -182,14 +222,14 @@ class Vendors(peers.FamilyBesideVendor):
             "done: with the host's work; share: the library's time over portmp's",
         ]
 
-
-def _planned(request: Request) -> list[tuple[str, Format, Shape]]:
-    """What is asked for: all calls at their first shapes, then at larger ones."""
-    names = listed(request.args.routine, lambda name: choice("--routine:", name, CALLS)) or CALLS
-    forms = [choice("--format:", form.name, FORMATS) for form in request.forms] or FORMATS
-    shapes = sorted((i, name, s) for name in names for i, s in enumerate(CALLS[name][1]))
-    asked = [(n, s) for _, n, s in shapes if not request.sizes or s[-1] in request.sizes]
-    return [(name, formats.get(form), shape) for name, shape in asked for form in forms]
+    def planned(self, request: Request) -> list[tuple[str, Format, Shape]]:
+        """What is asked for: all calls at their first shapes, then at larger ones."""
+        known = self.calls
+        names = listed(request.args.routine, lambda name: choice("--routine:", name, known))
+        forms = [choice("--format:", form.name, self.allowed) for form in request.forms]
+        shapes = sorted((i, n, s) for n in names or known for i, s in enumerate(CALLS[n][1]))
+        asked = [(n, s) for _, n, s in shapes if not request.sizes or s[-1] in request.sizes]
+        return [(name, formats.get(form), s) for name, s in asked for form in forms or self.usual]
 
 
 FAMILY = Vendors()

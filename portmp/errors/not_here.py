@@ -20,7 +20,7 @@ _COEFFICIENTS = (
 
 _KINDS = "isdtype(a.dtype, 'real floating'), 'integral', 'bool' ... tells of dtypes"
 _WINDOWS = "windows are sums of cos(2 pi i / n): cos, arange and pi are there"
-
+_ONE_BY_ONE = "x.flat goes through the elements, ndindex(*x.shape) through their indices"
 DIGITS = (
     "digits are a format's: portmp.array(x, 'td') has 50, 'qd' 66; in a "
     "`with portmp.default_format('td'):` what is given no format has it"
@@ -66,7 +66,23 @@ INSTEAD: dict[str, str] = {
     "in1d": "isin",
     "product": "prod",
     "round_": "round",
-    "nested_iters": "ndindex and ndenumerate go through indices",
+    **dict.fromkeys(("nditer", "ndenumerate", "nested_iters"), _ONE_BY_ONE),
+    "apply_along_axis": "sum, sort, linalg.norm ... take axis=; stack([f(row) for row in x]) joins",
+    "apply_over_axes": "reductions take several axes: axis=(0, 2), keepdims=True",
+    "vectorize": "functions of arrays need none; where and select choose among what several give",
+    "piecewise": "where and select choose, for each element, among what functions give",
+    "iterable": "numpy.iterable tells",
+    **dict.fromkeys(("shares_memory", "may_share_memory"), "slices, reshape, T ... give views"),
+    "ravel_multi_index": "np.ravel_multi_index takes arrays of integers",
+    **dict.fromkeys(("mgrid", "ogrid"), "meshgrid(x, y, indexing='ij') and indices make grids"),
+    **dict.fromkeys(("r_", "c_"), "concat joins vectors, column_stack makes columns of them"),
+    "fromiter": "array(list(values), format)",
+    "rollaxis": "moveaxis",
+    **dict.fromkeys(("tril_indices_from", "triu_indices_from"), "tril_indices(n), triu_indices(n)"),
+    "diag_indices_from": "diag_indices(n)",
+    **dict.fromkeys(("extract", "place", "putmask"), "x[mask] takes, x[mask] = values sets"),
+    "logaddexp2": "logaddexp(x ln2, y ln2) / ln2",
+    "float_power": "power",
 }
 """By names; what stands here for none of them is said of all others."""
 

@@ -30,6 +30,12 @@ ROLES = ("add", "mul", "div", "sqrt")
 ACCURACIES = ("accurate", "fast")
 
 
+class Internal(str):
+    """The name of a format that kernels alone have: a user's text of the same letters is none."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Accumulator:
     """How a sum of products runs: names of networks.
@@ -388,7 +394,7 @@ def _bounded(form: Format) -> list[Format]:
         )
 
     results = Format(
-        f"{name} and its bound",
+        Internal(f"{name} and its bound"),
         (*form.planes, form.word),
         form.word,
         {op: f"bounded_{op}{n}_{form.word}" for op in ("add", "mul")},
@@ -399,12 +405,11 @@ def _bounded(form: Format) -> list[Format]:
         bounded=True,
     )
     held, short = form.stored or form.planes, replace(results, parent=results.name)
-    operands = replace(
-        short, name=f"{form.name} without a bound", about="values", stored=(*held, "unstored")
-    )
+    apart = Internal(f"{form.name} without a bound")
+    operands = replace(short, name=apart, about="values", stored=(*held, "unstored"))
     if not form.coded:
         return [operands, results]
-    kept = replace(short, name=f"{form.name} and its bound", stored=(*held, form.word))
+    kept = replace(short, name=Internal(f"{form.name} and its bound"), stored=(*held, form.word))
     return [operands, kept] if n > 1 else [operands]
 
 
@@ -413,7 +418,7 @@ def _read_wider(form: Format) -> list[Format]:
     wide = wider(form)
     if wide is None:
         return []
-    bounded = _REGISTRY[f"{wide.name} and its bound"]
+    bounded = _DERIVED[f"{wide.name} and its bound"]
     stored = form.stored or form.planes
     if form.word == _F64:
         # What d+s holds lies in memory as this format's number does.
@@ -421,7 +426,7 @@ def _read_wider(form: Format) -> list[Format]:
     return [
         replace(
             bounded,
-            name=f"{form.name} read as {wide.name}",
+            name=Internal(f"{form.name} read as {wide.name}"),
             about="values",
             stored=(*stored, "unstored", "unstored"),
             parent=bounded.name,
@@ -433,7 +438,7 @@ def _read_wider(form: Format) -> list[Format]:
 def _norms(word: str) -> list[Format]:
     """Sums of squares in three words, and words that are read as such, or the first of such."""
     sums = Format(
-        f"squares of {word}",
+        Internal(f"squares of {word}"),
         (word,) * 3,
         word,
         {"add": f"square_{word}"},
@@ -443,14 +448,14 @@ def _norms(word: str) -> list[Format]:
     )
     stored = (word, "unstored", "unstored")
     leading = replace(
-        sums, name=f"{word} for norms", about="words", stored=stored, parent=sums.name
+        sums, name=Internal(f"{word} for norms"), about="words", stored=stored, parent=sums.name
     )
     return [sums, leading]
 
 
 def norms(word: str) -> tuple[Format, Format]:
     """How sums of squares of words are stored, and how words are read (``networks.normwise``)."""
-    sums, leading = (get(name) for name in (f"squares of {word}", f"{word} for norms"))
+    sums, leading = (_DERIVED[name] for name in (f"squares of {word}", f"{word} for norms"))
     return sums, leading
 
 
@@ -489,9 +494,10 @@ _COMPLEX = [
 
 _REGISTRY = {name: f for f in [*_TABLE, *_STORED, *_COMPLEX] for name in (f.name, *f.aliases)}
 
-_REGISTRY |= {f.name: f for one in [*_TABLE, *_STORED] if has_bounds(one) for f in _bounded(one)}
-_REGISTRY |= {f.name: f for one in [*_TABLE, *_STORED] for f in _read_wider(one)}
-_REGISTRY |= {f.name: f for word in (_F32, _F64) for f in _norms(word)}
+_DERIVED = {f.name: f for one in [*_TABLE, *_STORED] if has_bounds(one) for f in _bounded(one)}
+_DERIVED |= {f.name: f for one in [*_TABLE, *_STORED] for f in _read_wider(one)}
+_DERIVED |= {f.name: f for word in (_F32, _F64) for f in _norms(word)}
+"""How kernels read operands and store results beside bounds, by ``Internal`` names."""
 
 NAMES = tuple(f.name for f in _TABLE)
 """All formats, the papers' own included."""
@@ -524,11 +530,12 @@ def get(name: str | Format) -> Format:
     """Return the format called *name* (or one of its aliases)."""
     if isinstance(name, Format):
         return name
-    if isinstance(name, str) and name in _REGISTRY:
-        return _REGISTRY[name]
+    known = _DERIVED if isinstance(name, Internal) else _REGISTRY
+    if isinstance(name, str) and name in known:
+        return known[name]
     held = _HOLDING.get(str(name), suggestion(str(name), list(_REGISTRY)))
-    known = ", ".join((*NAMES, *COMPLEX, *STORAGE))
-    raise FormatError(f"unknown format {name!r}{held}; formats: {known}")
+    usual = ", ".join((*NAMES, *COMPLEX, *STORAGE))
+    raise FormatError(f"unknown format {name!r}{held}; formats: {usual}")
 
 
 def complex_of(form: Format) -> Format:
@@ -567,9 +574,9 @@ def with_bound(form: Format, one_limb_more: bool = False) -> tuple[Format, Forma
     if one_limb_more:
         wide = wider(form)
         assert wide is not None
-        return get(f"{form.name} read as {wide.name}"), get(f"{wide.name} and its bound")
+        return _DERIVED[f"{form.name} read as {wide.name}"], _DERIVED[f"{wide.name} and its bound"]
     results = form if form.limbs > 1 else form.arithmetic
-    return get(f"{form.name} without a bound"), get(f"{results.name} and its bound")
+    return _DERIVED[f"{form.name} without a bound"], _DERIVED[f"{results.name} and its bound"]
 
 
 def rounded_as(form: Format, rounding: str) -> Format:

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from portmp import files
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError
+from portmp.files import arrays as files
 from portmp.nbody import system
 from portmp.nbody.course import Course, Stage
 

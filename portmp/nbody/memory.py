@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from portmp import files
 from portmp.backends.base import Device
 from portmp.errors import OutOfMemory
+from portmp.files import arrays as files
 from portmp.formats import Format
 from portmp.nbody import particles
 from portmp.routines.gravity import launch as gravity

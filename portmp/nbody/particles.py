@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from portmp import files
 from portmp.errors import ArgumentError, InputError, suggestion
+from portmp.files import arrays as files
 from portmp.files import content
 from portmp.formats import parse
 

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from portmp import discovery, files, formats
+from portmp import discovery, formats
 from portmp.arrays.array import array
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError, choice
+from portmp.files import arrays as files
 from portmp.files import content, pictures, target
 from portmp.formats import Format
 from portmp.nbody import memory, particles, system

@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from portmp import files, formats
+from portmp import formats
 from portmp.arrays.array import Array, Number, from_limbs, operand, zeros
 from portmp.arrays.products import dot
 from portmp.backends.base import Device, Repeated, is_recording, recording
 from portmp.errors import ArgumentError, InputError, ShapeError, choice, shown
+from portmp.files import arrays as files
 from portmp.formats import convert, parse
 from portmp.nbody.forces import energy, squared
 from portmp.routines import base

@@ -12,7 +12,7 @@ from portmp.errors import ArgumentError, InputError, printable
 from portmp.files import target
 from portmp.report import comparison, devices, drawing, figures, page, subjects
 
-ENDINGS = (".html", ".json", ".md", ".svg")
+ENDINGS = (".html", ".json", ".svg")
 
 
 def command(args: Any) -> int:
@@ -65,11 +65,6 @@ def _joined(found: Sequence[Row], files: Files, args: Any) -> tuple[str, str, in
     return devices.as_file(data), f"{len(data['reports'])} reports of one device", 0
 
 
-def _table(found: Sequence[Row], files: Files, args: Any) -> tuple[str, str, int]:
-    text = devices.table([(file.path, file.reports) for file in files if file.reports])
-    return text, f"a table of {len(found)} reports", 0
-
-
 def _figure(found: Sequence[Row], files: Files, args: Any) -> tuple[str, str, int]:
     drawn = list(figures.cover(subjects.sorted_by_device(found)))
     if not drawn:
@@ -80,7 +75,6 @@ def _figure(found: Sequence[Row], files: Files, args: Any) -> tuple[str, str, in
 _WRITERS: dict[str, Callable[[Sequence[Row], Files, Any], tuple[str, str, int]]] = {
     ".html": _page,
     ".json": _joined,
-    ".md": _table,
     ".svg": _figure,
 }
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from portmp import formats
-from portmp.codegen import kernel_spec
+from portmp.codegen import columns, kernel_spec
 from portmp.codegen.platform import PLATFORMS
 from portmp.errors import PortmpError
 from portmp.report.subjects import Subject
@@ -28,7 +27,7 @@ PREFERRED = ("dd", "ds", "qd", "float64", "float32")
 
 @dataclass(frozen=True)
 class Source:
-    """A routine's kernels: for each platform lines, each with whether another has it not."""
+    """A routine's kernels: for each platform lines side by side, and whether they differ."""
 
     routine: str
     format: str
@@ -49,20 +48,6 @@ def measured(subjects: Sequence[Subject]) -> dict[str, str]:
     return {routine: forms[0] for routine, forms in known.items() if forms}
 
 
-def marked(texts: dict[str, list[str]]) -> dict[str, list[tuple[str, bool]]]:
-    """Lines of each text, and which of them the first text (of the first: the last) has not."""
-    names = list(texts)
-    found = {}
-    for name in names:
-        other = texts[names[0] if name != names[0] else names[-1]]
-        same: set[int] = set()
-        matcher = difflib.SequenceMatcher(a=other, b=texts[name], autojunk=False)
-        for _, start, size in matcher.get_matching_blocks():
-            same.update(range(start, start + size))
-        found[name] = [(line, i not in same) for i, line in enumerate(texts[name])]
-    return found
-
-
 @cache
 def rendered(routine: str, form: str) -> Source | None:
     """A routine's source for every platform; None where this version has no such routine."""
@@ -71,8 +56,11 @@ def rendered(routine: str, form: str) -> Source | None:
         texts = {name: kernel_spec.rendered(module, name).text for name in PLATFORMS}
     except PortmpError:
         return None
-    lines = {name: [line.rstrip() for line in text.splitlines()] for name, text in texts.items()}
-    return Source(routine, form, marked(lines))
+    rows = columns.aligned(list(texts.values()))
+    marked = [[((line or "").rstrip(), columns.differs(row)) for line in row] for row in rows]
+    return Source(
+        routine, form, dict(zip(texts, map(list, zip(*marked, strict=True)), strict=True))
+    )
 
 
 def of(subjects: Sequence[Subject]) -> Iterator[Source]:

@@ -149,7 +149,7 @@ def _launch(x: Planes, y: Planes, words: Numbers, u: Planes, v: Planes) -> None:
 
 
 def blocked(device: Device | None) -> bool:
-    """Whether blocks of many threads have steps together: not on CPUs, which take barriers in turns."""
+    """Whether blocks of many threads have steps together: CPUs take barriers in turns."""
     if device is None:
         return True
     there = device.properties
