@@ -355,7 +355,8 @@ def axpy(alpha: Number | Array, x: A, y: A, *, out: A | None = None) -> A:
     """alpha x + y, elementwise."""
     left, right, target = operand(x, "x"), operand(y, "y"), _planes(out, "out")
     if complexes.is_complex(left) or complexes.is_complex(right) or is_complex(alpha):
-        return cast("A", elementwise.add(elementwise.multiply(alpha, left), right, out=out))
+        factor, given_out = cast("Array", alpha), cast("Array | None", out)
+        return cast("A", elementwise.add(elementwise.multiply(factor, left), right, out=given_out))
     words = scalar(left, alpha, "alpha")
     return cast("A", Array(routine.axpy(words, left.planes, right.planes, target)))
 
@@ -365,7 +366,8 @@ def scal(alpha: Number | Array, x: A, *, out: A | None = None) -> A:
     """alpha x."""
     given = operand(x, "x")
     if complexes.is_complex(given) or is_complex(alpha):
-        return cast("A", elementwise.multiply(alpha, given, out=out))
+        factor, given_out = cast("Array", alpha), cast("Array | None", out)
+        return cast("A", elementwise.multiply(factor, given, out=given_out))
     words = scalar(given, alpha, "alpha")
     return cast("A", Array(routine.scal(words, given.planes, _planes(out, "out"))))
 

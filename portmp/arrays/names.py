@@ -14,7 +14,7 @@ __all__ += ["concatenate", "conjugate", "dd", "double", "dps", "ds", "float32", 
 __all__ += ["index_exp", "inf", "int8", "int16", "int32", "int64", "int_", "intp", "invert"]
 __all__ += ["left_shift", "mod", "nan", "ndarray", "newaxis", "pow", "qd", "qs", "right_shift"]
 __all__ += ["rint", "s_", "single", "td", "true_divide", "ts", "uint", "uint16", "uint32", "uint64"]
-__all__ += ["uint8", "cds", "cts", "cqs", "cdd", "ctd", "cqd", "complex64", "complex128"]
+__all__ += ["cdd", "cds", "complex64", "complex128", "cqd", "cqs", "ctd", "cts", "uint8"]
 
 float32, float64 = formats.get("float32"), formats.get("float64")
 ds, ts, qs = formats.get("ds"), formats.get("ts"), formats.get("qs")

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from portmp.arrays.array import Array, Number, operand
+from portmp.arrays.array import Array, operand
 from portmp.arrays.products import dot
 from portmp.errors import ShapeError
 from portmp.routines import base
+from portmp.routines.base import Scalar
 from portmp.routines.gravity import launch as gravity
 from portmp.routines.gravity.launch import squared
 from portmp.routines.gravity.schedule import NbodySchedule
@@ -38,7 +39,7 @@ def acceleration(
     position: Array,
     mass: Array,
     *,
-    eps: Number = 0,
+    eps: Scalar = 0,
     targets: Array | None = None,
     out: Array | None = None,
     root: str = "exact",
@@ -71,7 +72,7 @@ def potential(
     position: Array,
     mass: Array,
     *,
-    eps: Number = 0,
+    eps: Scalar = 0,
     targets: Array | None = None,
     root: str = "exact",
     schedule: NbodySchedule | None = None,
@@ -89,7 +90,7 @@ def field(
     position: Array,
     mass: Array,
     *,
-    eps: Number = 0,
+    eps: Scalar = 0,
     targets: Array | None = None,
     root: str = "exact",
     schedule: NbodySchedule | None = None,
@@ -111,7 +112,7 @@ def kinetic_energy(velocity: Array, mass: Array) -> Array:
 
 
 def potential_energy(
-    position: Array, mass: Array, *, eps: Number = 0, root: str = "exact"
+    position: Array, mass: Array, *, eps: Scalar = 0, root: str = "exact"
 ) -> Array:
     """Minus the sum over pairs of m_i m_j / (|r_j - r_i|^2 + eps^2)^(1/2), of shape ()."""
     found: Array = dot(mass, potential(position, mass, eps=eps, root=root)) / 2
@@ -119,7 +120,7 @@ def potential_energy(
 
 
 def energy(
-    position: Array, velocity: Array, mass: Array, *, eps: Number = 0, root: str = "exact"
+    position: Array, velocity: Array, mass: Array, *, eps: Scalar = 0, root: str = "exact"
 ) -> Array:
     """Kinetic and potential energy, of shape (); with G in the masses it is G times the energy."""
     kinetic = kinetic_energy(velocity, mass)
@@ -136,7 +137,7 @@ def _sums(
     position: Array,
     mass: Array,
     targets: Array | None,
-    eps: Number,
+    eps: Scalar,
     root: str,
     schedule: NbodySchedule | None,
     wanted: Sequence[str],

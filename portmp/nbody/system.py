@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from portmp import formats
-from portmp.arrays.array import Array, Number, from_limbs, operand, zeros
+from portmp.arrays.array import Array, from_limbs, operand, zeros
 from portmp.arrays.products import dot
 from portmp.backends.base import Device, Repeated, is_recording, recording
 from portmp.errors import ArgumentError, InputError, ShapeError, choice, shown
@@ -26,6 +26,7 @@ from portmp.files import arrays as files
 from portmp.formats import convert, parse
 from portmp.nbody.forces import energy, squared
 from portmp.routines import base
+from portmp.routines.base import Scalar
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.gravity import launch as gravity
 from portmp.runtime.planes import allocate, within
@@ -72,7 +73,7 @@ class System:
         velocity: Array,
         mass: Array,
         *,
-        eps: Number = 0,
+        eps: Scalar = 0,
         root: str = "exact",
         time: Fraction = Fraction(0),
         steps: int = 0,
@@ -133,7 +134,7 @@ class System:
             self._current = True
         return self._acceleration
 
-    def step(self, dt: Number, count: int = 1, scheme: str = "leapfrog") -> None:
+    def step(self, dt: Scalar, count: int = 1, scheme: str = "leapfrog") -> None:
         """Advance by *count* steps of *dt* (negative: back in time). SCHEMES has the schemes.
 
         Nothing is read back: the device may still be at work on return.
@@ -264,7 +265,7 @@ def is_saved(path: str | Path) -> bool:
     return "facts" in files.headers(path)
 
 
-def exact(value: Number, argument: str) -> Fraction:
+def exact(value: Scalar, argument: str) -> Fraction:
     """A number as it was given: a decimal string exactly, a float by its value."""
     try:
         plain = value.item() if isinstance(value, np.generic) else value

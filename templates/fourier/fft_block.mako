@@ -10,7 +10,6 @@
     p, long = w.platform, w.platform.index
     s, size = Spelling(w, networks), prod(radices)
     quarter, each = size // 4, 4
-    threads = quarter * columns
     parts = ("re", "im")
     ## A number's words lie so far apart; rows of columns are moved by one now and then.
     span = size * columns + size * columns // 32

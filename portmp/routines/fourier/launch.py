@@ -33,6 +33,8 @@ from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, upload_numbers
 
 THREADS = 128
+EACH = 4
+"""Elements of a thread whose block has block memory."""
 LONGEST = 2**31 - 1
 """Parts of a circle, and elements of a call: kernels count in 32 bits."""
 CELLS = ("row", "col")
@@ -51,6 +53,7 @@ def kernel_spec(
     parts = [Array(name, CELLS) for name in "xy"] + [Array(n, CELLS, const=False) for n in "uv"]
     sizes = [Flag(name) for name in ("count", "apart", "before", "part", "eighth")]
     odd = {r: _constants(form, r) for r in radices if r % 2}
+    threads = prod(radices) * columns // EACH or threads
     return spec(
         "fft_block" if columns else "fft_pass",
         f"fourier/fft_{'block' if columns else 'pass'}.mako",
@@ -60,7 +63,8 @@ def kernel_spec(
         radices=radices,
         first=first,
         constants=tuple(odd.items()),
-        **({"columns": columns} if columns else {"threads": threads}),
+        columns=columns,
+        threads=threads,
     )
 
 
@@ -141,7 +145,7 @@ def _launch(x: Planes, y: Planes, words: Numbers, u: Planes, v: Planes) -> None:
             "eighth": order // 8,
         }
         views = dict(zip("xyuv", (*given, *made), strict=True))
-        threads = size * columns // 4 or base.threads(x.device, THREADS)
+        threads = size * columns // EACH or base.threads(x.device, THREADS)
         unit = (kernel_spec(form.name, radices, before == 1, columns, threads),)
         grid = (base.blocks(count, columns or threads), 1, 1)
         launch.run(queue, unit, grid, (threads, 1, 1), {**numbers, **views, "roots": words})
