@@ -22,7 +22,7 @@ from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.runtime.planes import Planes, allocate, moved, upload, within
 
-Number = int | float | complex | str | Fraction
+Number = int | float | str | Fraction
 
 
 def operand(value: object, argument: str) -> Array:

@@ -526,9 +526,14 @@ def linspace(
         kind = chosen(format, dtype, None if known is None else known.dtype)
         form = formats.complex_of(kind if isinstance(kind, Format) else dtypes.default())
         where = device if device is not None or known is None else known.queue
-        told = {"dtype": form.component, "endpoint": endpoint, "retstep": True, "device": where}
-        parts = [linspace(_end(start, i), _end(stop, i), count, **told) for i in range(2)]
-        both = [complex_arrays.joined(*pair) for pair in zip(*parts, strict=True)]
+        told: dict[str, Any] = {
+            "dtype": form.component,
+            "endpoint": endpoint,
+            "retstep": True,
+            "device": where,
+        }
+        ends = [linspace(_end(start, i), _end(stop, i), count, **told) for i in range(2)]
+        both = [complex_arrays.joined(*pair) for pair in zip(*ends, strict=True)]
         return tuple(both) if retstep else both[0]
     usual, beside = _of_ends("linspace", (start, stop))
     kind = chosen(format, dtype, usual)
