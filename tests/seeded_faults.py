@@ -2222,6 +2222,46 @@ FAULTS = (
         "test_ozaki.py",
         "test_library_arguments",
     ),
+    Fault(
+        "complex: the real part of a product adds the imaginary parts' product",
+        "portmp/networks/complexes.py",
+        'real = p("sub", p("mul", a, c), p("mul", b, d))',
+        'real = p("add", p("mul", a, c), p("mul", b, d))',
+        "test_complex.py",
+        "test_what_is_exact",
+    ),
+    Fault(
+        "complex: the root of a negative number has no sign of its imaginary zero",
+        "portmp/networks/complexes.py",
+        'imaginary = p.signed(p.select(zero, p.word("0"), p.select(left, root, other)), "b")',
+        'imaginary = p.select(zero, p.word("0"), p.select(left, root, other))',
+        "test_complex.py",
+        "test_special_values_are_those_of_c99 and sqrt-1",
+    ),
+    Fault(
+        "complex: a quotient's dividend is not scaled, so that it overflows",
+        "portmp/networks/complexes.py",
+        "    to = p.chosen_power(huge, tiny, -8, half)",
+        "    to = p.chosen_power(huge, tiny, 0, half)",
+        "test_complex.py",
+        "test_extremes and div",
+    ),
+    Fault(
+        "complex: the matrix of a product by integers has the wrong sign",
+        "portmp/routines/complexes/products.py",
+        'elementwise.apply("neg", [q], _block(made, 0, k, a.shape))',
+        'elementwise.apply("copy", [q], _block(made, 0, k, a.shape))',
+        "test_complex_products.py",
+        "test_correct_rounding and cdd",
+    ),
+    Fault(
+        "complex: what takes real numbers alone is not asked",
+        "portmp/runtime/launch.py",
+        "if isinstance(one, Planes) and function not in TAKES_COMPLEX:",
+        "if isinstance(one, Planes) and function in TAKES_COMPLEX:",
+        "test_complex.py",
+        "test_reductions",
+    ),
 )
 
 

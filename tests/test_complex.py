@@ -376,6 +376,13 @@ def test_order_is_refused_by_name() -> None:
         "svd": lambda: mp.linalg.svd(square),
         "eigh": lambda: mp.linalg.eigh(square),
         "signbit": lambda: mp.signbit(z),
+        "ldexp": lambda: mp.ldexp(z, 2),
+        "frexp": lambda: mp.frexp(z),
+        "degrees": lambda: mp.degrees(z),
+        "covariances": lambda: mp.cov(z),
+        "csr_array": lambda: mp.sparse.csr_array(square),
+        "format": lambda: mp.Kernel("${kernel()} {}", "f(n: int64)", threads="n", format="cdd"),
+        "f: x": lambda: mp.Kernel("${kernel()} {}", "f(x: in cdd [n])", threads="n"),
         "explain": lambda: mp.explain("gemm", square, square),
     }
     for name, call in refused.items():
@@ -440,6 +447,34 @@ def test_results_in_given_memory() -> None:
         mp.exp(z, out=mp.zeros(3, "dd", HOST))
     with pytest.raises(ArgumentError, match="overlaps"):
         mp.multiply(z[:2], 2, out=z[1:])
+
+
+def test_functions_made_of_others() -> None:
+    """As NumPy's, where a conjugate or a part could be forgotten."""
+    values = np.array([1 + 2j, 3 - 1j, 0.5j, 4])
+    real = np.array([1.0, 2, 3, 4])
+    z, x = mp.array(values, "cdd", HOST), mp.array(real, "dd", HOST)
+    pairs = [
+        (np.conjugate(z), values.conj()),
+        (np.conj(z), values.conj()),
+        (mp.correlate(x, z), np.correlate(real, values)),
+        (mp.correlate(z, z[:2]), np.correlate(values, values[:2])),
+        (mp.convolve(z, x), np.convolve(values, real)),
+        (mp.linspace(0, 1 - 2j, 5, dtype="cdd", device=HOST), np.linspace(0, 1 - 2j, 5)),
+        (mp.linspace(z, 0, 3), np.linspace(values, 0, 3)),
+        (mp.linalg.norm(z), np.linalg.norm(values)),
+        (mp.average(z, weights=x), np.average(values, weights=real)),
+        (mp.nanmean(z), values.mean()),
+        (mp.poly(z), np.poly(values)),
+        (mp.polyval(z, x), np.polyval(values, real)),
+        (mp.gradient(z), np.gradient(values)),
+        (mp.multiply.outer(z, x), np.multiply.outer(values, real)),
+        (mp.concat([z, x]), np.concatenate([values, real])),
+    ]
+    for found, wanted in pairs:
+        np.testing.assert_allclose(found.to_numpy(), wanted, rtol=1e-14)
+    out = mp.zeros(4, "cdd", HOST)
+    assert mp.conj(z, out=out) is out and bool((out == z.conj()).all())
 
 
 # --- bits -----------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from portmp.runtime.planes import Planes, allocate, moved, upload, within
 
 __all__ = ["Array", "array", "from_limbs", "from_parts", "zeros"]
 
-Number = int | float | complex | str | Fraction
+Number = int | float | str | Fraction
 
 
 def operand(value: object, argument: str) -> Array:

@@ -37,7 +37,11 @@ if TYPE_CHECKING:
     from portmp.routines.explained import Explanation
 
 
-def scalar(like: Array, value: Number | Array, argument: str) -> base.ScalarLimbs:
+Factor = Number | complex | Array
+"""alpha and beta."""
+
+
+def scalar(like: Array, value: Factor, argument: str) -> base.ScalarLimbs:
     """Limbs of a scalar; an Array of shape () is read from the device."""
     if not isinstance(value, Array):
         return base.scalar_limbs(like.format, value, argument)
@@ -143,8 +147,8 @@ def _joined(z: Any, vector: bool) -> Planes:
 class GemmOptions(TypedDict, total=False):
     """What gemm takes beside its factors and *bound*."""
 
-    alpha: Number | Array
-    beta: Number | Array
+    alpha: Factor
+    beta: Factor
     c: AnyArray | None
     trans_a: bool | str
     trans_b: bool | str
@@ -158,8 +162,8 @@ class GemmOptions(TypedDict, total=False):
 class GemvOptions(TypedDict, total=False):
     """What gemv takes beside its factors and *bound*."""
 
-    alpha: Number | Array
-    beta: Number | Array
+    alpha: Factor
+    beta: Factor
     y: AnyArray | None
     trans: bool | str
     out: AnyArray | None
@@ -183,8 +187,8 @@ def gemm(
     a: AnyArray,
     b: AnyArray,
     *,
-    alpha: Number | Array = 1,
-    beta: Number | Array = 0,
+    alpha: Factor = 1,
+    beta: Factor = 0,
     c: Array | None = None,
     trans_a: bool | str = False,
     trans_b: bool | str = False,
@@ -282,8 +286,8 @@ def gemv(
     a: AnyArray,
     x: AnyArray,
     *,
-    alpha: Number | Array = 1,
-    beta: Number | Array = 0,
+    alpha: Factor = 1,
+    beta: Factor = 0,
     y: Array | None = None,
     trans: bool | str = False,
     out: Array | None = None,
@@ -351,7 +355,7 @@ def _kept(given: Asked) -> Asked:
 
 
 @as_they_are
-def axpy(alpha: Number | Array, x: A, y: A, *, out: A | None = None) -> A:
+def axpy(alpha: Factor, x: A, y: A, *, out: A | None = None) -> A:
     """alpha x + y, elementwise."""
     left, right, target = operand(x, "x"), operand(y, "y"), _planes(out, "out")
     if complexes.is_complex(left) or complexes.is_complex(right) or is_complex(alpha):
@@ -362,7 +366,7 @@ def axpy(alpha: Number | Array, x: A, y: A, *, out: A | None = None) -> A:
 
 
 @as_they_are
-def scal(alpha: Number | Array, x: A, *, out: A | None = None) -> A:
+def scal(alpha: Factor, x: A, *, out: A | None = None) -> A:
     """alpha x."""
     given = operand(x, "x")
     if complexes.is_complex(given) or is_complex(alpha):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp import errors
+from portmp import errors, formats
 from portmp.arrays import (
     complexes,
     composed,
@@ -198,6 +198,7 @@ def isneginf(x: Any, /) -> Any:
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 for negative x1, 1 for positive, x2 for zeros; NaN stays."""
     first, second = elementwise.views("heaviside", [x1, x2], dtypes.default)
+    formats.real_only(first.format, "heaviside")
     step = (elementwise.sign(first) + 1) / 2
     return elementwise.where(elementwise.equal(first, 0), second, step)
 
@@ -215,6 +216,7 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     0, infinities and NaN are their own m, with e = 0.
     """
     given = composed.as_values(x)
+    formats.real_only(given.format, "frexp")
     size = elementwise.abs(given)
     usual = elementwise.logical_and(elementwise.isfinite(given), elementwise.not_equal(size, 0))
     size = elementwise.where(usual, size, 1)

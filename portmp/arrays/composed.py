@@ -81,6 +81,7 @@ def powers_of_two(exponents: Any, word: Format) -> Any:
 def ldexp(x1: Any, x2: Any, /) -> Any:
     """x1 2^x2 for integers x2: exact, where no limb underflows."""
     given, power = as_values(x1), manipulation.checked(x2, "ldexp: x2")
+    formats.real_only(given.format, "ldexp")
     if isinstance(power.dtype, Format):
         raise FormatError("ldexp: x2: values given, integers are needed")
     form = given.format
@@ -139,18 +140,23 @@ def between(a: Any, b: Any, share: Any, rest: Any = None) -> Any:
 @elementwise.maskable
 def radians(x: AnyArray, /) -> Any:
     """Degrees as radians: x times pi / 180, which is rounded once."""
+    if complexes.is_complex(x):
+        formats.real_only(x.format, "radians")
     return elementwise.multiply(x, Fraction(constants.pi) / 180)
 
 
 @elementwise.maskable
 def degrees(x: AnyArray, /) -> Any:
     """Radians as degrees: x times 180 / pi, which is rounded once."""
+    if complexes.is_complex(x):
+        formats.real_only(x.format, "degrees")
     return elementwise.multiply(x, 180 / Fraction(constants.pi))
 
 
 deg2rad, rad2deg = radians, degrees
 
 
+@elementwise.maskable
 def conj(x: AnyArray, /) -> Any:
     """Complex numbers with the other sign of imaginary parts; of real ones the array itself."""
     given = manipulation.checked(x, "x")

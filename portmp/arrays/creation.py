@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery, formats
+from portmp.arrays import complexes as complex_arrays
 from portmp.arrays import dtypes, elementwise, exchange, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_arrays, wrapped
@@ -491,6 +492,14 @@ def _exact(value: Any, argument: str) -> Fraction:
     return Fraction(found)
 
 
+def _end(x: Any, which: int) -> Any:
+    """The real or the imaginary part of an end."""
+    if not isinstance(x, Viewed):
+        return complexes.parts(x, "linspace")[which]
+    halves = complex_arrays.halves(x) if complex_arrays.is_complex(x) else (x, 0)
+    return halves[which]
+
+
 def linspace(
     start: Any,
     stop: Any,
@@ -509,12 +518,26 @@ def linspace(
     difference, the product, the quotient and the sum, each an operation of the format; where they
     leave its range, start (1 - i / d) + stop i / d. The last one is *stop* itself. Without a dtype
     and a device those of *start* or *stop*, if one is an array; between arrays with axes as many
-    rows. *retstep*: a pair, with the distance.
+    rows. *retstep*: a pair, with the distance. Between complex numbers each part so.
     """
     num, format = (50, num) if is_format(num) else (num, format)
     (count,) = integers((num,), "num", count=1)
     if count < 0:
         raise ArgumentError(f"linspace: num: {count} given, a number from 0 on is needed")
+    if any(complex_arrays.is_complex(x) or complexes.has_complex(x) for x in (start, stop)):
+        known = next((x for x in (start, stop) if isinstance(x, Viewed)), None)
+        kind = chosen(format, dtype, None if known is None else known.dtype)
+        form = formats.complex_of(kind if isinstance(kind, Format) else dtypes.default())
+        where = device if device is not None or known is None else known.queue
+        told: dict[str, Any] = {
+            "dtype": form.component,
+            "endpoint": endpoint,
+            "retstep": True,
+            "device": where,
+        }
+        ends = [linspace(_end(start, i), _end(stop, i), count, **told) for i in range(2)]
+        both = [complex_arrays.joined(*pair) for pair in zip(*ends, strict=True)]
+        return tuple(both) if retstep else both[0]
     usual, beside = _of_ends("linspace", (start, stop))
     kind = chosen(format, dtype, usual)
     if not isinstance(kind, Format):

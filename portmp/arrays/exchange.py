@@ -60,7 +60,7 @@ def exported(
     A copy where the memory is a CPU's of OpenCL, *dl_device* asks for the host, or *copy* for one.
     """
     view = x.planes
-    interleaved = isinstance(view, Planes) and view.format.name in COMPLEX
+    interleaved = isinstance(view, Planes) and view.format.name in WORDS
     if interleaved:
         view = side_by_side(view)
         copy = None if copy else copy
@@ -97,9 +97,10 @@ def exported(
     return dlpack.lent(buffer, start, dlpack_device(x), dtype, source.shape, source.strides)
 
 
-COMPLEX = {"complex64": "float32", "complex128": "float64"}
-COMPLEX |= {word: name for name, word in COMPLEX.items()}
-"""Formats of complex numbers that others have, and their words; and the other way round."""
+WORDS = {"complex64": "float32", "complex128": "float64"}
+"""Formats of complex numbers that others have, and their words."""
+COMPLEX = {word: name for name, word in WORDS.items()}
+"""The other way round."""
 
 
 def side_by_side(view: Planes) -> Planes:

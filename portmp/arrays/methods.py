@@ -152,7 +152,8 @@ class Methods(Operators[V]):
         return int(self._only("int"))
 
     def __complex__(self) -> complex:
-        return complex(self._only("complex"))
+        real = not complexes.is_complex(self)
+        return complex(float(self) if real else self._only("complex"))
 
     def _one(self, what: str) -> None:
         if self.size != 1:

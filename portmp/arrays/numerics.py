@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import composed, creation, elementwise, manipulation, sorting, statistics
+from portmp import formats
+from portmp.arrays import (
+    complexes,
+    composed,
+    creation,
+    elementwise,
+    manipulation,
+    sorting,
+    statistics,
+)
 from portmp.arrays.composed import as_values
 from portmp.arrays.statistics import Axis
 from portmp.arrays.viewed import AnyArray, Viewed
@@ -254,6 +263,9 @@ def cov(
 
 def _covariances(m: Any, y: Any, rowvar: bool, less: Any, often: Any, important: Any) -> Any:
     """Covariances of rows over powers of two where they leave the range, and these powers."""
+    for given in (m, y):
+        if complexes.is_complex(given):
+            formats.real_only(given.format, "covariances")
     found = _rows(m if y is None else elementwise.as_arrays([m, y], "cov: m")[0], rowvar, "cov: m")
     if y is not None:
         found = manipulation.concat([found, _rows(values_beside(y, found), rowvar, "cov: y")])

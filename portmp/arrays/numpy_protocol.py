@@ -187,7 +187,7 @@ def _copied(given: Any) -> Any:
 
 # --- NumPy's names for what portmp has ------------------------------------------------------------
 
-_OTHERS = {"conjugate": "positive", "float_power": "power"}
+_OTHERS = {"float_power": "power"}
 """Functions whose namesakes here have no *out*, or another dtype."""
 _MAKERS = (
     *("array", "asarray", "asanyarray", "empty", "zeros", "ones", "full", "eye", "identity"),

@@ -155,8 +155,10 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    """Sums of a[n + k] v[n] over n for all shifts k: ``convolve`` with v turned round."""
+    """Sums of a[n + k] conj(v[n]) over n for all shifts k: ``convolve`` with v turned round."""
     first, second = _coefficients(a, v, what="correlate")
+    second = composed.conj(second)
     if first.size < second.size:
-        return manipulation.flip(correlate(second, first, mode))
+        turned = numerics.convolve(second, manipulation.flip(first), mode)
+        return manipulation.flip(turned)
     return numerics.convolve(first, manipulation.flip(second), mode)

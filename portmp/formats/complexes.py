@@ -29,16 +29,14 @@ _CUT_HEX = re.compile(r"(?<=[^pP(\s])\s*(?=[+-])")
 class Complex:
     """An exact complex number: what ``tolist`` gives of more than one limb.
 
-    ``real`` and ``imag`` are exact numbers, or floats where they are not finite. + - * / with
-    other numbers are exact, too.
+    ``real`` and ``imag`` are exact numbers, or floats where they are not finite or -0. + - * /
+    with other numbers are exact, too.
     """
 
     __slots__ = ("imag", "real")
 
     def __init__(self, real: Any, imag: Any = 0) -> None:
-        self.real, self.imag = (
-            Exact(*x.as_integer_ratio()) if math.isfinite(x) else float(x) for x in (real, imag)
-        )
+        self.real, self.imag = map(_kept, (real, imag))
 
     def _with(self, other: Any) -> Any:
         if isinstance(other, Complex):
@@ -109,6 +107,14 @@ class Complex:
 
     def __str__(self) -> str:
         return joined(str(self.real), str(self.imag))
+
+
+def _kept(x: Any) -> Any:
+    """An exact number, or the float that none is."""
+    if isinstance(x, (float, np.floating)):
+        special = not math.isfinite(x) or (x == 0 and math.copysign(1, x) < 0)
+        return float(x) if special else Exact(*x.as_integer_ratio())
+    return Exact(x)
 
 
 # --- numbers of all kinds to two parts ------------------------------------------------------------

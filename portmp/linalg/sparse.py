@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from portmp import formats
 from portmp.arrays.array import Array, Number, array, from_parts, operand
 from portmp.arrays.blas import scal, scalar
 from portmp.arrays.creation import Where
@@ -76,6 +77,7 @@ class csr_array:
     def _set(
         self, data: Array, columns: Indices, starts: Indices, shape: tuple[int, int]
     ) -> csr_array:
+        formats.real_only(data.format, "csr_array")
         self._data = data if data.planes.contiguous else data.copy()
         self.shape = shape
         self._columns, self._starts = columns, starts

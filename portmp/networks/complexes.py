@@ -268,7 +268,7 @@ def _copy(p: Parts) -> str:
 
 
 def _sign(p: Parts) -> str:
-    """z / |z|, of numbers scaled to about 1; infinities count as 1 beside finite numbers' 0."""
+    """z / |z|, of numbers scaled to about 1, and 0 of 0; infinities are 1 beside numbers' 0."""
     largest = p.larger("a", "b")
     power = p.named(f"scale({largest})")
     endless = p.either(p.infinite("a"), p.infinite("b"))
@@ -279,8 +279,8 @@ def _sign(p: Parts) -> str:
         parts.append(p.select(endless, unit, p.times(x, power)))
     size = p("hypot", *parts)
     zero = p.both(p.is_zero("a"), p.is_zero("b"))
-    found = [p.select(zero, x, p("div", y, size)) for x, y in zip("ab", parts, strict=True)]
-    return p.returned(*found)
+    nothing = p.word("0")
+    return p.returned(*(p.select(zero, nothing, p("div", part, size)) for part in parts))
 
 
 def _sqrt(p: Parts) -> str:

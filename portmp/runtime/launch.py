@@ -256,7 +256,7 @@ class Plans(dict[Any, Plan]):
         function = key[0][0]
         for one in operands:
             if isinstance(one, Planes) and function not in TAKES_COMPLEX:
-                formats.real_only(one.format, function.__module__.split(".")[-2])
+                formats.real_only(one.format, _called(function))
         if any(isinstance(one, View) and one.queue is not queue for one in operands):
             raise DeviceError("operands: of several queues or devices; copy with to(...)")
         if len(self) >= MOST:
@@ -281,6 +281,12 @@ class Plans(dict[Any, Plan]):
 
 TAKES_COMPLEX: set[Callable[..., Any]] = set()
 """Functions of routines whose calls take complex numbers; others refuse them."""
+
+
+def _called(function: Any) -> str:
+    """What messages call what a plan is asked for: a routine, or a kernel of the user's."""
+    return function.__module__.split(".")[-2] if callable(function) else "kernel"
+
 
 _PLACED: Any = Plan(cast(Queue, None))
 """Stands for the plans of calls that differ by where their operands begin."""
