@@ -5,6 +5,7 @@ A line for each; modules that are not named here are there, too (``portmp.format
 
 from typing import Any
 
+from portmp import distributed as distributed
 from portmp import errors as errors
 from portmp import linalg as linalg
 from portmp import nbody as nbody
@@ -404,6 +405,10 @@ from portmp.arrays.statistics import var as var
 from portmp.definition import __version__ as __version__
 from portmp.discovery import device as device
 from portmp.discovery import devices as devices
+from portmp.distributed.creation import shard as shard
+from portmp.distributed.layout import BlockCyclic as BlockCyclic
+from portmp.distributed.layout import Replicated as Replicated
+from portmp.distributed.layout import Rows as Rows
 from portmp.errors import PortmpError as PortmpError
 from portmp.files.saved import load as load
 from portmp.files.saved import save as save

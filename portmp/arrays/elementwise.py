@@ -16,7 +16,7 @@ import numpy as np
 from portmp import formats
 from portmp.arrays import dtypes
 from portmp.arrays.dtypes import BOOL, Dtype
-from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
+from portmp.arrays.viewed import AnyArray, Elsewhere, Viewed, made, wrapped
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
 from portmp.formats import Format, convert, losses
 from portmp.formats.meeting import fits
@@ -462,16 +462,20 @@ def maskable(function: Callable[..., Any]) -> Callable[..., Any]:
         if out is None and len(operands) > count:
             operands, out = operands[:count], operands[count:]
             out = out[0] if len(out) == 1 else out
-        if where is True and takes:
-            return function(*operands, out=out, **named)
-        name = function.__name__
-        if out is None and where is not True:
-            raise ArgumentError(
-                f"{name}: where given without out, whose elements stay where it is false: "
-                f"{name}(..., out=portmp.zeros_like(x), where=...)"
-            )
-        found = function(*operands, **named)
-        return found if out is None else _placed(name, found, out, where)
+        try:
+            if where is True and takes:
+                return function(*operands, out=out, **named)
+            name = function.__name__
+            if out is None and where is not True:
+                raise ArgumentError(
+                    f"{name}: where given without out, whose elements stay where it is false: "
+                    f"{name}(..., out=portmp.zeros_like(x), where=...)"
+                )
+            found = function(*operands, **named)
+            return found if out is None else _placed(name, found, out, where)
+        except Elsewhere as error:
+            far = error.array
+        return far.elementwise(called, operands, {"out": out, "where": where, **named})
 
     options = [
         inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=usual)

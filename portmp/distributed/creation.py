@@ -1,0 +1,134 @@
+"""Arrays on several devices: cut up, or made where their parts lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from portmp.arrays import creation, manipulation
+from portmp.arrays.dtypes import Dtype
+from portmp.arrays.viewed import Viewed, integers, wrapped
+from portmp.backends.base import Queue
+
+# What functions do with them is known as soon as there are some.
+from portmp.distributed import functions, transport
+from portmp.distributed.array import Devices, DistributedArray, queues_of
+from portmp.distributed.layout import Placement, Rows, alone, chosen
+from portmp.distributed.memory import check_room
+from portmp.errors import ArgumentError, ShapeError
+from portmp.formats import Format
+from portmp.runtime.planes import blank
+
+__all__ = ["DistributedArray", "eye", "full", "functions", "new", "ones", "shard", "zeros"]
+
+
+def shard(
+    a: Any,
+    devices: Devices | None = None,
+    layout: Any = None,
+    format: Any = None,
+    *,
+    dtype: Any = None,
+    like: DistributedArray | None = None,
+) -> DistributedArray:
+    """An array whose parts lie on several *devices*, by a *layout*: ``Rows()`` by default,
+    ``Replicated()`` or ``BlockCyclic(nb, p, q)``.
+
+    *a*: an array, or what ``portmp.array`` makes one of, in a *format* (or *dtype*). Of the host's
+    numbers each device gets its part alone, so that they may be more than one has room for.
+    *devices*: names or what ``portmp.device`` takes; one that is named several times has several
+    parts. *like*: an array whose devices, and layout where that fits, are taken. Raises OutOfMemory
+    where a part does not fit its device, which says what would.
+    """
+    if like is not None:
+        if devices is not None or not isinstance(like, DistributedArray):
+            raise ArgumentError(
+                "shard: like: a distributed array is needed, and no devices beside it"
+            )
+        layout = like.layout if layout is None else layout
+    elif devices is None:
+        raise ArgumentError("shard: devices: none given, a list is needed: ['cuda:0', 'cuda:1']")
+    queues = like.queues if like is not None else queues_of(cast(Devices, devices))
+    by = chosen(Rows() if layout is None else layout)
+    if isinstance(a, DistributedArray):
+        found = a if format is None and dtype is None else a.astype(creation.chosen(format, dtype))
+        return found.placed(by.place(a.shape, len(queues)), queues)
+    if not isinstance(a, (Viewed, np.ndarray)):
+        # Once on the host, from where each device takes its part.
+        a = creation.array(a, format, "host:0", dtype=dtype)
+        format = dtype = None
+    kind = None if format is None and dtype is None else creation.chosen(format, dtype)
+    if isinstance(a, Viewed):
+        a = a if kind is None else a.astype(kind, copy=False)
+        placement = by.place(a.shape, len(queues))
+        _check("shard", a.shape, a.dtype, placement, queues)
+        views = transport.moved([a.planes], alone(a.shape), placement, queues)
+        kept = [wrapped(v).copy().planes if v is a.planes else v for v in views]
+        return DistributedArray.made(kept, placement, queues)
+    placement = by.place(a.shape, len(queues))
+    views = []
+    for i, queue in enumerate(queues):
+        each = zip(placement.axes, placement.parts(i), strict=True)
+        part = a[np.ix_(*[axis.places(mine) for axis, mine in each])] if a.ndim else a
+        views.append(creation.array(part, kind, queue).planes)
+    return DistributedArray.made(views, placement, queues)
+
+
+def new(shape: Any, kind: Dtype, devices: Devices, layout: Any, what: str) -> DistributedArray:
+    """New memory with undefined content."""
+    sizes = tuple(integers((shape,), "shape"))
+    if min(sizes, default=0) < 0:
+        raise ShapeError(f"{what}: shape {sizes} given, lengths cannot be negative")
+    queues = queues_of(devices)
+    placement = chosen(Rows() if layout is None else layout).place(sizes, len(queues))
+    _check(what, sizes, kind, placement, queues)
+    elements: Any = kind if isinstance(kind, Format) else kind.name
+    views = [blank(elements, placement.local(i)).made(q) for i, q in enumerate(queues)]
+    return DistributedArray.made(views, placement, queues)
+
+
+def full(
+    shape: Any, value: Any, format: Any = None, *, devices: Devices, layout: Any = None
+) -> DistributedArray:
+    """An array of equal numbers on several devices, made where its parts lie."""
+    found = new(shape, creation.chosen(format, None), devices, layout, "full")
+    for piece in found.pieces:
+        piece[...] = value
+    return found
+
+
+def zeros(
+    shape: Any, format: Any = None, *, devices: Devices, layout: Any = None
+) -> DistributedArray:
+    """``full`` of 0."""
+    return full(shape, 0, format, devices=devices, layout=layout)
+
+
+def ones(
+    shape: Any, format: Any = None, *, devices: Devices, layout: Any = None
+) -> DistributedArray:
+    """``full`` of 1."""
+    return full(shape, 1, format, devices=devices, layout=layout)
+
+
+def eye(n: int, format: Any = None, *, devices: Devices, layout: Any = None) -> DistributedArray:
+    """The identity (n, n) on several devices, made where its parts lie."""
+    found = zeros((n, n), format, devices=devices, layout=layout)
+    for tile in found.tiles():
+        (row, column), (m, k) = tile.start, tile.array.shape
+        first, last = max(row, column), min(row + m, column + k)
+        if first < last:
+            block = tile.array[first - row : last - row, first - column : last - column]
+            manipulation.diagonal(block, 0, -2, -1)[...] = 1
+    return found
+
+
+def _check(
+    what: str, shape: tuple[int, ...], kind: Dtype, placement: Placement, queues: Sequence[Queue]
+) -> None:
+    """FormatError for devices without the format's words, OutOfMemory where parts do not fit."""
+    for queue in queues:
+        creation.opened(kind, queue)
+    check_room(what, shape, kind, placement, queues)

@@ -1,0 +1,134 @@
+"""Elements from one device to another, and work on several devices at the same time.
+
+What is sent is copied first, in its owner's queue, so that the owner may change it meanwhile. The
+copy then travels in queues of its own beside those that compute, which wait for it where it comes
+to: products go on while operands of the next ones are on their way.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from portmp.backends.base import Device, Queue, check_unread
+from portmp.distributed.layout import Placement, Run, common
+from portmp.errors import PortmpError
+from portmp.routines.moves import launch as moves
+from portmp.runtime.planes import View, blank
+
+T = TypeVar("T")
+
+_beside: WeakKeyDictionary[Queue, Queue] = WeakKeyDictionary()
+
+
+def beside(queue: Queue) -> Queue:
+    """The queue of the same device in which copies from and to a queue are made."""
+    if queue not in _beside:
+        _beside[queue] = queue.device.new_queue()
+    return _beside[queue]
+
+
+def sent(view: View[Any], queue: Queue) -> View[Any]:
+    """A dense copy of a view's elements in another queue; the view itself where it is there."""
+    if view.queue is queue:
+        return view
+    check_unread("copying between devices")
+    copied = moves.copied(view)
+    if queue.device is view.device:
+        return copied.in_queue(queue)
+    travels = copied.in_queue(beside(view.queue))
+    arrives = blank(view.elements, view.shape).made(beside(queue))
+    sizes = [view.size * np.dtype(part).itemsize for part in view.parts]
+    for target, source, nbytes in zip(arrives.buffers, travels.buffers, sizes, strict=True):
+        arrives.queue.receive(target, travels.queue, source, nbytes)
+    there: View[Any] = arrives.in_queue(queue)
+    return there
+
+
+def moved(
+    pieces: Sequence[View[Any]], source: Placement, target: Placement, queues: Sequence[Queue]
+) -> list[View[Any]]:
+    """The pieces of an array that is cut up otherwise, or lies on other devices.
+
+    *queues*: those of the target's devices, one for each.
+    """
+    return [piece(pieces, source, target, i, queue) for i, queue in enumerate(queues)]
+
+
+def piece(
+    pieces: Sequence[View[Any]], source: Placement, target: Placement, device: int, queue: Queue
+) -> View[Any]:
+    """What a device has of an array that is cut up as *target* says."""
+    wanted, shape = target.parts(device), target.local(device)
+    holders = _holders(source)
+    at_once = next((i for i in _nearest(holders.get(wanted, ()), pieces, queue)), None)
+    if source.axes == target.axes and at_once is not None:
+        return sent(pieces[at_once], queue)
+    made: View[Any] = blank(pieces[0].elements, shape).made(queue)
+    for parts, devices in holders.items():
+        runs = [common(*each) for each in zip(source.axes, parts, target.axes, wanted, strict=True)]
+        if made.size and all(runs):
+            _put(pieces[_nearest(devices, pieces, queue)[0]], made, runs)
+    return made
+
+
+def _holders(source: Placement) -> dict[tuple[int, ...], list[int]]:
+    """Which devices have the same parts of all axes, by these."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    for device in range(source.devices):
+        found.setdefault(source.parts(device), []).append(device)
+    return found
+
+
+def _nearest(devices: Sequence[int], pieces: Sequence[View[Any]], queue: Queue) -> list[int]:
+    """Devices in order: the one whose queue it is, those of the same device, others."""
+    near = {True: 1, False: 2}
+    return sorted(
+        devices,
+        key=lambda i: 0 if pieces[i].queue is queue else near[pieces[i].device is queue.device],
+    )
+
+
+def _put(piece: View[Any], made: View[Any], runs: Sequence[Sequence[Run]]) -> None:
+    """Copy what a piece has in common with another one, block by block."""
+    chosen: list[list[Run]] = [[]]
+    for each in runs:
+        chosen = [[*before, one] for before in chosen for one in each]
+    for blocks in chosen:
+        shape = [n for one in blocks for n in (one.count, one.length)]
+        sides = []
+        for view, step, start in ((piece, 3, 2), (made, 5, 4)):
+            strides = [
+                s
+                for one, by in zip(blocks, view.strides, strict=True)
+                for s in (one[step] * by, by)
+            ]
+            first = sum(one[start] * by for one, by in zip(blocks, view.strides, strict=True))
+            sides.append(view.view(shape, strides, view.start + first))
+        moves.copied(sent(sides[0], made.queue), out=sides[1])
+
+
+def together(work: Sequence[Callable[[], T]], devices: Sequence[Device]) -> list[T]:
+    """Results of functions, each of which works on its own device, in a thread for each.
+
+    So none waits while another one is given its work. The first error is raised once all have
+    ended; it names the device.
+    """
+    if len(work) == 1:
+        return [work[0]()]
+    with ThreadPoolExecutor(len(work)) as threads:
+        running = [threads.submit(contextvars.copy_context().run, one) for one in work]
+    found = []
+    for i, (one, device) in enumerate(zip(running, devices, strict=True)):
+        error = one.exception()
+        if error is not None:
+            if isinstance(error, PortmpError):
+                error.add_note(f"on device {i} of {len(work)}: {device.name}")
+            raise error
+        found.append(one.result())
+    return found
