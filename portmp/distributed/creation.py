@@ -13,7 +13,7 @@ from portmp.arrays.viewed import Viewed, integers, wrapped
 from portmp.backends.base import Queue
 
 # What functions do with them is known as soon as there are some.
-from portmp.distributed import functions, transport
+from portmp.distributed import functions, products, transport
 from portmp.distributed.array import Devices, DistributedArray, queues_of
 from portmp.distributed.layout import Placement, Rows, alone, chosen
 from portmp.distributed.memory import check_room
@@ -21,7 +21,17 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.runtime.planes import blank
 
-__all__ = ["DistributedArray", "eye", "full", "functions", "new", "ones", "shard", "zeros"]
+__all__ = [
+    "DistributedArray",
+    "eye",
+    "full",
+    "functions",
+    "new",
+    "ones",
+    "products",
+    "shard",
+    "zeros",
+]
 
 
 def shard(

@@ -87,6 +87,19 @@ def _overlaps(axis: Axis, part: int, first: int, end: int) -> Iterator[tuple[int
             yield high - low, low, turn * axis.block + low - block
 
 
+def within(runs: tuple[Run, ...], first: int, end: int) -> tuple[Run, ...]:
+    """What lies between two places of the other part, counted from the first of them."""
+    found: list[Run] = []
+    for run in runs:
+        for i in range(run.count):
+            at = run.there + i * run.there_step
+            low, high = max(at, first), min(at + run.length, end)
+            if low < high:
+                here = run.here + i * run.here_step + low - at
+                _follow(found, Run(1, high - low, here, 0, low - first, 0))
+    return tuple(found)
+
+
 def _follow(found: list[Run], one: Run) -> None:
     """Add a block: to the last run, where it continues that."""
     last = found[-1] if found else None

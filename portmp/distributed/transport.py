@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from portmp.backends.base import Device, Queue, check_unread
-from portmp.distributed.layout import Placement, Run, common
+from portmp.distributed.layout import Placement, Run, common, within
 from portmp.errors import PortmpError
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View, blank
@@ -61,17 +61,30 @@ def moved(
 
 
 def piece(
-    pieces: Sequence[View[Any]], source: Placement, target: Placement, device: int, queue: Queue
+    pieces: Sequence[View[Any]],
+    source: Placement,
+    target: Placement,
+    device: int,
+    queue: Queue,
+    span: tuple[int, int] | None = None,
 ) -> View[Any]:
-    """What a device has of an array that is cut up as *target* says."""
+    """What a device has of an array that is cut up as *target* says.
+
+    *span*: of its last axis only from one place to another.
+    """
     wanted, shape = target.parts(device), target.local(device)
     holders = _holders(source)
-    at_once = next((i for i in _nearest(holders.get(wanted, ()), pieces, queue)), None)
-    if source.axes == target.axes and at_once is not None:
-        return sent(pieces[at_once], queue)
+    near = _nearest(holders.get(wanted, ()), pieces, queue)
+    if source.axes == target.axes and near and span is None:
+        return sent(pieces[near[0]], queue)
+    if span is not None:
+        shape = (*shape[:-1], span[1] - span[0])
     made: View[Any] = blank(pieces[0].elements, shape).made(queue)
     for parts, devices in holders.items():
-        runs = [common(*each) for each in zip(source.axes, parts, target.axes, wanted, strict=True)]
+        each = zip(source.axes, parts, target.axes, wanted, strict=True)
+        runs = [common(*one) for one in each]
+        if span is not None:
+            runs[-1] = within(runs[-1], *span)
         if made.size and all(runs):
             _put(pieces[_nearest(devices, pieces, queue)[0]], made, runs)
     return made
