@@ -14,7 +14,7 @@ from portmp.arrays.array import Array
 from portmp.arrays.viewed import AnyArray, Elsewhere, wrapped
 from portmp.backends.base import Device, Queue
 from portmp.distributed import transport
-from portmp.distributed.layout import Layout, Placement, Rows, alone, chosen
+from portmp.distributed.layout import Layout, Placement, Rows, alone, chosen, whole
 from portmp.distributed.memory import check_room
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format
@@ -316,9 +316,16 @@ class DistributedArray(Array):
         raise Elsewhere(self)
 
     def __getitem__(self, key: Any) -> Any:
-        if key is Ellipsis or key == slice(None):
+        if key is Ellipsis or (isinstance(key, slice) and key == slice(None)):
             return self
-        raise Elsewhere(self)
+        first, *rest = self.placement.axes
+        # What leaves rows whole is a view of each part.
+        rows = isinstance(key, tuple) and isinstance(key[0], slice) and key[0] == slice(None)
+        if not rows or any(axis.parts > 1 for axis in rest):
+            raise Elsewhere(self)
+        pieces = [piece[key] for piece in self.pieces]
+        place = Placement(self.placement.grid, (first, *map(whole, pieces[0].shape[1:])))
+        return DistributedArray.made([piece.planes for piece in pieces], place, self.queues)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise Elsewhere(self)

@@ -11,27 +11,20 @@ from portmp.arrays import creation, manipulation
 from portmp.arrays.dtypes import Dtype
 from portmp.arrays.viewed import Viewed, integers, wrapped
 from portmp.backends.base import Queue
-
-# What functions do with them is known as soon as there are some.
-from portmp.distributed import functions, products, transport
+from portmp.distributed import forces, functions, products, transport
 from portmp.distributed.array import Devices, DistributedArray, queues_of
 from portmp.distributed.layout import Placement, Rows, alone, chosen
 from portmp.distributed.memory import check_room
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format
+from portmp.random.generator import Generator
+from portmp.routines.moves import launch as moves
+from portmp.routines.random import launch as values
+from portmp.routines.random.layout import draw
 from portmp.runtime.planes import blank
 
-__all__ = [
-    "DistributedArray",
-    "eye",
-    "full",
-    "functions",
-    "new",
-    "ones",
-    "products",
-    "shard",
-    "zeros",
-]
+OPERATIONS = forces, functions, products
+"""The modules that say what functions do with such arrays, known as soon as there is one."""
 
 
 def shard(
@@ -132,6 +125,54 @@ def eye(n: int, format: Any = None, *, devices: Devices, layout: Any = None) -> 
         if first < last:
             block = tile.array[first - row : last - row, first - column : last - column]
             manipulation.diagonal(block, 0, -2, -1)[...] = 1
+    return found
+
+
+def random(
+    rng: Generator, shape: Any, format: Any = None, *, devices: Devices, layout: Any = None
+) -> DistributedArray:
+    """What ``rng.random(shape, format)`` draws, made where its parts lie: the same numbers."""
+    return _drawn("uniform", rng, shape, format, devices, layout)
+
+
+def standard_normal(
+    rng: Generator, shape: Any, format: Any = None, *, devices: Devices, layout: Any = None
+) -> DistributedArray:
+    """What ``rng.standard_normal(shape, format)`` draws, likewise."""
+    return _drawn("normal", rng, shape, format, devices, layout)
+
+
+def _drawn(
+    kind: str, rng: Generator, shape: Any, format: Any, devices: Devices, layout: Any
+) -> DistributedArray:
+    if not isinstance(rng, Generator):
+        raise ArgumentError(f"rng: {type(rng).__name__} given, random.default_rng(seed) makes one")
+    form = creation.chosen(format, None)
+    if not isinstance(form, Format):
+        raise FormatError(f"format: {form} given, random values have a format")
+    found = new(shape, form, devices, layout, "random")
+    words = draw(kind, form.name).words
+    stream, first = rng.bit_generator.reserve(found.size, words)
+    place = found.placement
+    if not found.shape:
+        for view in found.views:
+            values.fill(kind, stream, first, view)
+        return found
+    length = found.size // max(found.shape[0], 1)
+    rows, *rest = place.axes
+    for i, (view, queue) in enumerate(zip(found.views, found.queues, strict=True)):
+        at = 0
+        for begin, end in rows.blocks(place.part(i, 0)):
+            block = wrapped(view)[at : at + end - begin].planes
+            at += end - begin
+            mine = block
+            whole_rows = alone((end - begin, *found.shape[1:]))
+            if any(axis.parts > 1 for axis in rest):
+                mine = blank(form, whole_rows.shape).made(queue)
+            values.fill(kind, stream, first + begin * length * words, mine)
+            if mine is not block:
+                cut = Placement(place.grid, (whole_rows.axes[0], *rest))
+                moves.copied(transport.piece([mine], whole_rows, cut, i, queue), out=block)
     return found
 
 
