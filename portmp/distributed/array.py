@@ -246,6 +246,21 @@ class DistributedArray(Array):
                 return DistributedArray.made(views, place, self.queues)
         raise Elsewhere(self)
 
+    def transpose(self, *axes: Any) -> Any:
+        """Axes in reversed order, or in the given one: a view of each part."""
+        views = [piece.transpose(*axes).planes for piece in self.pieces]
+        order = (
+            Array(views[0].view(self.shape, range(self.ndim), 0)).transpose(*axes).planes.strides
+        )
+        mine = tuple([self.placement.axes[i] for i in order])
+        return DistributedArray.made(views, Placement(self.placement.grid, mine), self.queues)
+
+    def settled(self) -> DistributedArray:
+        """Itself with rows along the grid's rows, and columns along its columns."""
+        if all(axis.along == i or axis.parts == 1 for i, axis in enumerate(self.placement.axes)):
+            return self
+        return self.placed(self.layout.place(self.shape, len(self.queues)), self.queues)
+
     # --- the host -----------------------------------------------------------------------------
 
     def to_limbs(self) -> list[np.ndarray[Any, Any]]:

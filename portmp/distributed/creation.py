@@ -11,7 +11,7 @@ from portmp.arrays import creation, manipulation
 from portmp.arrays.dtypes import Dtype
 from portmp.arrays.viewed import Viewed, integers, wrapped
 from portmp.backends.base import Queue
-from portmp.distributed import forces, functions, products, transport
+from portmp.distributed import factor, forces, functions, products, transport
 from portmp.distributed.array import Devices, DistributedArray, queues_of
 from portmp.distributed.layout import Placement, Rows, alone, chosen
 from portmp.distributed.memory import check_room
@@ -23,7 +23,7 @@ from portmp.routines.random import launch as values
 from portmp.routines.random.layout import draw
 from portmp.runtime.planes import blank
 
-OPERATIONS = forces, functions, products
+OPERATIONS = factor, forces, functions, products
 """The modules that say what functions do with such arrays, known as soon as there is one."""
 
 

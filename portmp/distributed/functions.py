@@ -207,7 +207,7 @@ def _in_words(x: DistributedArray) -> DistributedArray:
         else x._each(lambda piece: wrapped(conversions.between(piece.planes, form)))
     )
     first = mine.placement.axes[0]
-    each = first.block * first.parts >= first.n
+    each = first.block * first.parts >= first.n and first.parts in (1, len(queues))
     return mine if each else mine.placed(Rows().place(x.shape, len(queues)), queues)
 
 

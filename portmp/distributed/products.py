@@ -145,6 +145,7 @@ def product(
     (m, k), (rows, n) = a.shape, b.shape
     if k != rows:
         raise ShapeError(f"{function.__name__}: {a.shape} and {b.shape} cannot be multiplied")
+    a, b = a.settled(), b.settled()
     place = _results(a, b, (m, n), len(queues))
     addends: list[Any] = [None] * len(queues) if c is None else _as(c, place, queues)
     made = partial(blas.gemm, **_method(function.__name__, a, b, options))
