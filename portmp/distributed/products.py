@@ -14,6 +14,7 @@ from typing import Any
 
 from portmp.arrays import blas
 from portmp.arrays.viewed import Elsewhere, wrapped
+from portmp.backends.base import Queue
 from portmp.distributed import transport
 from portmp.distributed.array import DistributedArray
 from portmp.distributed.functions import Queues, joined, known, team, total
@@ -146,11 +147,14 @@ def product(
     if k != rows:
         raise ShapeError(f"{function.__name__}: {a.shape} and {b.shape} cannot be multiplied")
     a, b = a.settled(), b.settled()
-    place = _results(a, b, (m, n), len(queues))
-    addends: list[Any] = [None] * len(queues) if c is None else _as(c, place, queues)
+    count = len(queues)
+    place = _results(a, b, (m, n), count)
+    addends: list[Any] = [None] * count if c is None else _as(c, place, queues)
     made = partial(blas.gemm, **_method(function.__name__, a, b, options))
-    work = [partial(_local, made, a, b, place, i, queues, addends[i]) for i in range(len(queues))]
-    found = transport.together(work, [queue.device for queue in queues])
+    with transport.lent(a.views) as left, transport.lent(b.views) as right:
+        sides = (left, a), (right, b)
+        work = [partial(_local, made, sides, place, i, queues, addends[i]) for i in range(count)]
+        found = transport.together(work, [queue.device for queue in queues])
     return DistributedArray.made(found, place, queues)
 
 
@@ -197,10 +201,13 @@ def _axis(n: int, lead: Placement, along: int) -> Axis:
     )
 
 
+Side = tuple[list[View[Any]], DistributedArray]
+"""An operand, and its parts as they are sent."""
+
+
 def _local(
     function: Callable[..., Any],
-    a: DistributedArray,
-    b: DistributedArray,
+    sides: tuple[Side, Side],
     place: Placement,
     device: int,
     queues: Queues,
@@ -208,15 +215,18 @@ def _local(
 ) -> View[Any]:
     """What one device makes of the product."""
     queue, (m, n) = queues[device], place.local(device)
+    (sent_a, a), (sent_b, b) = sides
     out: View[Any] = blank(a.format, (m, n)).made(queue)
     if not out.size:
         return out
-    rows, columns = place.axes
-    left_place = Placement(place.grid, (rows, whole(a.shape[1])))
-    left = wrapped(transport.piece(a.views, a.placement, left_place, device, queue))
-    for first, last, right in _stripes(b, columns, place, device, queues):
+    rows, across = place.axes
+    every = Placement(place.grid, (rows, whole(a.shape[1])))
+    near = [*sent_a[:device], a.views[device], *sent_a[device + 1 :]]
+    left = wrapped(transport.piece(near, a.placement, every, device, queue))
+    near = [*sent_b[:device], b.views[device], *sent_b[device + 1 :]]
+    for first, last, right in _stripes(near, b, across, place, device, queue):
         more = {} if addend is None else {"c": addend[:, first:last]}
-        found = function(left, right, **more).planes
+        found: View[Any] = function(left, right, **more).planes
         if last - first == n:
             return found
         moves.copied(found, out=wrapped(out)[:, first:last].planes)
@@ -224,20 +234,26 @@ def _local(
 
 
 def _stripes(
-    b: DistributedArray, columns: Axis, place: Placement, device: int, queues: Queues
+    near: list[View[Any]],
+    b: DistributedArray,
+    across: Axis,
+    place: Placement,
+    device: int,
+    queue: Queue,
 ) -> Iterator[tuple[int, int, Any]]:
     """A device's columns of b, some at once, each asked for before the last one is multiplied."""
-    queue, part = queues[device], divmod(device, place.grid[1])[1] if columns.parts > 1 else 0
-    n, k = columns.count(part), b.shape[0]
+    every = Placement(place.grid, (whole(b.shape[0]), across))
+    k, n = every.local(device)
     limit = queue.device.properties.memory // (SHARE * b.itemsize * max(k, 1))
     width = max(min(COLUMNS, limit), 1)
-    cuts = list(range(0, n, width)) if n > width else [0]
-    whole_rows = Placement(place.grid, (whole(k), columns))
+    cuts = list(range(0, n, width))
     ahead = None
-    for first in cuts:
+    for i, first in enumerate(cuts):
         last = min(first + width, n)
+        if i > 1:  # of three of them the first was multiplied
+            transport.beside(queue).wait(queue.record())
         span = (first, last) if len(cuts) > 1 else None
-        view = transport.piece(b.views, b.placement, whole_rows, device, queue, span)
+        view = transport.piece(near, b.placement, every, device, queue, span)
         if ahead is not None:
             yield ahead
         ahead = first, last, wrapped(view)

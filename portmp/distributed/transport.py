@@ -8,8 +8,9 @@ to: products go on while operands of the next ones are on their way.
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -29,8 +30,21 @@ _beside: WeakKeyDictionary[Queue, Queue] = WeakKeyDictionary()
 def beside(queue: Queue) -> Queue:
     """The queue of the same device in which copies from and to a queue are made."""
     if queue not in _beside:
-        _beside[queue] = queue.device.new_queue()
+        _beside[queue] = found = queue.device.new_queue()
+        _beside[found] = found
     return _beside[queue]
+
+
+@contextmanager
+def lent(pieces: Sequence[View[Any]]) -> Iterator[list[View[Any]]]:
+    """The same memory in the queues beside, from where it is sent while its owners compute.
+
+    What they do afterwards comes after all that was sent.
+    """
+    seen = [piece.in_queue(beside(piece.queue)) for piece in pieces]
+    yield seen
+    for mine, other in zip(pieces, seen, strict=True):
+        mine.queue.wait(other.queue.record())
 
 
 def sent(view: View[Any], queue: Queue) -> View[Any]:
