@@ -24,6 +24,7 @@ from portmp.distributed.layout import Placement, Rows
 from portmp.distributed.tiles import Columns, ColumnSteps, block
 from portmp.errors import ArgumentError, MatrixShapeError, choice
 from portmp.linalg import elimination, operands, orthogonal, positive_definite, scaling, systems
+from portmp.linalg.least_squares import LeastSquares
 from portmp.networks import ieee
 from portmp.routines import base
 from portmp.routines.cholesky.launch import CholeskyOnDevice
@@ -169,6 +170,8 @@ def _alone(function: Callable[..., Any], a: DistributedArray, *args: Any, **opti
 
 def _spread(found: Any, like: DistributedArray) -> Any:
     """Results with axes on the devices of an array."""
+    if isinstance(found, LeastSquares):
+        found.x, found.residuals = (_spread(one, like) for one in (found.x, found.residuals))
     if isinstance(found, tuple):
         parts = [_spread(one, like) for one in found]
         return type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)

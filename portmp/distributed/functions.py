@@ -139,7 +139,9 @@ def reduced(
     **options: Any,
 ) -> Any:
     """Of all elements an array on the first device; along axes one on all of them."""
-    asked = {k: v for k, v in options.items() if v is not None and v is not False and v is not True}
+    asked = any(
+        v is not (True if k == "where" else None) and v is not False for k, v in options.items()
+    )
     if asked or not isinstance(x, DistributedArray) or not isinstance(x.dtype, Format):
         raise Elsewhere(x if isinstance(x, DistributedArray) else team(*options.values())[0][0])
     over = axes.named(axis, x.ndim)
