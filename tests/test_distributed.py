@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def test_parts_of_axes_have_everything_once() -> None:
         for i, j in itertools.product(range(one.parts), range(other.parts)):
             met = []
             for run in common(one, i, other, j):
-                for k, at in itertools.product(range(run.count), range(run.length)):
+                for k, at in itertools.product(range(run.times), range(run.length)):
                     mine = here[i][run.here + k * run.here_step + at]
                     assert mine == there[j][run.there + k * run.there_step + at]
                     met.append(mine)
@@ -135,6 +136,21 @@ def test_printing() -> None:
     assert str(mp.shard(wide, team(4), mp.BlockCyclic(4, 2, 2))) == str(wide)
 
 
+def test_what_is_sent_waits_and_may_be_changed(device: Any) -> None:
+    """A copy of what was there then: of work that is not done yet, and that is written over."""
+    a = drawn((200, 200), "qd")
+    other = device.new_queue()
+    late = a @ a
+    there = transport.sent(late.planes, other)
+    late[...] = 0
+    check_same(mp.Array(there), a @ a)
+    a[...] = drawn((200, 200), "qd", 3)
+    with transport.lent([a.planes]) as seen:
+        sent = transport.sent(seen[0], other)
+    a[...] = 1
+    check_same(mp.Array(sent), drawn((200, 200), "qd", 3))
+
+
 # --- elements and sums ------------------------------------------------------------------------
 
 
@@ -163,8 +179,8 @@ def test_functions_of_elements(layout: Any) -> None:
     check_same(kept, a)
 
 
-def test_operations_return_before_devices_have_worked(device: Any) -> None:
-    """No part is waited for, so that devices work at the same time: a mark is not yet reached."""
+def test_work_with_waits_has_threads(device: Any) -> None:
+    """One for each device, all at once; the first error names its device."""
     ran: list[str] = []
     both = threading.Barrier(2, timeout=60)
 
@@ -265,6 +281,13 @@ def test_gravity(form: str) -> None:
         found = mp.nbody.acceleration(position, mass, targets=targets)
         check_same(found, mp.nbody.acceleration(p, m, targets=t))
         check_same(mp.nbody.energy(position, velocity, mass), mp.nbody.energy(p, v, m))
+
+
+def test_files(tmp_path: Path) -> None:
+    """Saved from all devices; loaded on one."""
+    a = drawn(SHAPE)
+    mp.save(tmp_path / "a.npz", mp.shard(a, team(4), mp.BlockCyclic(4, 2, 2)))
+    check_same(mp.load(tmp_path / "a.npz"), a)
 
 
 # --- errors -----------------------------------------------------------------------------------

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ import slow
 from test_distributed import HOST, check_same, drawn, team
 
 import portmp as mp
+from portmp import cli
 from portmp.distributed import factor, products, tiles
 from portmp.errors import LinAlgError, ShapeError, UnsupportedError
 
@@ -204,3 +207,16 @@ def test_factors_are_made_by_all_devices(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(factor.Lu, "panel", noted)
     mp.linalg.lu_factor(mp.shard(drawn((130, 130)), team(2)))
     assert made == [0, 1, 0, 1, 0]
+
+
+def test_bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same work on one and on two parts of a device: its report is one, and bits are equal."""
+    device, file = slow.first_device(), tmp_path / "devices.json"
+    words = ["--size", "40", "--runs", "1", "--experiment", "gemm,dot"]
+    assert cli.main(["bench", "devices", "--device", device, *words, "-o", str(file)]) == 0
+    experiments = json.loads(file.read_text())["devices"][0]["experiments"]
+    assert [len(found["rows"]) for found in experiments.values()] == [2] * 2
+    rows = [row for found in experiments.values() for row in found["rows"]]
+    assert all(row["same_bits"] and row["ratio"] > 0 for row in rows)
+    assert "times one" in capsys.readouterr().out
+    assert cli.main(["bench", "devices", "--device", device, "--devices", HOST]) == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -86,7 +86,7 @@ class DistributedArray(Array):
         views: Sequence[View[Any]], placement: Placement, queues: tuple[Queue, ...]
     ) -> DistributedArray:
         """An array of views, one for each device's queue."""
-        found = cast("DistributedArray", object.__new__(DistributedArray))
+        found = object.__new__(DistributedArray)
         found.pieces = tuple([wrapped(view) for view in views])
         found.placement, found.queues = placement, queues
         return found
@@ -94,7 +94,7 @@ class DistributedArray(Array):
     # --- facts --------------------------------------------------------------------------------
 
     @property
-    def planes(self) -> Any:
+    def planes(self) -> Any:  # type: ignore[override]
         """Of arrays on one device their memory: asked for here, it says what does not work."""
         raise Elsewhere(self)
 
@@ -111,7 +111,8 @@ class DistributedArray(Array):
     def called(self, function: Callable[..., Any], args: Any, options: Any) -> Any:
         """What a function that met this array among its operands does on several devices."""
         known = FUNCTIONS.get(function.__name__)
-        if known is None:
+        given = (*args, *options.values())
+        if known is None or not any(isinstance(x, DistributedArray) for x in given):
             raise Elsewhere(self)
         return known(function, *args, **options)
 
@@ -163,8 +164,8 @@ class DistributedArray(Array):
         return self.placement.layout
 
     @property
-    def views(self) -> tuple[View[Any], ...]:
-        """The memory of each part."""
+    def views(self) -> tuple[Any, ...]:
+        """The memory of each part: a ``View``."""
         return tuple([piece.planes for piece in self.pieces])
 
     def tiles(self) -> Iterator[Tile]:
@@ -304,8 +305,8 @@ class DistributedArray(Array):
         text = printing.shown(self._ends(), quoted=isinstance(self.dtype, Format))
         return f"portmp.shard({text}, {names}, {self.layout!r}, {str(self.dtype)!r})"
 
-    def __str__(self) -> str:
-        return printing.shown(self._ends())
+    def __str__(self, quoted: bool = False) -> str:
+        return printing.shown(self._ends(), quoted)
 
     def _repr_html_(self) -> str | None:
         return printing.html(self._ends())

@@ -8,7 +8,9 @@ from typing import Any, cast
 import numpy as np
 
 from portmp.arrays import creation, manipulation
+from portmp.arrays.array import Array
 from portmp.arrays.dtypes import Dtype
+from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import Viewed, integers, wrapped
 from portmp.backends.base import Queue
 from portmp.distributed import factor, forces, functions, products, transport
@@ -63,7 +65,7 @@ def shard(
         a = creation.array(a, format, "host:0", dtype=dtype)
         format = dtype = None
     kind = None if format is None and dtype is None else creation.chosen(format, dtype)
-    if isinstance(a, Viewed):
+    if isinstance(a, (Array, PlainArray)):
         a = a if kind is None else a.astype(kind, copy=False)
         placement = by.place(a.shape, len(queues))
         _check("shard", a.shape, a.dtype, placement, queues)

@@ -43,12 +43,13 @@ def field(
     mine = led.placed(place, queues)
     sources = [x.placed(Replicated().place(x.shape, len(queues)), queues) for x in (position, mass)]
     wanted = _WANTED[function.__name__]
-    made = partial(forces.sums, eps=eps, root=root, schedule=schedule, wanted=wanted)
+    made: Any = partial(forces.sums, eps=eps, root=root, schedule=schedule, wanted=wanted)
     results: list[Any] = []
     for i, part in enumerate(mine.pieces):
         begin, _ = next(place.axes[0].blocks(place.part(i, 0)), (0, 0))
         first = begin if targets is None else None
-        results.append(made(*[x.pieces[i] for x in sources], part, first=first))
+        where, weight = (x.pieces[i] for x in sources)
+        results.append(made(where, weight, part, first=first))
     rows = Placement(place.grid, place.axes[:1])
     found = [
         joined(each, rows if one == forces.POTENTIAL else place, queues)

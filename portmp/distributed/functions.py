@@ -186,6 +186,8 @@ def _left(place: Placement, over: tuple[int, ...], keepdims: bool) -> Placement:
 def total(kind: str, x: DistributedArray, y: DistributedArray | None = None) -> Array:
     """What a vector comes to, of *kind* dot with y: by the chunks of the definition, in order."""
     form = x.format
+    if y is not None and not x.size:
+        return Array(reduce.dot(x.views[0], y.views[0]))
     vectors = [_in_words(v) for v in (x, y) if v is not None]
     found = _combined(kind, vectors)
     if kind in ("sum", "dot") and not np.isfinite(found.read_dense()[0]):
@@ -236,7 +238,7 @@ def _combined(kind: str, vectors: list[DistributedArray]) -> Planes:
         inside = end if end == n else end // size * size
         spans = [(low, inside)] * (low < inside) + [(inside, min(high, n))] * (inside < end)
         for span in spans:
-            parts = [_span(v, span, i, queue) for v in vectors]
+            parts: list[Any] = [_span(v, span, i, queue) for v in vectors]
             values.append(reduce.chunks(kind, *parts))
     count = sum(v.shape[0] for v in values)
     kept: Planes = allocate(first.format, (count,), queues[0])
@@ -253,7 +255,9 @@ def _span(x: DistributedArray, span: tuple[int, int], device: int, queue: Queue)
     begin, end = next(axis.blocks(device))
     mine = x.views[device]
     if high <= end:
-        return mine.view((high - low,), mine.strides, mine.start + (low - begin) * mine.strides[0])
+        start = mine.start + (low - begin) * mine.strides[0]
+        seen: Planes = mine.view((high - low,), mine.strides, start)
+        return seen
     found: Planes = blank(x.dtype, (high - low,)).made(queue)
     for i, view in enumerate(x.views):
         first, last = next(axis.blocks(i), (0, 0))

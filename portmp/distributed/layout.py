@@ -42,7 +42,9 @@ class Axis(NamedTuple):
     def places(self, part: int) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The elements of a part, in order."""
         every = np.arange(self.n, dtype=np.int64)
-        return every[every // self.block % self.parts == part]
+        mine: np.ndarray[Any, np.dtype[np.int64]]
+        mine = every[every // self.block % self.parts == part]
+        return mine
 
 
 def whole(n: int) -> Axis:
@@ -51,12 +53,12 @@ def whole(n: int) -> Axis:
 
 
 class Run(NamedTuple):
-    """Blocks of one *length* that two parts of an axis have in common, *count* of them.
+    """Blocks of one *length* that two parts of an axis have in common, so many of them.
 
     ``here``, ``there``: where the first begins in each part; and how far apart they are.
     """
 
-    count: int
+    times: int
     length: int
     here: int
     here_step: int
@@ -91,7 +93,7 @@ def within(runs: tuple[Run, ...], first: int, end: int) -> tuple[Run, ...]:
     """What lies between two places of the other part, counted from the first of them."""
     found: list[Run] = []
     for run in runs:
-        for i in range(run.count):
+        for i in range(run.times):
             at = run.there + i * run.there_step
             low, high = max(at, first), min(at + run.length, end)
             if low < high:
@@ -107,10 +109,10 @@ def _follow(found: list[Run], one: Run) -> None:
         found.append(one)
         return
     steps = one.here - last.here, one.there - last.there
-    if last.count == 1:
-        found[-1] = last._replace(count=2, here_step=steps[0], there_step=steps[1])
-    elif steps == (last.count * last.here_step, last.count * last.there_step):
-        found[-1] = last._replace(count=last.count + 1)
+    if last.times == 1:
+        found[-1] = last._replace(times=2, here_step=steps[0], there_step=steps[1])
+    elif steps == (last.times * last.here_step, last.times * last.there_step):
+        found[-1] = last._replace(times=last.times + 1)
     else:
         found.append(one)
 

@@ -23,7 +23,7 @@ from portmp.routines.ozaki.options import Auto
 from portmp.routines.plain import launch as plain
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method, Run, Steps
-from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
+from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 
 TILE = 512
 """Columns of a block, at most: a multiple of those that a panel has. A schedule."""
@@ -36,7 +36,7 @@ Span = tuple[int, int, int]
 """A device, and which columns of a block it has."""
 
 
-def placement(shape: tuple[int, int], devices: int) -> Placement:
+def placement(shape: tuple[int, ...], devices: int) -> Placement:
     """Where the columns of a matrix lie that is factored: blocks are whole panels."""
     size = definition.BLOCK
     block = shape[1] // (devices * ROUNDS) // size * size
@@ -83,7 +83,7 @@ def block(x: Planes, rows: slice, columns: slice) -> Planes:
     )
 
 
-def matrix(views: Sequence[View[Any]], place: Placement) -> Columns:
+def matrix(views: Sequence[Any], place: Placement) -> Columns:
     """Views (m, columns) that are placed by columns, as such a matrix."""
     rows, across = place.axes
     spans = []
@@ -188,9 +188,7 @@ class ColumnSteps(Steps[Columns]):
             return x.local[i]
         queue = self.queues[i]
         if len(owners) == 1:
-            found = transport.sent(x.local[owners.pop()], queue)
-            assert isinstance(found, Planes)
-            return found
+            return transport.sent(x.local[owners.pop()], queue)
         made = allocate(self.form, (1, x.rows, x.columns), queue)
         for owner in owners:
             there = replace(x, local={owner: transport.sent(x.local[owner], queue)})

@@ -23,6 +23,7 @@ from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View, blank
 
 T = TypeVar("T")
+V = TypeVar("V", bound=View[Any])
 
 _beside: WeakKeyDictionary[Queue, Queue] = WeakKeyDictionary()
 
@@ -47,7 +48,7 @@ def lent(pieces: Sequence[View[Any]]) -> Iterator[list[View[Any]]]:
         mine.queue.wait(other.queue.record())
 
 
-def sent(view: View[Any], queue: Queue) -> View[Any]:
+def sent(view: V, queue: Queue) -> V:
     """A dense copy of a view's elements in another queue; the view itself where it is there."""
     if view.queue is queue:
         return view
@@ -56,11 +57,11 @@ def sent(view: View[Any], queue: Queue) -> View[Any]:
     if queue.device is view.device:
         return copied.in_queue(queue)
     travels = copied.in_queue(beside(view.queue))
-    arrives = blank(view.elements, view.shape).made(beside(queue))
+    arrives: V = blank(view.elements, view.shape).made(beside(queue))
     sizes = [view.size * np.dtype(part).itemsize for part in view.parts]
     for target, source, nbytes in zip(arrives.buffers, travels.buffers, sizes, strict=True):
         arrives.queue.receive(target, travels.queue, source, nbytes)
-    there: View[Any] = arrives.in_queue(queue)
+    there: V = arrives.in_queue(queue)
     return there
 
 
@@ -127,7 +128,7 @@ def _put(piece: View[Any], made: View[Any], runs: Sequence[Sequence[Run]]) -> No
     for each in runs:
         chosen = [[*before, one] for before in chosen for one in each]
     for blocks in chosen:
-        shape = [n for one in blocks for n in (one.count, one.length)]
+        shape = [n for one in blocks for n in (one.times, one.length)]
         sides = []
         for view, step, start in ((piece, 3, 2), (made, 5, 4)):
             strides = [
