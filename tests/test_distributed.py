@@ -138,17 +138,19 @@ def test_printing() -> None:
 
 def test_what_is_sent_waits_and_may_be_changed(device: Any) -> None:
     """A copy of what was there then: of work that is not done yet, and that is written over."""
-    a = drawn((200, 200), "qd")
-    other = device.new_queue()
-    late = a @ a
-    there = transport.sent(late.planes, other)
-    late[...] = 0
-    check_same(mp.Array(there), a @ a)
-    a[...] = drawn((200, 200), "qd", 3)
-    with transport.lent([a.planes]) as seen:
+    a, b = drawn((200, 200), "qd"), drawn((200, 200), "qd", 3)
+    other, wanted = device.new_queue(), a @ a
+    for _ in range(2):  # the second time nothing is compiled meanwhile
+        late = a @ a
+        there = transport.sent(late.planes, other)
+        late[...] = 0
+        found = mp.Array(there).to_limbs()
+    assert digest(found) == digest(wanted.to_limbs())
+    kept = b.copy()
+    with transport.lent([b.planes]) as seen:
         sent = transport.sent(seen[0], other)
-    a[...] = 1
-    check_same(mp.Array(sent), drawn((200, 200), "qd", 3))
+    b[...] = 1
+    check_same(mp.Array(sent), kept)
 
 
 # --- elements and sums ------------------------------------------------------------------------
@@ -219,7 +221,7 @@ LENGTHS = (5, 8192, 20001, 50000)
 
 
 @pytest.mark.parametrize("special", slow.mostly_slow([False, True], [False], "rare values"))
-@pytest.mark.parametrize("n", slow.mostly_slow(LENGTHS, [20001], "other numbers of chunks"))
+@pytest.mark.parametrize("n", slow.mostly_slow(LENGTHS, [50000], "other numbers of chunks"))
 @pytest.mark.parametrize("form", slow.mostly_slow(FORMATS, ["dd", "d+s"], "other formats"))
 def test_sums_by_chunks(form: str, n: int, special: bool) -> None:
     """Chunks that begin on one device and end on others; overflow and infinities among them."""
