@@ -22,7 +22,7 @@ from portmp.distributed.array import DistributedArray
 from portmp.distributed.functions import known, team
 from portmp.distributed.layout import Placement, Rows
 from portmp.distributed.tiles import Columns, ColumnSteps, block
-from portmp.errors import ArgumentError, MatrixShapeError, choice
+from portmp.errors import MatrixShapeError, choice
 from portmp.linalg import elimination, operands, orthogonal, positive_definite, scaling, systems
 from portmp.linalg.least_squares import LeastSquares
 from portmp.networks import ieee
@@ -47,17 +47,11 @@ Integers = np.ndarray[Any, np.dtype[np.int32]]
 class Lu(ColumnSteps, LuSteps[Columns]):
     """LU of a matrix by columns."""
 
-    def __init__(self, w: Columns, *given: Any) -> None:
-        self.size = w.rows, w.columns
-        super().__init__(*given)
-
     def device(self, i: int) -> LuOnDevice:
         """What one device does, with pivots of all panels: those that it made are right."""
-        queue, count = self.queues[i], min(self.size)
-        # Of a matrix so large; nothing of it is read.
-        like = allocate(self.form, (1, 1, 1), queue).view((1, *self.size), (0, 0, 0), 0)
-        pivots, singular = (allocate_numbers("int32", (1, n), queue) for n in (count, 1))
-        return LuOnDevice(like, self.own(self.method, i), singular.view_as((1,)), pivots)
+        pivots = allocate_numbers("int32", (1, min(self.size)), self.queues[i])
+        singular = allocate_numbers("int32", (1,), self.queues[i])
+        return LuOnDevice(self.like(i), self.own(self.method, i), singular, pivots)
 
     def panel(self, w: Columns, first: int, end: int, columns: slice) -> None:
         mine = self.part(w, slice(first, w.rows), slice(first, end))
@@ -109,19 +103,12 @@ def _first(found: list[Numbers]) -> int:
 class Cholesky(ColumnSteps, CholeskySteps[Columns]):
     """Cholesky's factorisation by columns."""
 
-    def __init__(self, w: Columns, *given: Any) -> None:
-        self.size = w.rows
-        super().__init__(*given)
-
     def device(self, i: int) -> CholeskyOnDevice:
         """What one device does."""
-        queue = self.queues[i]
-        like = allocate(self.form, (1, 1, 1), queue).view((1, self.size, self.size), (0, 0, 0), 0)
-        failed = allocate_numbers("int32", (1,), queue)
-        return CholeskyOnDevice(like, self.own(self.method, i), failed)
+        failed = allocate_numbers("int32", (1,), self.queues[i])
+        return CholeskyOnDevice(self.like(i), self.own(self.method, i), failed)
 
-    def block(self, a: Columns, origin: int) -> None:
-        raise NotImplementedError  # see panel
+    block = ColumnSteps.unused
 
     def panel(self, corner: Columns, below: Columns, origin: int) -> None:
         ((owner, mine),) = corner.local.items()
@@ -137,14 +124,10 @@ class Cholesky(ColumnSteps, CholeskySteps[Columns]):
 class Qr(ColumnSteps, QrSteps[Columns]):
     """QR by columns; v, like R, lies with its columns, and v^T is v."""
 
-    def __init__(self, negligible: float, *given: Any) -> None:
-        self.negligible = negligible
-        super().__init__(*given)
-
     def device(self, i: int) -> QrOnDevice:
         """What one device does."""
-        like = allocate(self.form, (1, 1, 1), self.queues[i])
-        return QrOnDevice(like, self.own(self.method, i), self.negligible)
+        least = definition.NEGLIGIBLE[self.form.word][self.form.limbs - 1]
+        return QrOnDevice(self.like(i), self.own(self.method, i), least)
 
     def panel(self, a: Columns, t: Columns) -> None:
         ((owner, mine),) = a.local.items()
@@ -161,11 +144,17 @@ class Qr(ColumnSteps, QrSteps[Columns]):
 # --- operands -----------------------------------------------------------------------------------
 
 
-def _alone(function: Callable[..., Any], a: DistributedArray, *args: Any, **options: Any) -> Any:
+def _alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """What a function makes of arrays that are gathered on one device; cut up as the first was."""
-    first = next((q for q in a.queues if not q.device.by_reference), a.queues[0])
-    given = [x.gather(first) if isinstance(x, DistributedArray) else x for x in (a, *args)]
-    return _spread(function(*given, **options), a)
+    like, *_ = team(*[x for arg in args for x in (arg if isinstance(arg, tuple) else (arg,))])[0]
+    first = next((q for q in like.queues if not q.device.by_reference), like.queues[0])
+
+    def gathered(x: Any) -> Any:
+        if isinstance(x, tuple):
+            return tuple(map(gathered, x))
+        return x.gather(first) if isinstance(x, DistributedArray) else x
+
+    return _spread(function(*map(gathered, args), **options), like)
 
 
 def _spread(found: Any, like: DistributedArray) -> Any:
@@ -183,10 +172,8 @@ def _spread(found: Any, like: DistributedArray) -> Any:
     return DistributedArray.made(views, place, like.queues)
 
 
-def _matrix(a: Any, routine: str, square: bool = False) -> None:
-    """ShapeError for what is no matrix; others are refused."""
-    if not isinstance(a, DistributedArray):
-        raise ArgumentError(f"{routine}: a: {type(a).__name__} given beside arrays on devices")
+def _check(a: DistributedArray, routine: str, square: bool = False) -> None:
+    """MatrixShapeError for what is no matrix, or no square one."""
     if a.ndim != 2:
         raise MatrixShapeError(f"{routine}: a {a.shape} given, on several devices one matrix")
     if square and a.shape[0] != a.shape[1]:
@@ -217,10 +204,21 @@ def _plane(x: Planes) -> Planes:
     return x.view(x.shape[1:], x.strides[1:], x.start)
 
 
-def _trying(make: Callable[[bool], S]) -> S:
-    """What was done without waiting; done again where products left elements."""
-    found = make(False)
-    return make(True) if found.left() else found
+def _made(
+    kind: type[S],
+    a: DistributedArray,
+    by: Method,
+    work: Callable[[S, Columns], Any],
+    place: Placement | None = None,
+) -> tuple[Columns, S]:
+    """A copy of a matrix by columns that was worked on; done again where products left elements."""
+    for waits in (False, True):
+        w = _by_columns(a, place)
+        steps = kind(w, a.format, by, a.queues, waits)
+        work(steps, w)
+        if waits or not steps.left():
+            break
+    return w, steps
 
 
 def _few(a: DistributedArray) -> bool:
@@ -232,16 +230,7 @@ def _few(a: DistributedArray) -> bool:
 
 
 def _factored(a: DistributedArray, by: Method) -> tuple[Columns, Lu]:
-    kept: list[Columns] = []
-
-    def make(waits: bool) -> Lu:
-        kept[:] = [_by_columns(a)]
-        steps = Lu(kept[0], a.format, by, a.queues, waits)
-        steps.factor(kept[0])
-        return steps
-
-    steps = _trying(make)
-    return kept[0], steps
+    return _made(Lu, a, by, lambda steps, w: steps.factor(w))
 
 
 @known("lu_factor")
@@ -249,7 +238,7 @@ def lu_factor(
     function: Callable[..., Any], a: Any, overwrite_a: bool = False, *, method: Any = "auto"
 ) -> Any:
     """Factors as a is cut up; pivots on the first device."""
-    _matrix(a, "lu_factor")
+    _check(a, "lu_factor")
     if overwrite_a:
         raise Elsewhere(a)
     if _few(a):
@@ -264,7 +253,7 @@ def lu(
     function: Callable[..., Any], a: Any, *, p_indices: bool = False, method: Any = "auto"
 ) -> Any:
     """p, l and u; p's indices on the first device."""
-    _matrix(a, "lu")
+    _check(a, "lu")
     if _few(a):
         return _alone(function, a, p_indices=p_indices, method=method)
     w, steps = _factored(a, operands.by(method, a.format, "lu"))
@@ -308,7 +297,7 @@ def solve(
     assumed = systems.ASSUMED.get(assume_a, assume_a)
     if any(options.values()) or len(arrays) < 2 or assumed not in ("gen", "pos"):
         raise Elsewhere(arrays[0])
-    _matrix(a, "solve", square=True)
+    _check(a, "solve", square=True)
     if a.format is not b.format or b.ndim not in (1, 2) or b.shape[0] != a.shape[0] or _few(a):
         return _alone(function, a, b, method=method, assume_a=assume_a, lower=lower)
     given = b
@@ -332,26 +321,11 @@ def solve(
             steps.solve(w, x, lower=True, unit=True)
             steps.solve(w, x, lower=False, unit=False)
 
-    x = _solved(given, by, triangles)
-    return x if b.ndim == 2 else x[:, 0].placed(b.placement, queues)
-
-
-def _solved(
-    b: DistributedArray, by: Method, triangles: Callable[[ColumnSteps, Columns], None]
-) -> DistributedArray:
-    """What triangular systems make of right-hand sides, each of which is whole on a device."""
-    place = layouts.columns(b.shape, len(b.queues))
-    kept: list[Columns] = []
-
-    def make(waits: bool) -> ColumnSteps:
-        x = _by_columns(b, place)
-        steps = ColumnSteps(b.format, by, b.queues, waits)
-        triangles(steps, x)
-        kept[:] = [x]
-        return steps
-
-    _trying(make)
-    return _back(kept[0], place, b)
+    # Right-hand sides are whole, each on a device.
+    place = layouts.columns(given.shape, len(queues))
+    x, _ = _made(ColumnSteps, given, by, triangles, place)
+    back = _back(x, place, given)
+    return back if b.ndim == 2 else back[:, 0].placed(b.placement, queues)
 
 
 def _weak(steps: Lu, w: Columns) -> int:
@@ -388,19 +362,14 @@ def _leading(x: Planes) -> Array:
 
 def _lower(a: DistributedArray, by: Method, routine: str) -> Columns:
     """The lower factor of a matrix, by columns."""
-    kept: list[Columns] = []
 
-    def make(waits: bool) -> Cholesky:
-        w = _by_columns(a)
-        steps = Cholesky(w, a.format, by, a.queues, waits)
+    def factor(steps: Cholesky, w: Columns) -> None:
         steps.factor(w)
         steps.trapezoid(w, 0, w, unit=False)
-        kept[:] = [w]
-        return steps
 
-    failed = _trying(make).failed()
-    positive_definite.refuse(np.array([failed], np.int32), a, routine)
-    return kept[0]
+    w, steps = _made(Cholesky, a, by, factor)
+    positive_definite.refuse(np.array([steps.failed()], np.int32), a, routine)
+    return w
 
 
 @known("cholesky")
@@ -413,7 +382,7 @@ def cholesky(
     method: Any = "auto",
 ) -> Any:
     """The factor as a is cut up."""
-    _matrix(a, "cholesky", square=True)
+    _check(a, "cholesky", square=True)
     if overwrite_a:
         raise Elsewhere(a)
     if _few(a):
@@ -437,11 +406,12 @@ def qr(
     method: Any = "auto",
 ) -> Any:
     """Q and R as a is cut up; with pivoting, and of four limbs of float32, on one device."""
-    _matrix(a, "qr")
+    _check(a, "qr")
     choice("qr: mode", mode, orthogonal.MODES)
     form, queues = a.format, a.queues
-    negligible = definition.NEGLIGIBLE[form.word][form.limbs - 1]
-    careful = definition.SQUARES_EXACT[form.word][form.limbs - 1] > negligible
+    limits = definition.SQUARES_EXACT, definition.NEGLIGIBLE
+    exact, negligible = (one[form.word][form.limbs - 1] for one in limits)
+    careful = exact > negligible
     if _few(a) or pivoting or careful:
         return _alone(function, a, mode, pivoting=pivoting, method=method)
     by, (m, n) = operands.by(method, form, "qr"), a.shape
@@ -452,48 +422,33 @@ def qr(
         return _alone(function, a, mode, method=method)
     kept: list[Any] = []
 
-    def make(waits: bool) -> Qr:
-        w = _by_columns(a)
-        steps = Qr(negligible, form, by, queues, waits)
-        memory = steps.kept(w)
-        steps.factor(w, memory)
-        kept[:] = w, memory
-        return steps
+    def factor(steps: Qr, w: Columns) -> None:
+        kept[:] = [steps.kept(w)]
+        steps.factor(w, kept[0])
 
-    steps = _trying(make)
-    w, memory = kept
-    upper = _uppers(steps, w, rows)
-    width = place.axes[1].block
-    r = _back(upper, layouts.columns((rows, n), len(queues), width), a)
+    w, steps = _made(Qr, a, by, factor)
+    upper = layouts.columns((rows, n), len(queues), place.axes[1].block)
+    r = _back(_uppers(steps, w, rows), upper, a)
     if mode == "r":
         return r
-    own = tiles.placement((m, rows), len(queues))
-
-    def turn(waits: bool) -> Qr:
-        steps = Qr(negligible, form, by, queues, waits)
-        kept[:] = [_identity(own, a)]
-        steps.apply_all(steps.all_reflectors(memory), kept[0], False)
-        return steps
-
-    _trying(turn)
-    return orthogonal.QR(_back(kept[0], own, a), r)
+    identity = _identity((m, rows), a)
+    factors = steps.all_reflectors(kept[0])
+    x, _ = _made(Qr, identity, by, lambda steps, x: steps.apply_all(factors, x, False))
+    return orthogonal.QR(_back(x, identity.placement, a), r)
 
 
-def _identity(place: Placement, like: DistributedArray) -> Columns:
+def _identity(shape: tuple[int, int], like: DistributedArray) -> DistributedArray:
     """The first columns of the identity."""
-    views = [
-        creation.zeros(place.local(i), like.format, q).planes for i, q in enumerate(like.queues)
-    ]
-    for tile in DistributedArray.made(views, place, like.queues).tiles():
+    place = tiles.placement(shape, len(like.queues))
+    sizes = [(place.local(i), like.format, queue) for i, queue in enumerate(like.queues)]
+    found = DistributedArray.made([creation.zeros(*s).planes for s in sizes], place, like.queues)
+    for tile in found.tiles():
         first, width = tile.start[1], tile.array.shape[1]
         manipulation.diagonal(tile.array[first : first + width], 0, -2, -1)[...] = 1
-    return tiles.matrix(views, place)
+    return found
 
 
 @known("lstsq", "eigh", "eigvalsh", "svd", "svdvals", "lu_solve", "cholesky_solve", "inv")
-def alone(function: Callable[..., Any], a: Any, *args: Any, **options: Any) -> Any:
+def alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """What is done on one device, and cut up again as the first array was."""
-    arrays, _ = team(a, *args)
-    if not isinstance(a, DistributedArray):
-        raise Elsewhere(arrays[0])
-    return _alone(function, a, *args, **options)
+    return _alone(function, *args, **options)

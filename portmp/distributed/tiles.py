@@ -22,8 +22,8 @@ from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki.options import Auto
 from portmp.routines.plain import launch as plain
 from portmp.routines.triangular.launch import OnDevice
-from portmp.routines.triangular.steps import Method, Run, Steps
-from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
+from portmp.routines.triangular.steps import Method, Steps
+from portmp.runtime.planes import Planes, allocate, allocate_numbers
 
 TILE = 512
 """Columns of a block, at most: a multiple of those that a panel has. A schedule."""
@@ -105,16 +105,25 @@ class ColumnSteps(Steps[Columns]):
     """
 
     def __init__(
-        self, form: Format, method: Method, queues: Sequence[Queue], waits: bool = False
+        self, w: Columns, form: Format, method: Method, queues: Sequence[Queue], waits: bool
     ) -> None:
+        self.size = w.rows, w.columns
         self.form, self.method, self.queues, self.waits = form, method, queues, waits
-        self.unmade: list[Numbers] = []
-        self.on: list[Any] = []
-        for queue in queues:
-            unmade = allocate_numbers("int32", (1,), queue)
-            plain.fill(unmade, 0)
-            self.unmade.append(unmade)
-        self.on = [self.device(i) for i in range(len(queues))]
+        self.unmade = [allocate_numbers("int32", (1,), queue) for queue in queues]
+        for one in self.unmade:
+            plain.fill(one, 0)
+        self.on: list[Any] = [self.device(i) for i in range(len(queues))]
+
+    def like(self, i: int) -> Planes:
+        """What stands for a matrix so large on a device; nothing of it is read."""
+        number = allocate(self.form, (1, 1, 1), self.queues[i])
+        return number.view((1, *self.size), (0, 0, 0), 0)
+
+    def unused(self, *given: Any) -> Any:
+        """What is asked of one device's steps alone."""
+        raise NotImplementedError
+
+    backwards = solve_block = whole_squares = products = unused
 
     def device(self, i: int) -> OnDevice:
         """What one device does."""
@@ -164,9 +173,6 @@ class ColumnSteps(Steps[Columns]):
 
     def turned(self, x: Columns) -> Columns:
         return x.turned()
-
-    def backwards(self, x: Columns, columns: bool) -> Columns:
-        raise NotImplementedError  # systems are solved by the devices
 
     def empty(self, rows: int, columns: int, like: Columns) -> Columns:
         """New memory, by columns as those of another one."""
@@ -242,9 +248,6 @@ class ColumnSteps(Steps[Columns]):
             list(b.local),
         )
 
-    def solve_block(self, a: Columns, b: Columns, unit: bool) -> None:
-        raise NotImplementedError  # see solve
-
     def copied(self, x: Columns) -> Columns:
         return replace(x, local={i: moves.copied(view) for i, view in x.local.items()})
 
@@ -257,14 +260,6 @@ class ColumnSteps(Steps[Columns]):
         for i in out.local:
             for (column, _, mine), (_, _, target) in zip(a.of(i), out.of(i), strict=True):
                 self.on[i].trapezoid(target if a is out else mine, first + column, target, unit)
-
-    def whole_squares(self, a: Columns, method: Method) -> tuple[int, bool]:
-        raise NotImplementedError  # see square_and_below
-
-    def products(
-        self, a: Columns, c: Columns, parts: Sequence[Run], kind: str, method: Method
-    ) -> None:
-        raise NotImplementedError  # likewise
 
     def square_and_below(self, a: Columns, c: Columns, kind: str) -> None:
         """Of each block of columns the rows from its first on."""
