@@ -475,7 +475,7 @@ def maskable(function: Callable[..., Any]) -> Callable[..., Any]:
             return found if out is None else _placed(name, found, out, where)
         except Elsewhere as error:
             far = error.array
-        return far.elementwise(called, operands, {"out": out, "where": where, **named})
+        return far.called(called, operands, {"out": out, "where": where, **named}, "where")
 
     options = [
         inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=usual)

@@ -20,6 +20,8 @@ from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format
 from portmp.runtime.planes import View
 
+HOST = "host:0"
+"""The device of the host's memory, where there is always one."""
 Where = str | Device | Queue
 Devices = Sequence[Where]
 
@@ -108,17 +110,13 @@ class DistributedArray(Array):
             "docs/distributed.md lists what works on several"
         )
 
-    def called(self, function: Callable[..., Any], args: Any, options: Any) -> Any:
-        """What a function that met this array among its operands does on several devices."""
-        known = FUNCTIONS.get(function.__name__)
+    def called(self, function: Callable[..., Any], args: Any, options: Any, known: str = "") -> Any:
+        """What a function that met this array does: as that of a name, or of its own."""
+        does = FUNCTIONS.get(known or function.__name__)
         given = (*args, *options.values())
-        if known is None or not any(isinstance(x, DistributedArray) for x in given):
+        if does is None or not any(isinstance(x, DistributedArray) for x in given):
             raise Elsewhere(self)
-        return known(function, *args, **options)
-
-    def elementwise(self, function: Callable[..., Any], args: Any, options: Any) -> Any:
-        """What a function of elements that met it does."""
-        return FUNCTIONS["where"](function, *args, **options)
+        return does(function, *args, **options)
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
@@ -312,11 +310,7 @@ class DistributedArray(Array):
         return printing.html(self._ends())
 
     def _ends(self) -> Any:
-        """What of it is printed, on the host's device: all, or of long axes the ends.
-
-        With an axis as long as it takes that as much is left out.
-        """
-        return _Shown(self) if printing.is_long(self) else self.gather("host:0")
+        return _Ends(self) if printing.is_long(self) else self.gather(HOST)
 
     # --- operators ----------------------------------------------------------------------------
 
@@ -355,71 +349,63 @@ class DistributedArray(Array):
         return np.any([bool(piece.any()) for piece in self._once()])
 
 
-_BINARY = (
-    *(("add", "add"), ("sub", "subtract"), ("mul", "multiply"), ("truediv", "divide")),
-    *(("and", "bitwise_and"), ("or", "bitwise_or"), ("xor", "bitwise_xor")),
+_COMPARED: tuple[Any, ...] = (
+    *(elementwise.less, elementwise.less_equal, elementwise.greater),
+    *(elementwise.greater_equal, elementwise.equal, elementwise.not_equal),
 )
-_COMPARED = (
-    *(("lt", "less"), ("le", "less_equal"), ("gt", "greater"), ("ge", "greater_equal")),
-    *(("eq", "equal"), ("ne", "not_equal")),
-)
+_OPERATORS: dict[str, Any] = {
+    "add": elementwise.add,
+    "sub": elementwise.subtract,
+    "mul": elementwise.multiply,
+    "truediv": elementwise.divide,
+    "floordiv": composed.floor_divide,
+    "mod": composed.remainder,
+    "pow": composed.power,
+    "and": elementwise.bitwise_and,
+    "or": elementwise.bitwise_or,
+    "xor": elementwise.bitwise_xor,
+    "matmul": products.matmul,
+}
 
 
-def _operators() -> None:
-    """Python's operators, by the public functions that they stand for; in place a new array."""
-    functions: dict[str, Any] = {k: getattr(elementwise, v) for k, v in _BINARY}
-    functions |= {"floordiv": composed.floor_divide, "mod": composed.remainder}
-    functions |= {"pow": composed.power, "matmul": products.matmul}
-    for name, function in functions.items():
-        setattr(DistributedArray, f"__{name}__", _operator(function, False))
-        setattr(DistributedArray, f"__i{name}__", _operator(function, False))
-        setattr(DistributedArray, f"__r{name}__", _operator(function, True))
-    for name, called in _COMPARED:
-        setattr(DistributedArray, f"__{name}__", _operator(getattr(elementwise, called), False))
-
-
-def _operator(function: Any, turned: bool) -> Any:
+def _operator(function: Any, turned: bool = False) -> Any:
     def operator(self: Any, other: Any) -> Any:
         return function(other, self) if turned else function(self, other)
 
     return operator
 
 
-_operators()
+for _name, _function in _OPERATORS.items():  # in place a new array
+    for _prefix in ("", "i", "r"):
+        setattr(DistributedArray, f"__{_prefix}{_name}__", _operator(_function, _prefix == "r"))
+for _name, _called in zip(["lt", "le", "gt", "ge", "eq", "ne"], _COMPARED, strict=True):
+    setattr(DistributedArray, f"__{_name}__", _operator(_called))
 
 
-class _Shown:
-    """The ends of an array's axes, for printing: elements are read where they are asked for."""
+class _Ends:
+    """An array that is printed: elements at the ends of its axes are read one by one."""
 
     def __init__(self, x: DistributedArray, index: tuple[int, ...] = ()) -> None:
         self.x, self.index = x, index
         self.shape = x.shape[len(index) :]
-        self.ndim, self.size, self.dtype = len(self.shape), math.prod(self.shape), x.dtype
+        self.ndim, self.size = len(self.shape), math.prod(self.shape)
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, int):
-            return _Shown(self.x, (*self.index, key))
-        tiles = [self._element((*self.index, i)) for i in key]
-        return (
-            creation.array([one.tolist() for one in tiles], self.dtype, "host:0")
-            if not isinstance(self.dtype, Format)
-            else _joined(tiles)
-        )
+            return _Ends(self.x, (*self.index, key))
+        found = [self.element((*self.index, i)) for i in key]
+        return creation.array(found, creation.chosen(self.x.dtype, None), HOST)
 
-    def _element(self, index: tuple[int, ...]) -> Any:
-        place, mine = self.x.placement, []
-        owner = {}
+    def element(self, index: tuple[int, ...]) -> Any:
+        """One element, on the host."""
+        place, mine, grid = self.x.placement, [], [0, 0]
         for axis, n in zip(place.axes, index, strict=True):
-            block, within = divmod(n, axis.block)
-            turn, part = divmod(block, axis.parts)
-            mine.append(turn * axis.block + within)
-            owner[axis.along if axis.parts > 1 else None] = part
-        device = owner.get(0, 0) * place.grid[1] + owner.get(1, 0)
-        return self.x.pieces[device][tuple(mine)]
-
-
-def _joined(elements: Sequence[Any]) -> Any:
-    return creation.array([one.to("host:0") for one in elements])
+            block, at = divmod(n, axis.block)
+            mine.append(block // axis.parts * axis.block + at)
+            if axis.parts > 1:
+                grid[axis.along] = block % axis.parts
+        found = self.x.pieces[grid[0] * place.grid[1] + grid[1]][tuple(mine)]
+        return found.to(HOST) if isinstance(found, Array) else found.item()

@@ -14,7 +14,7 @@ from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import Viewed, integers, wrapped
 from portmp.backends.base import Queue
 from portmp.distributed import factor, forces, functions, products, transport
-from portmp.distributed.array import Devices, DistributedArray, queues_of
+from portmp.distributed.array import HOST, Devices, DistributedArray, queues_of
 from portmp.distributed.layout import Placement, Rows, alone, chosen
 from portmp.distributed.memory import check_room
 from portmp.errors import ArgumentError, FormatError, ShapeError
@@ -62,7 +62,7 @@ def shard(
         return found.placed(by.place(a.shape, len(queues)), queues)
     if not isinstance(a, (Viewed, np.ndarray)):
         # Once on the host, from where each device takes its part.
-        a = creation.array(a, format, "host:0", dtype=dtype)
+        a = creation.array(a, format, HOST, dtype=dtype)
         format = dtype = None
     kind = None if format is None and dtype is None else creation.chosen(format, dtype)
     if isinstance(a, (Array, PlainArray)):

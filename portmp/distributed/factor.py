@@ -108,7 +108,7 @@ class Cholesky(ColumnSteps, CholeskySteps[Columns]):
         failed = allocate_numbers("int32", (1,), self.queues[i])
         return CholeskyOnDevice(self.like(i), self.own(self.method, i), failed)
 
-    block = ColumnSteps.unused
+    block = tiles.UNUSED
 
     def panel(self, corner: Columns, below: Columns, origin: int) -> None:
         ((owner, mine),) = corner.local.items()

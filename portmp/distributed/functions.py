@@ -68,7 +68,8 @@ def team(*operands: Any) -> tuple[list[DistributedArray], Queues]:
 @known("where")
 def each(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """A function of elements, with broadcasting."""
-    given = {k: v for k, v in options.items() if not (k in ("out", "where") and v in _USUAL)}
+    usual = {"out": None, "where": True}
+    given = {k: v for k, v in options.items() if k not in usual or v is not usual[k]}
     arrays, queues = team(*args, *given.values())
     shape = np.broadcast_shapes(*(x.shape for x in (*arrays, *args) if isinstance(x, Viewed)))
     place = _meeting(arrays, shape, len(queues))
@@ -87,16 +88,6 @@ def each(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         several = zip(*found, strict=True)
         return tuple(joined(one, place, queues) for one in several)
     return joined(found, place, queues)
-
-
-class _Usual:
-    """Values of options that say nothing; compared by identity, since arrays are not one truth."""
-
-    def __contains__(self, value: object) -> bool:
-        return value is None or value is True
-
-
-_USUAL = _Usual()
 
 
 def joined(pieces: Any, place: Placement, queues: Queues) -> DistributedArray:

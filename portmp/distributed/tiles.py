@@ -97,6 +97,14 @@ def matrix(views: Sequence[Any], place: Placement) -> Columns:
     return Columns(rows.n, tuple(sorted(spans, key=lambda span: span[1])), local)
 
 
+def _unused(self: Any, *given: Any) -> Any:
+    raise NotImplementedError
+
+
+UNUSED: Any = _unused
+"""What is asked of one device's steps alone."""
+
+
 class ColumnSteps(Steps[Columns]):
     """Blocks of matrices whose columns lie on several devices, one after the other.
 
@@ -119,11 +127,7 @@ class ColumnSteps(Steps[Columns]):
         number = allocate(self.form, (1, 1, 1), self.queues[i])
         return number.view((1, *self.size), (0, 0, 0), 0)
 
-    def unused(self, *given: Any) -> Any:
-        """What is asked of one device's steps alone."""
-        raise NotImplementedError
-
-    backwards = solve_block = whole_squares = products = unused
+    backwards = solve_block = whole_squares = products = UNUSED
 
     def device(self, i: int) -> OnDevice:
         """What one device does."""
