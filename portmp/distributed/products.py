@@ -18,10 +18,9 @@ from portmp.backends.base import Queue
 from portmp.distributed import transport
 from portmp.distributed.array import DistributedArray
 from portmp.distributed.functions import Queues, joined, known, team, total
-from portmp.distributed.layout import Axis, Placement, Replicated, Rows, whole
+from portmp.distributed.layout import Axis, Placement, Replicated, Rows, columns, whole
 from portmp.errors import FormatError, ShapeError
 from portmp.routines import methods
-from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import levels
 from portmp.routines.ozaki.options import Auto
 from portmp.runtime.planes import View, blank
@@ -43,13 +42,11 @@ def matmul(function: Callable[..., Any], x1: Any, x2: Any, *, out: Any = None) -
             raise ShapeError(f"matmul: {x1.shape} and {x2.shape} cannot be multiplied")
         return total("dot", x1, x2.placed(x1.placement, queues))
     if x1.ndim == 1:  # a row: columns of x2 are what is cut up
-        place = _cut(x2.placement.axes[1], len(queues))
-        rows = _as(x1, Placement(place.grid, (whole(x1.shape[0]),)), queues)
-        cols = _as(x2, Placement(place.grid, (whole(x2.shape[0]), *place.axes)), queues)
-        found = [function(a, b) for a, b in zip(rows, cols, strict=True)]
-        return joined(
-            found, Placement((len(queues), 1), (place.axes[0]._replace(along=0),)), queues
-        )
+        count = len(queues)
+        rows = x1.placed(Replicated().place(x1.shape, count), queues)
+        across = x2.placed(columns(x2.shape, count), queues)
+        found = [function(a, b) for a, b in zip(rows.pieces, across.pieces, strict=True)]
+        return joined(found, Rows().place(x2.shape[1:], count), queues)
     if x2.ndim == 1:
         return vectors(function, x1, x2, queues)
     return product(function, x1, x2, {}, queues)
@@ -63,17 +60,6 @@ def _both(a: Any, b: Any) -> bool:
     if a.format is not b.format:
         raise FormatError(f"operands: {a.format} and {b.format} given; use astype")
     return True
-
-
-def _cut(axis: Axis, count: int) -> Placement:
-    """An axis among all devices."""
-    n = axis.n
-    one = Axis(n, max(-(-n // count), 1), count, 1) if count > 1 else whole(n)
-    return Placement((1, count), (one,))
-
-
-def _as(x: DistributedArray, place: Placement, queues: Queues) -> list[Any]:
-    return list(x.placed(place, queues).pieces)
 
 
 def vectors(
@@ -90,14 +76,13 @@ def vectors(
     place = a.placement
     if place.axes[1].parts > 1:
         place = Rows().place(a.shape, len(queues))
-    rows, every = _as(a, place, queues), Replicated().place(x.shape, len(queues))
-    sides = _as(x, every, queues)
-    results = Placement(place.grid, place.axes[:1])
-    addends = [{}] * len(queues) if y is None else [{"y": v} for v in _as(y, results, queues)]
-    work = [
-        partial(function, *given, **more, **options)
-        for *given, more in zip(rows, sides, addends, strict=True)
-    ]
+    every, results = Replicated().place(x.shape, len(queues)), Placement(place.grid, place.axes[:1])
+    pairs = zip(a.placed(place, queues).pieces, x.placed(every, queues).pieces, strict=True)
+    work = [partial(function, *pair, **options) for pair in pairs]
+    if y is not None:
+        work = [
+            partial(w, y=v) for w, v in zip(work, y.placed(results, queues).pieces, strict=True)
+        ]
     return joined([one() for one in work], results, queues)
 
 
@@ -109,9 +94,9 @@ def gemv(
     arrays, queues = team(a, x, y)
     known_options = {"alpha", "beta", "accuracy", "rounding"}
     fits = _both(a, x) and a.ndim == 2 and x.ndim == 1
-    if not fits or trans or more.keys() - known_options:
+    if not fits or more.keys() - known_options:
         raise Elsewhere(arrays[0])
-    return vectors(function, a, x, queues, y, **more)
+    return vectors(function, a.mT if trans else a, x, queues, y, **more)
 
 
 @known("gemm")
@@ -129,9 +114,10 @@ def gemm(
 ) -> Any:
     """alpha a b + beta c by any method, accuracy and rounding."""
     arrays, queues = team(a, b, c)
-    if not _both(a, b) or a.ndim + b.ndim < 4 or out is not None or bound or trans_a or trans_b:
+    if not _both(a, b) or a.ndim + b.ndim < 4 or out is not None or bound:
         raise Elsewhere(arrays[0])
-    return product(function, a, b, options, queues, c)
+    left, right = a.mT if trans_a else a, b.mT if trans_b else b
+    return product(function, left, right, options, queues, c)
 
 
 def product(
@@ -149,7 +135,7 @@ def product(
     a, b = a.settled(), b.settled()
     count = len(queues)
     place = _results(a, b, (m, n), count)
-    addends: list[Any] = [None] * count if c is None else _as(c, place, queues)
+    addends: list[Any] = [None] * count if c is None else list(c.placed(place, queues).pieces)
     made = partial(blas.gemm, **_method(function.__name__, a, b, options))
     with transport.lent(a.views) as left, transport.lent(b.views) as right:
         sides = (left, a), (right, b)
@@ -193,12 +179,8 @@ def _results(
 
 def _axis(n: int, lead: Placement, along: int) -> Axis:
     """An axis that is cut along the grid as others of a layout are."""
-    parts = lead.grid[along]
-    return (
-        Axis(n, max(axis.block for axis in lead.axes if axis.parts > 1), parts, along)
-        if (parts > 1)
-        else whole(n)
-    )
+    block, parts = max(axis.block for axis in lead.axes if axis.parts > 1), lead.grid[along]
+    return Axis(n, block, parts, along) if parts > 1 else whole(n)
 
 
 Side = tuple[list[View[Any]], DistributedArray]
@@ -214,9 +196,9 @@ def _local(
     addend: Any,
 ) -> View[Any]:
     """What one device makes of the product."""
-    queue, (m, n) = queues[device], place.local(device)
+    queue = queues[device]
     (sent_a, a), (sent_b, b) = sides
-    out: View[Any] = blank(a.format, (m, n)).made(queue)
+    out: View[Any] = blank(a.format, place.local(device)).made(queue)
     if not out.size:
         return out
     rows, across = place.axes
@@ -226,10 +208,7 @@ def _local(
     near = [*sent_b[:device], b.views[device], *sent_b[device + 1 :]]
     for first, last, right in _stripes(near, b, across, place, device, queue):
         more = {} if addend is None else {"c": addend[:, first:last]}
-        found: View[Any] = function(left, right, **more).planes
-        if last - first == n:
-            return found
-        moves.copied(found, out=wrapped(out)[:, first:last].planes)
+        function(left, right, out=wrapped(out)[:, first:last], **more)
     return out
 
 
