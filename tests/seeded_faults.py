@@ -2211,8 +2211,8 @@ FAULTS = (
     Fault(
         "several devices: a panel's rows are not told to the others",
         "portmp/distributed/factor.py",
-        "            if i != owner:\n",
-        "            if i > owner:\n",
+        "if owners[n] != i and",
+        "if owners[n] < i and",
         "test_distributed_products.py",
         "test_factors",
     ),

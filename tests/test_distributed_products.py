@@ -158,6 +158,7 @@ ALONE: dict[str, Callable[[Any], Any]] = {
     "svd": mp.linalg.svd,
     "lstsq": lambda x: mp.linalg.lstsq(x, x).x,
     "inv": mp.linalg.inv,
+    "lu_solve": lambda x: mp.linalg.lu_solve(mp.linalg.lu_factor(x), x),
 }
 
 

@@ -7,6 +7,7 @@ vectors, go to all others, which change their own columns.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import Any, TypeVar
 
 import numpy as np
@@ -47,6 +48,11 @@ Integers = np.ndarray[Any, np.dtype[np.int32]]
 class Lu(ColumnSteps, LuSteps[Columns]):
     """LU of a matrix by columns."""
 
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.owners: dict[int, int] = {}
+        self.told: set[tuple[int, int]] = set()
+
     def device(self, i: int) -> LuOnDevice:
         """What one device does, with pivots of all panels: those that it made are right."""
         pivots = allocate_numbers("int32", (1, min(self.size)), self.queues[i])
@@ -56,30 +62,34 @@ class Lu(ColumnSteps, LuSteps[Columns]):
     def panel(self, w: Columns, first: int, end: int, columns: slice) -> None:
         mine = self.part(w, slice(first, w.rows), slice(first, end))
         ((owner, view),) = mine.local.items()
-        swapped = self.on[owner].alone(view, first)
-        orders = [self.rows_of(owner, name, first) for name in ("places", "order")]
-        for i in range(len(self.queues)):
-            if i != owner:
-                for name, order in zip(("places", "order"), orders, strict=True):
-                    sent = transport.sent(order, self.queues[i])
-                    moves.copied(sent, out=self.rows_of(i, name, first))
-        if swapped:
+        self.owners[first // definition.BLOCK] = owner
+        if self.on[owner].alone(view, first):
             self.swap(w, first, end, slice(columns.start, first))
             self.swap(w, first, end, slice(end, columns.stop))
         else:
             self.swap(w, first, end, columns)
 
-    def rows_of(self, i: int, name: str, first: int) -> Numbers:
-        """What a device knows of a panel's rows: where they went, or which came."""
-        every: Numbers = getattr(self.on[i].found, name)
-        size = definition.BLOCK
-        return every.view((size,), (1,), every.start + first // size * size)
-
     def swap(self, w: Columns, first: int, end: int, columns: slice) -> None:
         if columns.stop <= columns.start:
             return
         for i, rows in self.part(w, slice(first, w.rows), columns).local.items():
+            self.tell(i, first, end)
             self.on[i].swapped(rows, first, end - first)
+
+    def tell(self, i: int, first: int, end: int) -> None:
+        """Send a device what it does not know yet of the rows of panels: where they went, or came
+        from. Of neighbours that one device made at once.
+        """
+        size, owners = definition.BLOCK, self.owners
+        every = range(first // size, -(-end // size))
+        missing = [n for n in every if owners[n] != i and (i, n) not in self.told]
+        for _, each in groupby(enumerate(missing), lambda at: (owners[at[1]], at[1] - at[0])):
+            panels = [n for _, n in each]
+            place = (len(panels) * size,), (1,), panels[0] * size
+            for name in ("places", "order"):
+                there, here = (getattr(self.on[k].found, name) for k in (owners[panels[0]], i))
+                moves.copied(transport.sent(there.view(*place), self.queues[i]), here.view(*place))
+            self.told.update((i, n) for n in panels)
 
     def pivots(self, w: Columns) -> Integers:
         """(1, k): row i was swapped with row pivots[i], as those say that made them."""
