@@ -156,7 +156,8 @@ class Qr(ColumnSteps, QrSteps[Columns]):
 
 def _alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """What a function makes of arrays that are gathered on one device; cut up as the first was."""
-    like, *_ = team(*[x for arg in args for x in (arg if isinstance(arg, tuple) else (arg,))])[0]
+    every = [x for arg in args for x in (arg if isinstance(arg, tuple) else (arg,))]
+    like = next(x for x in every if isinstance(x, DistributedArray))
     first = next((q for q in like.queues if not q.device.by_reference), like.queues[0])
 
     def gathered(x: Any) -> Any:
