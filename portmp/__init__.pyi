@@ -6,6 +6,7 @@ there, too (``portmp.formats``).
 
 from typing import Any
 
+from portmp import distributed as distributed
 from portmp import errors as errors
 from portmp import fft as fft
 from portmp import linalg as linalg
@@ -43,6 +44,10 @@ from portmp.arrays.statistics import *
 from portmp.definition import __version__ as __version__
 from portmp.discovery import device as device
 from portmp.discovery import devices as devices
+from portmp.distributed.creation import shard as shard
+from portmp.distributed.layout import BlockCyclic as BlockCyclic
+from portmp.distributed.layout import Replicated as Replicated
+from portmp.distributed.layout import Rows as Rows
 from portmp.errors import PortmpError as PortmpError
 from portmp.files.saved import load as load
 from portmp.files.saved import save as save

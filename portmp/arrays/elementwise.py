@@ -26,7 +26,7 @@ from portmp.arrays.typed import (
     PlainOfOne,
     PlainOfTwo,
 )
-from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
+from portmp.arrays.viewed import AnyArray, Elsewhere, Viewed, made, wrapped
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
 from portmp.formats import Format, convert, losses
 from portmp.formats.complexes import has_complex
@@ -552,16 +552,20 @@ def maskable(function: Callable[..., Any]) -> Callable[..., Any]:
         if out is None and len(operands) > count:
             operands, out = operands[:count], operands[count:]
             out = out[0] if len(out) == 1 else out
-        if where is True and takes:
-            return function(*operands, out=out, **named)
-        name = function.__name__
-        if out is None and where is not True:
-            raise ArgumentError(
-                f"{name}: where given without out, whose elements stay where it is false: "
-                f"{name}(..., out=portmp.zeros_like(x), where=...)"
-            )
-        found = function(*operands, **named)
-        return found if out is None else _placed(name, found, out, where)
+        try:
+            if where is True and takes:
+                return function(*operands, out=out, **named)
+            name = function.__name__
+            if out is None and where is not True:
+                raise ArgumentError(
+                    f"{name}: where given without out, whose elements stay where it is false: "
+                    f"{name}(..., out=portmp.zeros_like(x), where=...)"
+                )
+            found = function(*operands, **named)
+            return found if out is None else _placed(name, found, out, where)
+        except Elsewhere as error:
+            far = error.array
+        return far.called(called, operands, {"out": out, "where": where, **named}, "where")
 
     options = [
         inspect.Parameter(option, inspect.Parameter.KEYWORD_ONLY, default=usual)

@@ -17,7 +17,7 @@ import numpy as np
 
 from portmp import discovery, formats
 from portmp.arrays import creation, elementwise, exchange
-from portmp.arrays.viewed import AnyArray, Viewed, wrapped
+from portmp.arrays.viewed import AnyArray, Elsewhere, Viewed, wrapped
 from portmp.backends import cuda_array
 from portmp.backends.base import Queue, is_recording
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError
@@ -44,7 +44,11 @@ def as_they_are(function: F) -> F:
         for one in (*args, *options.values()):
             if not isinstance(one, _USUAL) and _arrays(one):
                 return _called(function, args, options)
-        return function(*args, **options)
+        try:
+            return function(*args, **options)
+        except Elsewhere as found:
+            array = found.array
+        return array.called(function, args, options)
 
     return cast(F, call)
 

@@ -90,9 +90,14 @@ def printoptions(precision: int | None = _KEPT, **options: Any) -> Iterator[dict
         set_printoptions(**before)
 
 
+def is_long(x: Any) -> bool:
+    """Whether only the ends of its axes are printed."""
+    return bool(x.size > _now().threshold)
+
+
 def shown(x: Any, quoted: bool = False) -> str:
     """The elements: digits that give them back, but no more than the format has unless quoted."""
-    return _laid_out(_texts(x, quoted)) if x.size <= _now().threshold else _abridged(x, quoted)
+    return _abridged(x, quoted) if is_long(x) else _laid_out(_texts(x, quoted))
 
 
 def written(x: Any) -> str:

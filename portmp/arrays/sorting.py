@@ -10,7 +10,7 @@ import numpy as np
 from portmp import formats
 from portmp.arrays import creation, elementwise, indexing, manipulation, statistics
 from portmp.arrays.dtypes import BOOL
-from portmp.arrays.viewed import AnyArray, called, integers, wrapped
+from portmp.arrays.viewed import AnyArray, called, everywhere, integers, wrapped
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.routines import axes
 from portmp.routines.moves import launch as moves
@@ -110,6 +110,7 @@ def nonzero(x: AnyArray, /) -> tuple[Any, ...]:
     return tuple(map(wrapped, found))
 
 
+@everywhere
 def where(condition: AnyArray, x1: Any = None, x2: Any = None, /) -> Any:
     """x1 where *condition* is true, else x2, with broadcasting; without both ``nonzero``."""
     if x1 is None and x2 is None:

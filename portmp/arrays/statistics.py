@@ -10,7 +10,7 @@ from portmp import formats
 from portmp.arrays import complexes, composed, creation, dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.foreign import as_they_are
-from portmp.arrays.viewed import AnyArray, Viewed, called, integers, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, called, everywhere, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format, foreign
 from portmp.routines import axes, base, certified
@@ -204,6 +204,7 @@ def _certified(
     return _shaped(value, shape, over, keepdims), _shaped(error, shape, over, keepdims)
 
 
+@everywhere
 def prod(
     x: AnyArray,
     /,
@@ -250,7 +251,7 @@ def _extremum(kind: str, about: str) -> Any:
 
     about = f"{about}\n\n*initial* is one of the numbers, and the result where there are no others."
     about += " *where*, for which it\nis needed: which elements count, truth values that broadcast."
-    return called(extremum, kind, about)
+    return everywhere(called(extremum, kind, about))
 
 
 max = _extremum("max", "The largest of all elements or along axes; NaN propagates.")
@@ -262,6 +263,8 @@ min = _extremum("min", "The smallest of all elements or along axes; NaN propagat
 
 def _values(x: AnyArray, dtype: Any, what: str) -> AnyArray:
     """x in a format: its own, the default one for integers, or what is asked for."""
+    if dtype is None and isinstance(x, Viewed) and isinstance(x.dtype, Format):
+        return x
     view = manipulation.checked(x, "x").planes
     own = dtypes.of_view(view)
     wanted = dtypes.resolved(dtype, own=own) if dtype is not None else own

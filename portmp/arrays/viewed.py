@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 import operator
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, cast
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View, within
 
 V = TypeVar("V", bound=View[Any])
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 AnyArray = Any
@@ -50,6 +52,31 @@ def makes_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
 def made(numbers: Any, **options: Any) -> Any:
     """An array of numbers, as ``asarray`` makes it."""
     return _MAKERS[0](numbers, **options)
+
+
+class Elsewhere(UnsupportedError):
+    """An array on several devices was given where one of one device is needed.
+
+    ``array``: that, which knows what functions do there.
+    """
+
+    def __init__(self, array: Any) -> None:
+        super().__init__(array.refusal)
+        self.array = array
+
+
+def everywhere(function: F) -> F:
+    """The function, which is asked of arrays on several devices as well."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        except Elsewhere as found:
+            array = found.array
+        return array.called(function, args, options)
+
+    return cast(F, call)
 
 
 def called(function: Any, name: str, about: str) -> Any:

@@ -90,6 +90,18 @@ COMMANDS = {
             "plot": "draw times over the best",
         },
     ),
+    "devices": Command(
+        "the same work on 1, 2, 4 ... devices: times, ratios, equal bits",
+        "portmp.bench.several",
+        {
+            "format": "formats (default dd)",
+            "experiment": f"which {_ALL_OF}gemm, lu, cholesky, qr, nbody, sum, dot",
+            "size": "orders of matrices, particles, lengths (default: some for the device's kind)",
+            "devices": "names, of which --device is the first (default: all of its backend; one "
+            "alone has two parts)",
+            "runs": "runs of each case (default: what fits 5 s)",
+        },
+    ),
     "nbody": Command(
         "experiments on gravity by direct summation, beside a paper's",
         "portmp.bench.papers.nbody.experiments",
@@ -175,6 +187,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "size": {"metavar": "N,..."},
     "experiment": {"metavar": "E,..."},
     "sizes": {"metavar": "S"},
+    "devices": {"metavar": "D,..."},
     "static": {"metavar": "ARCH,..."},
     "accuracy": {"default": "both"},
     "runs": {"type": int, "metavar": "N"},

@@ -15,7 +15,6 @@ from portmp.errors import ArgumentError, InputError
 from portmp.files import arrays, hdf5
 from portmp.files.target import check_place
 from portmp.formats import Format
-from portmp.runtime.planes import Planes
 
 PLAIN_KEY = "array"
 
@@ -34,8 +33,8 @@ def save(file: Any, array: AnyArray) -> None:
     path, array = _path(file, "save"), manipulation.checked(array, "save: array")
     if path.suffix.lower() in hdf5.SUFFIXES:
         hdf5.write_file(path, array)
-    elif isinstance(array.planes, Planes):
-        arrays.check_target(path, array.planes.format)
+    elif isinstance(array.dtype, Format):
+        arrays.check_target(path, array.dtype)
         arrays.write(path, array)
     elif path.suffix.lower() == ".npz":
         check_place(path)

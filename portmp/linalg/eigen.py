@@ -10,6 +10,7 @@ import numpy as np
 from portmp.arrays import elementwise, manipulation, sorting, statistics
 from portmp.arrays.array import Array
 from portmp.arrays.plain import plain_array
+from portmp.arrays.viewed import everywhere
 from portmp.errors import ArgumentError, LinAlgError, ShapeError, suggestion
 from portmp.linalg import operands, scaling
 from portmp.linalg.operands import By
@@ -30,6 +31,7 @@ class Eigh(NamedTuple):
     eigenvectors: Array
 
 
+@everywhere
 def eigh(
     a: Array,
     b: Array | str | None = None,
@@ -66,6 +68,7 @@ def eigh(
     return _selected(Eigh(values, vectors), chosen)
 
 
+@everywhere
 def eigvalsh(
     a: Array,
     b: Array | str | None = None,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from portmp.arrays.array import Array, zeros
+from portmp.arrays.viewed import everywhere
 from portmp.errors import ArgumentError, MatrixShapeError
 from portmp.linalg import operands, scaling
 from portmp.linalg.norms import norm, norm_estimate
@@ -52,6 +53,7 @@ class LeastSquares(Sequence[Any]):
         return f"LeastSquares(x={self.x!r}, residuals={self.residuals!r}, rank={self.rank})"
 
 
+@everywhere
 def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "auto") -> LeastSquares:
     """The x that minimises |a x - b| for a matrix a (m, n), b (m,) or (m, r); of all the smallest.
 

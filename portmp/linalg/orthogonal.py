@@ -10,6 +10,7 @@ from portmp import definition
 from portmp.arrays.array import Array
 from portmp.arrays.manipulation import diagonal
 from portmp.arrays.plain import PlainArray, plain_array
+from portmp.arrays.viewed import everywhere
 from portmp.errors import ShapeError, choice
 from portmp.linalg import operands, scaling
 from portmp.linalg.operands import By
@@ -37,6 +38,7 @@ class PivotedQR(NamedTuple):
     P: PlainArray
 
 
+@everywhere
 def qr(
     a: Array, mode: str = "reduced", *, pivoting: bool = False, method: By = "auto"
 ) -> QR | PivotedQR | Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -79,11 +79,16 @@ def _factored(a: Array, method: By, name: str, overwrite: bool = False) -> Array
     given = operands.worked(a, name, "a", True) if overwrite else operands.stacked(a, own=False)
     by = operands.by(method, a.format, name)
     found = routine.factor(given, by, overwrite=overwrite)
-    if found.failed.any():
-        entry = int(np.flatnonzero(found.failed)[0])
+    refuse(found.failed, a, name)
+    return a if overwrite else operands.unstacked(found.factors, a.shape[:-2])
+
+
+def refuse(failed: np.ndarray[Any, np.dtype[np.int32]], a: Array, name: str) -> None:
+    """LinAlgError for the first matrix that is not positive definite, as ``Factored`` tells."""
+    if failed.any():
+        entry = int(np.flatnonzero(failed)[0])
         where = operands.in_stack(entry, a.shape[:-2])
         raise LinAlgError(
             f"{name}: a: the matrix is not positive definite{where}: its leading minor of order "
-            f"{found.failed[entry]} is not positive"
+            f"{failed[entry]} is not positive"
         )
-    return a if overwrite else operands.unstacked(found.factors, a.shape[:-2])

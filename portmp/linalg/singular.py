@@ -10,7 +10,7 @@ from portmp import definition
 from portmp.arrays import elementwise, manipulation, sorting, statistics
 from portmp.arrays.array import Array, zeros
 from portmp.arrays.manipulation import stack
-from portmp.arrays.viewed import wrapped
+from portmp.arrays.viewed import everywhere, wrapped
 from portmp.errors import ArgumentError, LinAlgError, ShapeError
 from portmp.formats import convert
 from portmp.linalg import operands, scaling
@@ -36,6 +36,7 @@ class SVD(NamedTuple):
     Vh: Array
 
 
+@everywhere
 def svd(
     a: Array,
     full_matrices: bool = True,
@@ -66,6 +67,7 @@ def svd(
     return _decomposed(matrix, full_matrices, compute_uv, relative, method, "svd")
 
 
+@everywhere
 def svdvals(a: Array, *, relative: bool = False, method: By = "auto") -> Array:
     """The singular values (..., k) of a (..., m, n), descending, as ``svd`` computes them."""
     matrix = operands.matrix(a, "svdvals")

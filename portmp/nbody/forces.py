@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from portmp.arrays.array import Array, operand
 from portmp.arrays.products import dot
+from portmp.arrays.viewed import everywhere
 from portmp.errors import ShapeError
 from portmp.routines import base
 from portmp.routines.base import Scalar
@@ -35,6 +36,7 @@ __all__ = [
 FORCE, POTENTIAL = gravity.RESULTS
 
 
+@everywhere
 def acceleration(
     position: Array,
     mass: Array,
@@ -64,10 +66,11 @@ def acceleration(
     Sources are packed as x, y, z, mass first, in memory for 4 m numbers, unless *position*
     and *mass* are views bodies[:, :3] and bodies[:, 3] of one array (m, 4).
     """
-    (found,) = _sums(position, mass, targets, eps, root, schedule, (FORCE,), out)
+    (found,) = sums(position, mass, targets, eps, root, schedule, (FORCE,), out)
     return found
 
 
+@everywhere
 def potential(
     position: Array,
     mass: Array,
@@ -82,10 +85,11 @@ def potential(
     Of the particles themselves, each without its own term, or of *targets* (n, 3). Error as
     for ``acceleration``: at most 36 of one limb and 12 of several on the same particles.
     """
-    (found,) = _sums(position, mass, targets, eps, root, schedule, (POTENTIAL,))
+    (found,) = sums(position, mass, targets, eps, root, schedule, (POTENTIAL,))
     return found
 
 
+@everywhere
 def field(
     position: Array,
     mass: Array,
@@ -96,14 +100,14 @@ def field(
     schedule: NbodySchedule | None = None,
 ) -> tuple[Array, Array]:
     """Accelerations and potentials from one pass over the sources."""
-    force, found = _sums(position, mass, targets, eps, root, schedule, (FORCE, POTENTIAL))
+    force, found = sums(position, mass, targets, eps, root, schedule, (FORCE, POTENTIAL))
     return force, found
 
 
 def kinetic_energy(velocity: Array, mass: Array) -> Array:
     """Sum of m v^2 / 2 for velocities (n, 3) and masses (n,), of shape ()."""
     v, m = operand(velocity, "velocity"), operand(mass, "mass")
-    _check_vectors(v.planes, "velocity")
+    _check_vectors(v, "velocity")
     if m.shape != v.shape[:1]:
         raise ShapeError(f"mass: shape {m.shape} given, {v.shape[:1]} needed")
     squares = [dot(m * v[:, k], v[:, k]) for k in range(3)]
@@ -128,12 +132,12 @@ def energy(
     return found
 
 
-def _check_vectors(planes: Planes, name: str) -> None:
+def _check_vectors(planes: Planes | Array, name: str) -> None:
     if planes.ndim != 2 or planes.shape[1] != 3:
         raise ShapeError(f"{name}: shape {planes.shape} given, (n, 3) needed")
 
 
-def _sums(
+def sums(
     position: Array,
     mass: Array,
     targets: Array | None,
@@ -142,8 +146,12 @@ def _sums(
     schedule: NbodySchedule | None,
     wanted: Sequence[str],
     out: Array | None = None,
+    first: int | None = None,
 ) -> list[Array]:
-    """What sources cause, as far as *wanted*; accelerations in *out*, if it is given."""
+    """What sources cause, as far as *wanted*; accelerations in *out*, if it is given.
+
+    *first*: which source the first of the *targets* is, where these are sources that follow it.
+    """
     source, weight = operand(position, "position").planes, operand(mass, "mass").planes
     target = source if targets is None else operand(targets, "targets").planes
     inputs = {"position": source, "mass": weight, "targets": target}
@@ -162,6 +170,6 @@ def _sums(
     bodies = gravity.packed(source, weight)
     if targets is None and bodies.buffers is not source.buffers:
         target = bodies.view(target.shape, (4, 1), bodies.start)
-    first = 0 if targets is None else None
+    first = 0 if targets is None else first
     gravity.gravity_sum(target, bodies, eps2, results, first, root=root, schedule=schedule)
     return [Array(one) for one in results.values()]

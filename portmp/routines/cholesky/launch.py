@@ -98,7 +98,9 @@ def small_shape(form: Format, device: Device | None, n: int) -> small.Shape | No
     return small.two_panels(form, device, panel) if n <= 2 * most else None
 
 
-class _OnDevice(OnDevice, CholeskySteps[Planes]):
+class CholeskyOnDevice(OnDevice, CholeskySteps[Planes]):
+    """Cholesky's factors of batches of matrices on a device that runs kernels."""
+
     def __init__(self, a: Planes, method: Method, failed: Numbers) -> None:
         super().__init__(a.format, method)
         self.failed = failed
@@ -137,6 +139,12 @@ class _OnDevice(OnDevice, CholeskySteps[Planes]):
         given |= {"a": corner, "b": below, "out": out, "origin": origin, "failed": self.failed}
         block = (TEAM + LANES * rows, 1, 1)
         launch.run(corner.queue, unit, (batch * tiles, 1, 1), block, given)
+
+    def corner(self, a: Planes, origin: int) -> None:
+        """Put the factor of a block at *origin* there, where a panel kept it elsewhere."""
+        if self.rows:
+            n = a.shape[1]
+            moves.copied(self.part(self.corners, slice(origin, origin + n), slice(0, n)), out=a)
 
     def factor(self, a: Planes) -> None:
         super().factor(a)
@@ -185,7 +193,7 @@ def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
     made = partial(reference.factor, w.format, method=method)
 
     def by_kernels(method: Method, w: Planes, failed: Numbers) -> None:
-        _OnDevice(w, method, failed).factor(w)
+        CholeskyOnDevice(w, method, failed).factor(w)
 
     def by_reference(w: Planes, failed: Numbers) -> None:
         failed.fill([np.array([first for _, first in base.each_changed([w], made, w)])])

@@ -232,7 +232,9 @@ def _few_rows(shape: small.Shape, a: Planes, out: Planes, first: int, found: _Fo
     small.run(small_spec(out.format.name, shape), shape, a, given)
 
 
-class _OnDevice(OnDevice, LuSteps[Planes]):
+class LuOnDevice(OnDevice, LuSteps[Planes]):
+    """LU of batches of matrices on a device that runs kernels."""
+
     def __init__(
         self, w: Planes, method: Method, singular: Numbers, pivots: Numbers | None = None
     ) -> None:
@@ -267,33 +269,42 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
         self.memory |= {"pivots": self.found.pivots, "singular": self.found.singular}
 
     def panel(self, w: Planes, first: int, end: int, columns: slice) -> None:
-        m = w.shape[1]
-        mine = self.part(w, slice(first, m), slice(first, end))
-        shape = small.shape_of(w.format, w.device, m - first, end - first)
-        if shape:
-            _few_rows(shape, mine, mine, first, self.found)
+        mine = self.part(w, slice(first, w.shape[1]), slice(first, end))
+        if self.alone(mine, first):
             self.swap(w, first, end, slice(columns.start, first))
             self.swap(w, first, end, slice(end, columns.stop))
-            return
-        own = {"origin": first, "pivot_count": self.count, "w": mine, "slot": self._slot(first)}
-        self.panels.run(self.batch, m - first, end - first, own | self.memory)
-        self.swap(w, first, end, columns)
+        else:
+            self.swap(w, first, end, columns)
 
-    def _slot(self, first: int) -> int:
+    def alone(self, panel: Planes, first: int) -> bool:
+        """Factor a panel that begins in row *first*; whether its own rows were swapped, too."""
+        _, rows, width = panel.shape
+        shape = small.shape_of(panel.format, panel.device, rows, width)
+        if shape:
+            _few_rows(shape, panel, panel, first, self.found)
+            return True
+        own = {"origin": first, "pivot_count": self.count, "w": panel, "slot": self.slot(first)}
+        self.panels.run(self.batch, rows, width, own | self.memory)
+        return False
+
+    def slot(self, first: int) -> int:
         """How many matrices have panels left of a column."""
         return first // definition.BLOCK * self.batch
 
     def swap(self, w: Planes, first: int, end: int, columns: slice) -> None:
-        count = columns.stop - columns.start
+        self.swapped(self.part(w, slice(first, w.shape[1]), columns), first, end - first)
+
+    def swapped(self, rows: Planes, first: int, steps: int) -> None:
+        """Do so many swaps in columns whose rows from *first* on are given."""
+        count = rows.shape[2]
         if not count:
             return
         swap = swap_spec(self.form.name, self.threads)
         tiles = base.blocks(count, TILE)
-        given: dict[str, Any] = {"steps": end - first, "columns": count, "tiles": tiles}
-        given |= {"batch": self.batch, "slot": self._slot(first)}
-        given["w"] = self.part(w, slice(first, w.shape[1]), columns)
+        given: dict[str, Any] = {"steps": steps, "columns": count, "tiles": tiles}
+        given |= {"batch": self.batch, "slot": self.slot(first), "w": rows}
         given |= {"places": self.found.places, "chosen": self.found.order}
-        launch.run(w.queue, (swap,), (self.batch * tiles, 1, 1), (self.threads, 1, 1), given)
+        launch.run(rows.queue, (swap,), (self.batch * tiles, 1, 1), (self.threads, 1, 1), given)
 
 
 def factor(a: Planes, w: Planes, method: Method) -> Factored:
@@ -318,7 +329,7 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
 
 
 def _factor(method: Method, w: Planes, pivots: Numbers, singular: Numbers) -> None:
-    _OnDevice(w, method, singular, pivots).factor(w)
+    LuOnDevice(w, method, singular, pivots).factor(w)
 
 
 def _factor_on_host(method: Method, w: Planes, pivots: Numbers, singular: Numbers) -> None:
@@ -351,7 +362,7 @@ def _solve(method: Method, a: Planes, b: Planes, x: Planes, singular: Numbers) -
         ordered(b, kept.order.view_as((batch, n)), x)
     else:
         elementwise.apply("copy", [a], w)
-        steps = _OnDevice(w, method, singular)
+        steps = LuOnDevice(w, method, singular)
         steps.factor(w)
         elementwise.apply("copy", [b], x)
         steps.swap(x, 0, n, slice(0, x.shape[2]))

@@ -143,7 +143,9 @@ def moved(factors: Factors, rows: int) -> Factors:
     return [one._replace(first=one.first + rows) for one in factors]
 
 
-class _OnDevice(OnDevice, QrSteps[Planes]):
+class QrOnDevice(OnDevice, QrSteps[Planes]):
+    """QR of batches of matrices on a device that runs kernels."""
+
     def __init__(self, like: Planes, method: Method, negligible: float = 0.0) -> None:
         super().__init__(like.format, method)
         self.negligible = negligible
@@ -207,11 +209,11 @@ def factor(a: Planes, method: Method, negligible: float = 0.0) -> Factors:
     """
     if not a.size:
         return []
-    steps = _OnDevice(a, method, negligible)
+    steps = QrOnDevice(a, method, negligible)
     kept = steps.kept(a)
 
     def by_kernels(method: Method, a: Planes, *kept: Planes) -> None:
-        _OnDevice(a, method, negligible).factor(a, Kept(*kept))
+        QrOnDevice(a, method, negligible).factor(a, Kept(*kept))
 
     def by_reference(a: Planes, *kept: Planes) -> None:
         made = partial(reference.factor, a.format, method=method, negligible=negligible)
@@ -232,7 +234,7 @@ def applied(factors: Factors, c: Planes, *, transposed: bool, method: Method) ->
     memory = [x for one in factors for x in one[1:]]
 
     def by_kernels(method: Method, c: Planes, *memory: Planes) -> None:
-        _OnDevice(c, method).apply_all(reflectors(firsts, memory), c, transposed)
+        QrOnDevice(c, method).apply_all(reflectors(firsts, memory), c, transposed)
 
     def by_reference(c: Planes, *memory: Planes) -> None:
         made = partial(reference.applied, c.format, firsts, transposed, method)

@@ -21,6 +21,7 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.product import (
     SCALARS,
     Asked,
@@ -301,6 +302,44 @@ def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
         on_host = _on_host(kind, x.format)
         plan = kept.plan(key, (x, target), by_kernels, on_host, blank_like(target))
     return plan.run((x, None))
+
+
+def chunks(kind: str, x: Planes, y: Planes | None = None, accuracy: str = "accurate") -> Planes:
+    """What each chunk of a vector x comes to, of *kind* dot with y, in words: before they combine.
+
+    x in a format that computes. Shape (chunks,).
+    """
+    form, count = x.format.compute, base.blocks(x.shape[0], definition.CHUNK)
+    out = allocate(form, (count,), x.queue)
+    given = (x, out) if y is None else (x, y, out)
+
+    def by_kernels(x: Planes, *more: Planes) -> None:
+        *vector, out = more
+        row = x.view((1, *x.shape), (0, *x.strides), x.start)
+        s = _spread(default(row, accuracy), 1, count, x.device.properties.compute_units)
+        s = fitted(s, row.place, vector[0].place if vector else None)
+        unit = compilation_unit(x.format.name, kind, s, accuracy)
+        sizes: dict[str, Any] = {"rows": 1, "k": x.shape[0], "chunks": count, "x": row}
+        sizes |= {"partial": out} | dict(zip("y", vector, strict=False))
+        launch.run(x.queue, unit, (s.blocks(1, count), 1, 1), (s.threads, 1, 1), sizes)
+
+    if count:
+        made = partial(reference.chunks, x.format, kind, accuracy)
+        launch.do(given, by_kernels, base.hosted(made))
+    return out
+
+
+def combined(kind: str, values: Planes) -> Planes:
+    """What chunks come to, in order: pairwise with halving distance. Shape ()."""
+    operator = {"dot": "add", "sum": "add", "prod": "mul"}.get(kind, kind)
+    count = values.shape[0]
+    distance = 1 << max(count - 1, 0).bit_length() >> 1
+    while distance:
+        upper = values.view((count - distance,), values.strides, values.start + distance)
+        lower = values.view(upper.shape, values.strides, values.start)
+        elementwise.apply(operator, [lower, upper], lower)
+        count, distance = distance, distance >> 1
+    return values.view((), (), values.start)
 
 
 def computed_rows(

@@ -69,10 +69,31 @@ def _whole(form: Format, number: int) -> Host:
     return [np.asarray(word, form.dtype(i)) for i, word in enumerate(words)]
 
 
+def chunks(form: Format, kind: str, accuracy: str, x: Host, y: Host | None = None) -> Host:
+    """What each chunk of a vector comes to, in words."""
+    ar = Arithmetic(form)
+    with ieee.quiet():
+        row = tuple(word[None] for word in ar.load(x))
+        found = _chunks(ar, kind, row, None if y is None else ar.load(y), accuracy)
+    return [word[0] for word in found]
+
+
 def _lanes(
     ar: Arithmetic, kind: str, x: Value, y: Value | None, accuracy: str = "accurate"
 ) -> Value:
-    """Lanes in order, then the tree over lanes, then the tree over chunks."""
+    """What chunks come to, then the tree over them."""
+    nets = steps(ar.form, kind, accuracy)
+    value = _chunks(ar, kind, x, y, accuracy)
+    value = tuple(w[..., 0] for w in _tree_of_chunks(ar, nets["combine"], value))
+    if kind in ("dot", "sum") and not np.isfinite(value[0]).all():
+        xs, ys = _by_lane(x[:1], 0.0)[0], None if y is None else _by_lane((y[0][None],), 0.0)[0]
+        leading = _leading_lanes(ar, xs, ys, x[0].shape[1])
+        return patched(value, leading, ar.form.bounded)
+    return value
+
+
+def _chunks(ar: Arithmetic, kind: str, x: Value, y: Value | None, accuracy: str) -> Value:
+    """Lanes in order, then the tree over lanes: (rows, chunks)."""
     nets = steps(ar.form, kind, accuracy)
     period = ar.form.accumulator(accuracy).period
     first = IDENTITY[kind]
@@ -90,13 +111,7 @@ def _lanes(
         if "renormalise" in nets and (i + 1) % period == 0:
             new = ar.run(nets["renormalise"], new)
         state = tuple(np.where(active, n, s) for n, s in zip(new, state, strict=True))
-    value = ar.run(nets["finish"], state)
-    value = _tree(ar, nets["combine"], value)
-    value = tuple(w[..., 0] for w in _tree_of_chunks(ar, nets["combine"], value))
-    if kind in ("dot", "sum") and not np.isfinite(value[0]).all():
-        leading = _leading_lanes(ar, xs[0], None if ys is None else ys[0], x[0].shape[1])
-        return patched(value, leading, ar.form.bounded)
-    return value
+    return _tree(ar, nets["combine"], ar.run(nets["finish"], state))
 
 
 def _by_lane(value: Value, fill: float) -> Value:

@@ -1,0 +1,188 @@
+"""``portmp bench devices``: the same work on 1, 2, 4 ... devices; times, ratios, equal bits.
+
+Operands are made in place, by random numbers of their places, so that they are the same on any
+number of devices. Where one device is named alone, it has several parts: that shows what cutting up
+costs, and that bits stay.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import portmp as mp
+from portmp import discovery, distributed, formats
+from portmp.bench import measure, options
+from portmp.bench.experiment import Case, Experiment, Family, Run
+from portmp.bench.options import Request
+from portmp.bench.tables import TEXT, Column, Row, key
+from portmp.distributed.layout import Layout
+from portmp.errors import ArgumentError
+from portmp.formats import Format
+from portmp.runtime.digests import digest
+
+USUAL = {
+    "gpu": {"matrices": 16384, "particles": 2**20, "vectors": 2**30},
+    "cpu": {"matrices": 256, "particles": 2048, "vectors": 2**20},
+}
+"""Sizes by kind of device: orders of matrices, particles, lengths."""
+PARTS = 2
+"""Of one device alone, at most."""
+SECONDS = 5.0
+"""What the runs of one case may take, beside the first."""
+TILE = {"gpu": 512, "cpu": 32}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is done with an operand (n, ...): ``made`` of it; ``sized`` names its usual size."""
+
+    sized: str
+    shape: Callable[[int], tuple[int, ...]]
+    made: Callable[[Any], Any]
+    moved: int = 1
+    """How many times its operand it takes in memory."""
+
+
+def _matrix(n: int) -> tuple[int, ...]:
+    return n, n
+
+
+def _vector(n: int) -> tuple[int, ...]:
+    return (n,)
+
+
+WORKS: Mapping[str, Work] = {
+    "gemm": Work("matrices", _matrix, lambda a: a @ a, 5),
+    "lu": Work("matrices", _matrix, lambda a: mp.linalg.lu_factor(a).lu, 4),
+    "cholesky": Work("matrices", _matrix, mp.linalg.cholesky, 4),
+    "qr": Work("matrices", _matrix, lambda a: mp.linalg.qr(a, "r"), 5),
+    "nbody": Work(
+        "particles",
+        lambda n: (n, 4),
+        lambda a: mp.nbody.acceleration(a[:, :3], a[:, 3], eps="0.01"),
+        3,
+    ),
+    "sum": Work("vectors", _vector, mp.sum),
+    "dot": Work("vectors", _vector, lambda a: mp.dot(a, a)),
+}
+
+
+@dataclass
+class Several(Run):
+    """One run: on which devices, of which sizes, what is left of one device."""
+
+    names: Sequence[str] = ()
+    sizes: Sequence[int] = ()
+    first: dict[Any, Row] = field(default_factory=dict)
+
+
+def cases(run: Several, name: str) -> Iterator[Case]:
+    """Each size and format on 1, 2, 4 ... devices."""
+    work = WORKS[name]
+    usual = USUAL[run.kind][work.sized]
+    for form, n in itertools.product(run.forms, run.sizes or [usual]):
+        nbytes = form.itemsize * _size(work.shape(n)) * work.moved
+        for count in _powers(len(run.names)):
+            each = nbytes // (count if len(set(run.names)) > 1 else 1)
+            what = f"{name} {form.name}, n = {n}, {count} devices"
+            yield Case(what, partial(measured, run, name, form, n, count), memory=each)
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    count = 1
+    for n in shape:
+        count *= n
+    return count
+
+
+def _powers(most: int) -> Iterator[int]:
+    """1, 2, 4 ... and *most*."""
+    count = 1
+    while count < most:
+        yield count
+        count *= 2
+    yield most
+
+
+def measured(run: Several, name: str, form: Format, n: int, count: int) -> list[Row]:
+    """One work on so many devices, beside one of them."""
+    work, names = WORKS[name], list(run.names[:count])
+    shape = work.shape(n)
+    layout: Layout = mp.Rows()
+    if len(shape) == 2 and work.sized == "matrices":
+        layout = mp.BlockCyclic(TILE[run.kind], 1, count)
+    rng = mp.random.default_rng(1)
+    operand = distributed.standard_normal(rng, shape, form, devices=names, layout=layout)
+    if name == "cholesky":
+        operand = operand + distributed.eye(n, form, devices=names, layout=layout) * (4 * n)
+    if name == "nbody":
+        operand = abs(operand)
+    queues = operand.queues
+
+    def wait() -> None:
+        for queue in queues:
+            queue.synchronize()
+
+    bits = digest(work.made(operand).to_limbs())
+    timing = measure.timed_by_wall(partial(work.made, operand), wait, run.runs, SECONDS)
+    told = run.first.setdefault((name, form.name, n), {"seconds": timing.median, "bits": bits})
+    return [
+        {
+            "routine": name,
+            "format": form.name,
+            "n": n,
+            "devices": ", ".join(names),
+            "count": count,
+            "seconds": timing.as_dict(),
+            "ratio": told["seconds"] / timing.median,
+            "digest": bits,
+            "same_bits": bits == told["bits"],
+        }
+    ]
+
+
+COLUMNS = (
+    *(key("routine"), key("format"), key("n", unit="words"), key("count", unit="words")),
+    Column("time", "seconds.median", "s", compared=True),
+    Column("times one", "ratio", ".3g"),
+    Column("same bits", "same_bits", "yes"),
+    Column("devices", "devices", TEXT),
+)
+
+
+class Devices(Family):
+    """Work on several devices."""
+
+    name = "devices"
+    limits = None
+    run = Several
+    experiments = tuple(
+        [Experiment(name, partial(cases, name=name), COLUMNS, title=name) for name in WORKS]
+    )
+
+    def check(self, request: Request) -> None:
+        options.check_least_size(request.sizes, 1)
+
+    def ready(self, run: Several, request: Request) -> None:
+        usual = "dd" if run.device.properties.float64 else "ds"
+        run.forms = request.forms or [formats.get(usual)]
+        run.sizes = request.sizes
+        names = options.listed(request.args.devices, lambda name: name)
+        if names:
+            run.names = [discovery.get(name).name for name in names]
+            if run.names[0] != run.device.name:
+                raise ArgumentError(
+                    f"--devices: {request.args.devices} given, the first must be --device, "
+                    f"{run.device.name}"
+                )
+            return
+        alike = [d.name for d in discovery.devices() if d.backend == run.device.backend]
+        rest = [name for name in alike if name != run.device.name]
+        run.names = [run.device.name, *rest] if rest else [run.device.name] * PARTS
+
+
+FAMILY = Devices()

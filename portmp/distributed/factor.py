@@ -1,0 +1,465 @@
+"""LU, Cholesky's factors, QR and systems of equations on several devices.
+
+A panel is factored by the device that has its columns (``tiles``); the order of its rows, or its
+vectors, go to all others, which change their own columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import groupby
+from typing import Any, TypeVar
+
+import numpy as np
+
+from portmp import definition
+from portmp.arrays import creation, manipulation
+from portmp.arrays.array import Array
+from portmp.arrays.plain import plain_array
+from portmp.arrays.viewed import Elsewhere
+from portmp.distributed import layout as layouts
+from portmp.distributed import tiles, transport
+from portmp.distributed.array import DistributedArray
+from portmp.distributed.functions import known, team
+from portmp.distributed.layout import Placement, Rows
+from portmp.distributed.tiles import Columns, ColumnSteps, block
+from portmp.errors import MatrixShapeError, choice
+from portmp.linalg import elimination, operands, orthogonal, positive_definite, scaling, systems
+from portmp.linalg.least_squares import LeastSquares
+from portmp.networks import ieee
+from portmp.routines import base
+from portmp.routines.cholesky.launch import CholeskyOnDevice
+from portmp.routines.cholesky.steps import CholeskySteps
+from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.lu import reference
+from portmp.routines.lu.launch import LuOnDevice
+from portmp.routines.lu.steps import LuSteps
+from portmp.routines.moves import launch as moves
+from portmp.routines.qr.launch import QrOnDevice
+from portmp.routines.qr.steps import QrSteps
+from portmp.routines.triangular.launch import copied_triangle
+from portmp.routines.triangular.steps import Method
+from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
+
+S = TypeVar("S", bound=ColumnSteps)
+Integers = np.ndarray[Any, np.dtype[np.int32]]
+
+
+class Lu(ColumnSteps, LuSteps[Columns]):
+    """LU of a matrix by columns."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.owners: dict[int, int] = {}
+        self.told: set[tuple[int, int]] = set()
+
+    def device(self, i: int) -> LuOnDevice:
+        """What one device does, with pivots of all panels: those that it made are right."""
+        pivots = allocate_numbers("int32", (1, min(self.size)), self.queues[i])
+        singular = allocate_numbers("int32", (1,), self.queues[i])
+        return LuOnDevice(self.like(i), self.own(self.method, i), singular, pivots)
+
+    def panel(self, w: Columns, first: int, end: int, columns: slice) -> None:
+        mine = self.part(w, slice(first, w.rows), slice(first, end))
+        ((owner, view),) = mine.local.items()
+        self.owners[first // definition.BLOCK] = owner
+        if self.on[owner].alone(view, first):
+            self.swap(w, first, end, slice(columns.start, first))
+            self.swap(w, first, end, slice(end, columns.stop))
+        else:
+            self.swap(w, first, end, columns)
+
+    def swap(self, w: Columns, first: int, end: int, columns: slice) -> None:
+        if columns.stop <= columns.start:
+            return
+        for i, rows in self.part(w, slice(first, w.rows), columns).local.items():
+            self.tell(i, first, end)
+            self.on[i].swapped(rows, first, end - first)
+
+    def tell(self, i: int, first: int, end: int) -> None:
+        """Send a device what it does not know yet of the rows of panels: where they went, or came
+        from. Of neighbours that one device made at once.
+        """
+        size, owners = definition.BLOCK, self.owners
+        every = range(first // size, -(-end // size))
+        missing = [n for n in every if owners[n] != i and (i, n) not in self.told]
+        for _, each in groupby(enumerate(missing), lambda at: (owners[at[1]], at[1] - at[0])):
+            panels = [n for _, n in each]
+            place = (len(panels) * size,), (1,), panels[0] * size
+            for name in ("places", "order"):
+                there, here = (getattr(self.on[k].found, name) for k in (owners[panels[0]], i))
+                moves.copied(transport.sent(there.view(*place), self.queues[i]), here.view(*place))
+            self.told.update((i, n) for n in panels)
+
+    def pivots(self, w: Columns) -> Integers:
+        """(1, k): row i was swapped with row pivots[i], as those say that made them."""
+        found = [one.found.pivots.read_parts()[0] for one in self.on]
+        pivots = np.empty((1, min(self.size)), np.int32)
+        for owner, first, end in w.spans:
+            pivots[:, first:end] = found[owner][:, first:end]
+        return pivots
+
+    def singular(self) -> int:
+        """The first column without a pivot, from 1; 0 where there is none."""
+        return _first([one.found.singular for one in self.on])
+
+
+def _first(found: list[Numbers]) -> int:
+    """The smallest of numbers but 0 on all devices."""
+    read = [int(one.read_parts()[0].reshape(-1)[0]) for one in found]
+    return min((n for n in read if n), default=0)
+
+
+class Cholesky(ColumnSteps, CholeskySteps[Columns]):
+    """Cholesky's factorisation by columns."""
+
+    def device(self, i: int) -> CholeskyOnDevice:
+        """What one device does."""
+        failed = allocate_numbers("int32", (1,), self.queues[i])
+        return CholeskyOnDevice(self.like(i), self.own(self.method, i), failed)
+
+    block = tiles.UNUSED
+
+    def panel(self, corner: Columns, below: Columns, origin: int) -> None:
+        ((owner, mine),) = corner.local.items()
+        rest = below.local.get(owner) or block(mine, slice(0, 0), slice(0, mine.shape[2]))
+        self.on[owner].panel(mine, rest, origin)
+        self.on[owner].corner(mine, origin)
+
+    def failed(self) -> int:
+        """The order of the first leading minor that is not positive, or 0."""
+        return _first([one.failed for one in self.on])
+
+
+class Qr(ColumnSteps, QrSteps[Columns]):
+    """QR by columns; v, like R, lies with its columns, and v^T is v."""
+
+    def device(self, i: int) -> QrOnDevice:
+        """What one device does."""
+        least = definition.NEGLIGIBLE[self.form.word][self.form.limbs - 1]
+        return QrOnDevice(self.like(i), self.own(self.method, i), least)
+
+    def panel(self, a: Columns, t: Columns) -> None:
+        ((owner, mine),) = a.local.items()
+        size = self.shape(t)
+        made = allocate(self.form, (1, *size), self.queues[owner])
+        self.on[owner].panel(mine, made)
+        self.put(Columns(size[0], ((owner, 0, size[1]),), {owner: made}), t)
+
+    def subtract(self, x: Columns, out: Columns) -> None:
+        for i, mine in out.local.items():
+            elementwise.apply("sub", [mine, self.beside(x, out, i)], out=mine)
+
+
+# --- operands -----------------------------------------------------------------------------------
+
+
+def _alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """What a function makes of arrays that are gathered on one device; cut up as the first was."""
+    every = [x for arg in args for x in (arg if isinstance(arg, tuple) else (arg,))]
+    like = next(x for x in every if isinstance(x, DistributedArray))
+    first = next((q for q in like.queues if not q.device.by_reference), like.queues[0])
+
+    def gathered(x: Any) -> Any:
+        if isinstance(x, tuple):
+            return tuple(map(gathered, x))
+        return x.gather(first) if isinstance(x, DistributedArray) else x
+
+    return _spread(function(*map(gathered, args), **options), like)
+
+
+def _spread(found: Any, like: DistributedArray) -> Any:
+    """Results with axes on the devices of an array."""
+    if isinstance(found, LeastSquares):
+        found.x, found.residuals = (_spread(one, like) for one in (found.x, found.residuals))
+    if isinstance(found, tuple):
+        parts = [_spread(one, like) for one in found]
+        return type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
+    if not isinstance(found, Array) or not found.shape:
+        return found
+    layout = like.layout if found.ndim == like.ndim else Rows()
+    place = layout.place(found.shape, len(like.queues))
+    views = transport.moved([found.planes], layouts.alone(found.shape), place, like.queues)
+    return DistributedArray.made(views, place, like.queues)
+
+
+def _check(a: DistributedArray, routine: str, square: bool = False) -> None:
+    """MatrixShapeError for what is no matrix, or no square one."""
+    if a.ndim != 2:
+        raise MatrixShapeError(f"{routine}: a {a.shape} given, on several devices one matrix")
+    if square and a.shape[0] != a.shape[1]:
+        raise MatrixShapeError(f"{routine}: a must be square, {a.shape} given")
+
+
+def _by_columns(a: DistributedArray, place: Placement | None = None) -> Columns:
+    """A copy of a matrix by columns."""
+    place = place or tiles.placement(a.shape, len(a.queues))
+    views = a.placed(place, a.queues).views
+    own = views[0] is not a.views[0]
+    return tiles.matrix(views if own else [moves.copied(view) for view in views], place)
+
+
+def _back(w: Columns, place: Placement, like: DistributedArray) -> DistributedArray:
+    """A matrix by columns as one that is cut up as another is."""
+    views: list[Planes] = []
+    for i, queue in enumerate(like.queues):
+        mine = w.local.get(i)
+        views.append(allocate(like.format, place.local(i), queue) if mine is None else _plane(mine))
+    found = DistributedArray.made(views, place, like.queues)
+    same = found.shape == like.shape
+    target = like.placement if same else like.layout.place(found.shape, len(like.queues))
+    return found.placed(target, like.queues)
+
+
+def _plane(x: Planes) -> Planes:
+    return x.view(x.shape[1:], x.strides[1:], x.start)
+
+
+def _made(
+    kind: type[S],
+    a: DistributedArray,
+    by: Method,
+    work: Callable[[S, Columns], Any],
+    place: Placement | None = None,
+) -> tuple[Columns, S]:
+    """A copy of a matrix by columns that was worked on; done again where products left elements."""
+    for waits in (False, True):
+        w = _by_columns(a, place)
+        steps = kind(w, a.format, by, a.queues, waits)
+        work(steps, w)
+        if waits or not steps.left():
+            break
+    return w, steps
+
+
+def _few(a: DistributedArray) -> bool:
+    """Whether it is done on one device: some run no kernels, or there is nothing to do."""
+    return not a.size or any(device.by_reference for device in a.devices)
+
+
+# --- LU -------------------------------------------------------------------------------------------
+
+
+def _factored(a: DistributedArray, by: Method) -> tuple[Columns, Lu]:
+    return _made(Lu, a, by, lambda steps, w: steps.factor(w))
+
+
+@known("lu_factor")
+def lu_factor(
+    function: Callable[..., Any], a: Any, overwrite_a: bool = False, *, method: Any = "auto"
+) -> Any:
+    """Factors as a is cut up; pivots on the first device."""
+    _check(a, "lu_factor")
+    if overwrite_a:
+        raise Elsewhere(a)
+    if _few(a):
+        return _alone(function, a, method=method)
+    w, steps = _factored(a, operands.by(method, a.format, "lu_factor"))
+    piv = plain_array(steps.pivots(w)[0], "int32", a.queues[0])
+    return elimination.LuFactors(_back(w, tiles.placement(a.shape, len(a.queues)), a), piv)
+
+
+@known("lu")
+def lu(
+    function: Callable[..., Any], a: Any, *, p_indices: bool = False, method: Any = "auto"
+) -> Any:
+    """p, l and u; p's indices on the first device."""
+    _check(a, "lu")
+    if _few(a):
+        return _alone(function, a, p_indices=p_indices, method=method)
+    w, steps = _factored(a, operands.by(method, a.format, "lu"))
+    (m, n), queues = a.shape, a.queues
+    count, width = min(m, n), tiles.placement(a.shape, len(queues)).axes[1].block
+    left = steps.part(w, slice(0, m), slice(0, count))
+    lower, upper = steps.empty(m, count, left), _uppers(steps, w, count)
+    steps.trapezoid(left, 0, lower)
+    order = np.argsort(reference.swapped(steps.pivots(w), m)[0]).astype(np.int32)
+    p: Any = plain_array(order, "int32", queues[0])
+    if not p_indices:
+        p = _spread(creation.array(np.eye(m)[order], a.format, queues[0]), a)
+    sizes = (lower, count), (upper, n)
+    parts = [_back(x, layouts.columns((x.rows, k), len(queues), width), a) for x, k in sizes]
+    return elimination.Lu(p, *parts)
+
+
+def _uppers(steps: ColumnSteps, w: Columns, rows: int) -> Columns:
+    """The upper triangle of the first rows."""
+    out = steps.empty(rows, w.columns, w)
+    for i in out.local:
+        for (column, _, mine), (_, _, target) in zip(w.of(i), out.of(i), strict=True):
+            top = block(mine, slice(0, min(rows, w.rows)), slice(0, mine.shape[2]))
+            copied_triangle(top, lower=False, unit=False, rows=rows, first=column, out=target)
+    return out
+
+
+@known("solve")
+def solve(
+    function: Callable[..., Any],
+    a: Any,
+    b: Any,
+    *,
+    method: Any = "auto",
+    assume_a: str = "gen",
+    lower: bool = False,
+    **options: Any,
+) -> Any:
+    """x as b is cut up: by LU or, of positive definite matrices, by Cholesky's factors."""
+    arrays, queues = team(a, b)
+    assumed = systems.ASSUMED.get(assume_a, assume_a)
+    if any(options.values()) or len(arrays) < 2 or assumed not in ("gen", "pos"):
+        raise Elsewhere(arrays[0])
+    _check(a, "solve", square=True)
+    if a.format is not b.format or b.ndim not in (1, 2) or b.shape[0] != a.shape[0] or _few(a):
+        return _alone(function, a, b, method=method, assume_a=assume_a, lower=lower)
+    given = b
+    if b.ndim == 1:
+        place = Placement(b.placement.grid, (*b.placement.axes, layouts.whole(1)))
+        given = DistributedArray.made([base.column_of(v) for v in b.views], place, queues)
+    by = operands.by(method, a.format, "solve")
+    if assumed == "pos":
+        w = _lower(a if lower else a.mT, by, "solve")
+
+        def triangles(steps: ColumnSteps, x: Columns) -> None:
+            steps.solve(w, x, lower=True, unit=False)
+            steps.solve(w.turned(), x, lower=False, unit=False)
+    else:
+        w, found = _factored(a, by)
+        singular = found.singular() or _weak(found, w)
+        operands.refuse(np.array([singular], np.int32), a, "solve")
+
+        def triangles(steps: ColumnSteps, x: Columns) -> None:
+            found.swap(x, 0, a.shape[0], slice(0, x.columns))
+            steps.solve(w, x, lower=True, unit=True)
+            steps.solve(w, x, lower=False, unit=False)
+
+    # Right-hand sides are whole, each on a device.
+    place = layouts.columns(given.shape, len(queues))
+    x, _ = _made(ColumnSteps, given, by, triangles, place)
+    back = _back(x, place, given)
+    return back if b.ndim == 2 else back[:, 0].placed(b.placement, queues)
+
+
+def _weak(steps: Lu, w: Columns) -> int:
+    """What ``lu.reference.weak`` says of pivots that may be rounding errors alone; 0 if none."""
+    n, least = w.rows, np.float32(np.inf)
+    word = np.dtype(steps.form.word).type
+    scale = word(reference.root(steps.form))
+    for i in w.local:
+        for first, end, mine in w.of(i):
+            rows = steps.part(w, slice(first, end), slice(0, end))
+            left = abs(_leading(steps.at(rows, i)))
+            right = abs(_leading(block(mine, slice(0, end), slice(0, end - first))))
+            most = np.zeros(end - first, word)
+            if first:
+                above = left[:, :first].T * right[:first]
+                most = above.max(axis=0).to_limbs()[0]
+            inside = left[:, first:].to_limbs()[0], right[first:].to_limbs()[0]
+            with ieee.quiet():
+                products = np.tril(inside[0], -1) * np.triu(inside[1], 1).T
+                limits = np.maximum(most, products.max(1)) * (16 * n * scale)
+                own = np.diagonal(inside[1]) / scale
+                ratios = np.where(own < limits, own / limits, np.inf).astype(np.float32)
+            least = min(least, ratios.min())
+    return int(np.float32(least).view(np.int32)) - reference.INFINITY
+
+
+def _leading(x: Planes) -> Array:
+    found: Array = Array(_plane(x)).limbs[0]
+    return found
+
+
+# --- Cholesky -------------------------------------------------------------------------------------
+
+
+def _lower(a: DistributedArray, by: Method, routine: str) -> Columns:
+    """The lower factor of a matrix, by columns."""
+
+    def factor(steps: Cholesky, w: Columns) -> None:
+        steps.factor(w)
+        steps.trapezoid(w, 0, w, unit=False)
+
+    w, steps = _made(Cholesky, a, by, factor)
+    positive_definite.refuse(np.array([steps.failed()], np.int32), a, routine)
+    return w
+
+
+@known("cholesky")
+def cholesky(
+    function: Callable[..., Any],
+    a: Any,
+    *,
+    upper: bool = False,
+    overwrite_a: bool = False,
+    method: Any = "auto",
+) -> Any:
+    """The factor as a is cut up."""
+    _check(a, "cholesky", square=True)
+    if overwrite_a:
+        raise Elsewhere(a)
+    if _few(a):
+        return _alone(function, a, upper=upper, method=method)
+    given = a.mT if upper else a
+    w = _lower(given, operands.by(method, a.format, "cholesky"), "cholesky")
+    found = _back(w, tiles.placement(a.shape, len(a.queues)), given)
+    return found.mT if upper else found
+
+
+# --- QR -------------------------------------------------------------------------------------------
+
+
+@known("qr")
+def qr(
+    function: Callable[..., Any],
+    a: Any,
+    mode: str = "reduced",
+    *,
+    pivoting: bool = False,
+    method: Any = "auto",
+) -> Any:
+    """Q and R as a is cut up; with pivoting, and of four limbs of float32, on one device."""
+    _check(a, "qr")
+    choice("qr: mode", mode, orthogonal.MODES)
+    form, queues = a.format, a.queues
+    limits = definition.SQUARES_EXACT, definition.NEGLIGIBLE
+    exact, negligible = (one[form.word][form.limbs - 1] for one in limits)
+    careful = exact > negligible
+    if _few(a) or pivoting or careful:
+        return _alone(function, a, mode, pivoting=pivoting, method=method)
+    by, (m, n) = operands.by(method, form, "qr"), a.shape
+    rows = m if mode == "complete" else min(m, n)
+    place = tiles.placement((m, n), len(queues))
+    near = a.placed(place, queues)
+    if any(scaling.columns(piece).powers.any() for piece in near.pieces):
+        return _alone(function, a, mode, method=method)
+    kept: list[Any] = []
+
+    def factor(steps: Qr, w: Columns) -> None:
+        kept[:] = [steps.kept(w)]
+        steps.factor(w, kept[0])
+
+    w, steps = _made(Qr, a, by, factor)
+    upper = layouts.columns((rows, n), len(queues), place.axes[1].block)
+    r = _back(_uppers(steps, w, rows), upper, a)
+    if mode == "r":
+        return r
+    identity = _identity((m, rows), a)
+    factors = steps.all_reflectors(kept[0])
+    x, _ = _made(Qr, identity, by, lambda steps, x: steps.apply_all(factors, x, False))
+    return orthogonal.QR(_back(x, identity.placement, a), r)
+
+
+def _identity(shape: tuple[int, int], like: DistributedArray) -> DistributedArray:
+    """The first columns of the identity."""
+    place = tiles.placement(shape, len(like.queues))
+    sizes = [(place.local(i), like.format, queue) for i, queue in enumerate(like.queues)]
+    found = DistributedArray.made([creation.zeros(*s).planes for s in sizes], place, like.queues)
+    for tile in found.tiles():
+        first, width = tile.start[1], tile.array.shape[1]
+        manipulation.diagonal(tile.array[first : first + width], 0, -2, -1)[...] = 1
+    return found
+
+
+@known("lstsq", "eigh", "eigvalsh", "svd", "svdvals", "lu_solve", "cholesky_solve", "inv")
+def alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """What is done on one device, and cut up again as the first array was."""
+    return _alone(function, *args, **options)

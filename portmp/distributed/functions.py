@@ -1,0 +1,286 @@
+"""What portmp's functions do with arrays on several devices: elements, sums, products of vectors.
+
+Each device runs the function on its parts. What joins them is the routine's definition: chunks of
+sums in order, whole rows and columns of products. So results have the bits of one device's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from portmp import definition
+from portmp.arrays.array import Array
+from portmp.arrays.viewed import Elsewhere, Viewed, wrapped
+from portmp.backends.base import Queue
+from portmp.distributed import transport
+from portmp.distributed.array import FUNCTIONS, DistributedArray
+from portmp.distributed.layout import Placement, Replicated, Rows, columns, whole
+from portmp.errors import DeviceError, ShapeError
+from portmp.formats import Format
+from portmp.routines import axes
+from portmp.routines.conversions import launch as conversions
+from portmp.routines.moves import launch as moves
+from portmp.routines.reduce import launch as reduce
+from portmp.runtime.planes import Planes, View, allocate, blank
+
+Queues = tuple[Queue, ...]
+
+
+def known(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Say what functions of these names do."""
+
+    def keep(function: Callable[..., Any]) -> Callable[..., Any]:
+        FUNCTIONS.update(dict.fromkeys(names, function))
+        return function
+
+    return keep
+
+
+def team(*operands: Any) -> tuple[list[DistributedArray], Queues]:
+    """The arrays among operands that lie on several devices, and these; others are refused.
+
+    Arrays of one element and numbers go along with all.
+    """
+    found = [x for x in operands if isinstance(x, DistributedArray)]
+    first = found[0].queues
+    if any(x.queues != first for x in found):
+        names = " and ".join(str([d.name for d in x.devices]) for x in found)
+        raise DeviceError(f"operands: on {names}; redistribute(layout, devices) copies")
+    alone = (np.ndarray, list, tuple)
+    for x in operands:
+        one = isinstance(x, Viewed) and not isinstance(x, DistributedArray)
+        if (one and x.size != 1) or (isinstance(x, alone) and np.ndim(x)):
+            raise DeviceError(
+                f"operands: {type(x).__name__} of shape {np.shape(x)} beside an array on "
+                f"{len(first)} devices; portmp.shard(x, like=a) cuts it up as well, with "
+                "layout=portmp.Replicated each device has all of it"
+            )
+    return found, first
+
+
+# --- elements -------------------------------------------------------------------------------------
+
+
+@known("where")
+def each(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """A function of elements, with broadcasting."""
+    usual = {"out": None, "where": True}
+    given = {k: v for k, v in options.items() if k not in usual or v is not usual[k]}
+    arrays, queues = team(*args, *given.values())
+    shape = np.broadcast_shapes(*(x.shape for x in (*arrays, *args) if isinstance(x, Viewed)))
+    place = _meeting(arrays, shape, len(queues))
+    out = given.get("out")
+    if isinstance(out, DistributedArray):
+        place = out.placement
+    parts = [_seen(x, place, queues) for x in args]
+    named = {k: _seen(v, place, queues) for k, v in given.items()}
+    found = [
+        function(*[part[i] for part in parts], **{k: v[i] for k, v in named.items()})
+        for i in range(len(queues))
+    ]
+    if out is not None:
+        return out
+    if isinstance(found[0], tuple):
+        several = zip(*found, strict=True)
+        return tuple(joined(one, place, queues) for one in several)
+    return joined(found, place, queues)
+
+
+def joined(pieces: Any, place: Placement, queues: Queues) -> DistributedArray:
+    """Results of all devices as one array."""
+    return DistributedArray.made([piece.planes for piece in pieces], place, queues)
+
+
+def _meeting(arrays: list[DistributedArray], shape: tuple[int, ...], count: int) -> Placement:
+    """Where a result of a shape lies: as the first operand of that shape that is cut up."""
+    cut = [x for x in arrays if not x.placement.replicated]
+    for x in cut:
+        if x.shape == shape:
+            return x.placement
+    return (Rows() if cut else Replicated()).place(shape, count)
+
+
+def _seen(x: Any, place: Placement, queues: Queues) -> list[Any]:
+    """What each device has of an operand that is broadcast to a result, or the number itself."""
+    if not isinstance(x, DistributedArray):
+        alone = isinstance(x, Viewed)
+        return [x.to(queue) if alone else x for queue in queues]
+    lead = len(place.axes) - x.ndim
+    mine = [
+        axis if n != 1 or axis.n == 1 else whole(1)
+        for n, axis in zip(x.shape, place.axes[lead:], strict=True)
+    ]
+    return list(x.placed(Placement(place.grid, tuple(mine)), queues).pieces)
+
+
+# --- sums and the like ----------------------------------------------------------------------------
+
+
+@known("sum", "prod", "max", "min")
+def reduced(
+    function: Callable[..., Any],
+    x: Any,
+    axis: Any = None,
+    *,
+    keepdims: bool = False,
+    **options: Any,
+) -> Any:
+    """Of all elements an array on the first device; along axes one on all of them."""
+    asked = any(
+        v is not (True if k == "where" else None) and v is not False for k, v in options.items()
+    )
+    if asked or not isinstance(x, DistributedArray) or not isinstance(x.dtype, Format):
+        raise Elsewhere(x if isinstance(x, DistributedArray) else team(*options.values())[0][0])
+    over = axes.named(axis, x.ndim)
+    queues = x.queues
+    if x.placement.replicated or not x.size:
+        pieces = [function(piece, axis, keepdims=keepdims) for piece in x._once()]
+        if len(over) == x.ndim and not keepdims:
+            return pieces[0]
+        if not x.placement.replicated:
+            return x.placed(Replicated().place(x.shape, len(queues)), queues).sum(axis)
+        pieces = [function(piece, axis, keepdims=keepdims) for piece in x.pieces]
+        return joined(pieces, Replicated().place(pieces[0].shape, len(queues)), queues)
+    if len(over) == x.ndim:
+        found = total(function.__name__, x.reshape(-1))
+        return found.reshape((1,) * x.ndim) if keepdims else found
+    place = x.placement
+    if any(place.axes[i].parts > 1 for i in over):
+        if 0 not in over:
+            place = Rows().place(x.shape, len(queues))
+        elif x.ndim == 2:
+            place = columns(x.shape, len(queues))
+        else:
+            raise Elsewhere(x)
+    mine = x.placed(place, queues)
+    pieces = [function(piece, over, keepdims=keepdims) for piece in mine.pieces]
+    return joined(pieces, _left(place, over, keepdims), queues)
+
+
+def _left(place: Placement, over: tuple[int, ...], keepdims: bool) -> Placement:
+    """Where results along some axes lie."""
+    kept = [
+        whole(1) if i in over else axis
+        for i, axis in enumerate(place.axes)
+        if keepdims or i not in over
+    ]
+    if kept and kept[0].along == 1 and not keepdims:
+        kept[0] = kept[0]._replace(along=0)
+        return Placement((place.devices, 1), tuple(kept))
+    return Placement(place.grid, tuple(kept))
+
+
+def total(kind: str, x: DistributedArray, y: DistributedArray | None = None) -> Array:
+    """What a vector comes to, of *kind* dot with y: by the chunks of the definition, in order."""
+    form = x.format
+    if y is not None and not x.size:
+        return Array(reduce.dot(x.views[0], y.views[0]))
+    vectors = [_in_words(v) for v in (x, y) if v is not None]
+    found = _combined(kind, vectors)
+    if kind in ("sum", "dot") and not np.isfinite(found.read_dense()[0]):
+        # As on one device: the chain of leading limbs, in the same lanes and trees.
+        leading = [_leading(v) for v in vectors]
+        chain = _combined(kind, leading)
+        for buffer, word in zip(range(1, form.limbs), found.format.planes[1:], strict=True):
+            found.raw(buffer).write_parts([np.zeros((), f"uint{8 * np.dtype(word).itemsize}")])
+        first = found.seen_as(chain.format)
+        moves.copied(chain, out=first)
+    return Array(conversions.between(found, form) if found.format is not form else found)
+
+
+def _in_words(x: DistributedArray) -> DistributedArray:
+    """In the format that computes, by contiguous parts of the vector."""
+    queues = x.queues
+    form = x.format.arithmetic.compute
+    mine = (
+        x
+        if x.format is form
+        else x._each(lambda piece: wrapped(conversions.between(piece.planes, form)))
+    )
+    first = mine.placement.axes[0]
+    each = first.block * first.parts >= first.n and first.parts in (1, len(queues))
+    return mine if each else mine.placed(Rows().place(x.shape, len(queues)), queues)
+
+
+def _leading(x: DistributedArray) -> DistributedArray:
+    return x._each(lambda piece: piece.limbs[0])
+
+
+def _combined(kind: str, vectors: list[DistributedArray]) -> Planes:
+    """What vectors come to, on the first device."""
+    first = vectors[0]
+    if any(v.placement != first.placement for v in vectors):
+        vectors = [v.placed(first.placement, first.queues) for v in vectors]
+    queues, size = first.queues, definition.CHUNK
+    if first.placement.replicated:
+        return reduce.combined(kind, reduce.chunks(kind, *[v.views[0] for v in vectors]))
+    axis, n = first.placement.axes[0], first.shape[0]
+    values: list[View[Any]] = []
+    for i, queue in enumerate(queues):
+        begin, end = next(axis.blocks(i), (n, n))
+        low, high = -(-begin // size) * size, -(-end // size) * size
+        if low >= end:
+            continue
+        # Chunks that lie here, and one that ends on other devices.
+        inside = end if end == n else end // size * size
+        spans = [(low, inside)] * (low < inside) + [(inside, min(high, n))] * (inside < end)
+        for span in spans:
+            parts: list[Any] = [_span(v, span, i, queue) for v in vectors]
+            values.append(reduce.chunks(kind, *parts))
+    count = sum(v.shape[0] for v in values)
+    kept: Planes = allocate(first.format, (count,), queues[0])
+    at = 0
+    for one in values:
+        moves.copied(transport.sent(one, queues[0]), out=kept.view(one.shape, (1,), at))
+        at += one.shape[0]
+    return reduce.combined(kind, kept)
+
+
+def _span(x: DistributedArray, span: tuple[int, int], device: int, queue: Queue) -> Planes:
+    """Elements of a vector on a device: a view of its part, or with what the next ones have."""
+    (low, high), axis = span, x.placement.axes[0]
+    begin, end = next(axis.blocks(device))
+    mine = x.views[device]
+    if high <= end:
+        start = mine.start + (low - begin) * mine.strides[0]
+        seen: Planes = mine.view((high - low,), mine.strides, start)
+        return seen
+    found: Planes = blank(x.dtype, (high - low,)).made(queue)
+    for i, view in enumerate(x.views):
+        first, last = next(axis.blocks(i), (0, 0))
+        at, to = max(first, low), min(last, high)
+        if at < to:
+            part = view.view((to - at,), view.strides, view.start + (at - first) * view.strides[0])
+            target = found.view((to - at,), (1,), at - low)
+            moves.copied(transport.sent(part, queue), out=target)
+    return found
+
+
+@known("dot")
+def dot(function: Callable[..., Any], x: Any, y: Any, **options: Any) -> Any:
+    """Of two vectors an array on the first device; else the product of matrices."""
+    arrays, queues = team(x, y)
+    asked = {k: v for k, v in options.items() if v not in (None, False, "accurate")}
+    if asked or len(arrays) < 2 or x.format is not y.format:
+        raise Elsewhere(arrays[0])
+    if x.ndim != 1 or y.ndim != 1:
+        return FUNCTIONS["matmul"](function, x, y)
+    if x.shape != y.shape:
+        raise ShapeError(f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given")
+    lead = x if not x.placement.replicated else y
+    other = (y if lead is x else x).placed(lead.placement, queues)
+    return total("dot", *((lead, other) if lead is x else (other, lead)))
+
+
+# --- BLAS -----------------------------------------------------------------------------------------
+
+
+@known("axpy", "scal")
+def scaled(function: Callable[..., Any], alpha: Any, *vectors: Any, out: Any = None) -> Any:
+    """alpha x + y, or alpha x: alpha is a number, read from its device where it has one."""
+    options = {} if out is None else {"out": out}
+    return each(partial(function, alpha), *vectors, **options)

@@ -1,0 +1,282 @@
+"""Matrices of tiles, as factorisations work on them: the third kind beside devices' and the host's.
+
+Columns go round among devices in blocks, and each device has its columns whole. So what changes
+columns (products, systems, swaps of rows) is done by their owner, and only factors on the left
+travel. Sizes of blocks and numbers of devices change no bit: products have the method of the whole
+block's sizes (``Steps.method_for``), and elements depend on rows and columns alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from portmp import definition
+from portmp.backends.base import Queue
+from portmp.distributed import transport
+from portmp.distributed.layout import Placement, columns
+from portmp.formats import Format
+from portmp.routines.moves import launch as moves
+from portmp.routines.ozaki.options import Auto
+from portmp.routines.plain import launch as plain
+from portmp.routines.triangular.launch import OnDevice
+from portmp.routines.triangular.steps import Method, Steps
+from portmp.runtime.planes import Planes, allocate, allocate_numbers
+
+TILE = 512
+"""Columns of a block, at most: a multiple of those that a panel has. A schedule."""
+ROUNDS = 4
+"""Blocks that each device has, at least, where columns are enough for that."""
+SHARE = 8
+"""What is sent to a device at once takes at most one part in so many of its memory."""
+
+Span = tuple[int, int, int]
+"""A device, and which columns of a block it has."""
+
+
+def placement(shape: tuple[int, ...], devices: int) -> Placement:
+    """Where the columns of a matrix lie that is factored: blocks are whole panels."""
+    size = definition.BLOCK
+    block = shape[1] // (devices * ROUNDS) // size * size
+    return columns(shape, devices, max(size, min(TILE, block)))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A block of a matrix whose columns lie on several devices, or its transpose.
+
+    ``local``: each device's columns side by side, (1, rows, so many); ``spans`` says which.
+    """
+
+    rows: int
+    spans: tuple[Span, ...]
+    local: dict[int, Planes]
+    flipped: bool = False
+
+    @property
+    def columns(self) -> int:
+        """How many."""
+        return self.spans[-1][2] if self.spans else 0
+
+    def turned(self) -> Columns:
+        """The transpose."""
+        return replace(self, flipped=not self.flipped)
+
+    def of(self, device: int) -> Iterator[tuple[int, int, Planes]]:
+        """A device's columns, from one to another, and the view of them."""
+        at, mine = 0, self.local.get(device)
+        for owner, first, end in self.spans:
+            if owner == device and mine is not None:
+                yield first, end, block(mine, slice(0, self.rows), slice(at, at + end - first))
+                at += end - first
+
+
+def block(x: Planes, rows: slice, columns: slice) -> Planes:
+    """A part of one matrix (1, rows, columns); the view itself where that is all."""
+    shape = (1, rows.stop - rows.start, columns.stop - columns.start)
+    if shape == x.shape:
+        return x
+    return x.view(
+        shape, x.strides, x.start + rows.start * x.strides[1] + columns.start * x.strides[2]
+    )
+
+
+def matrix(views: Sequence[Any], place: Placement) -> Columns:
+    """Views (m, columns) that are placed by columns, as such a matrix."""
+    rows, across = place.axes
+    spans = []
+    for part in range(across.parts):
+        spans += [(part, *one) for one in across.blocks(part)]
+    local = {
+        i: view.view((1, *view.shape), (0, *view.strides), view.start)
+        for i, view in enumerate(views)
+        if view.size and i < across.parts
+    }
+    return Columns(rows.n, tuple(sorted(spans, key=lambda span: span[1])), local)
+
+
+def _unused(self: Any, *given: Any) -> Any:
+    raise NotImplementedError
+
+
+UNUSED: Any = _unused
+"""What is asked of one device's steps alone."""
+
+
+class ColumnSteps(Steps[Columns]):
+    """Blocks of matrices whose columns lie on several devices, one after the other.
+
+    ``on``: what each device does. ``waits``: whether products wait to see which elements are left;
+    else ``left`` tells afterwards that some were, and all is done again.
+    """
+
+    def __init__(
+        self, w: Columns, form: Format, method: Method, queues: Sequence[Queue], waits: bool
+    ) -> None:
+        self.size = w.rows, w.columns
+        self.form, self.method, self.queues, self.waits = form, method, queues, waits
+        self.unmade = [allocate_numbers("int32", (1,), queue) for queue in queues]
+        for one in self.unmade:
+            plain.fill(one, 0)
+        self.on: list[Any] = [self.device(i) for i in range(len(queues))]
+
+    def like(self, i: int) -> Planes:
+        """What stands for a matrix so large on a device; nothing of it is read."""
+        number = allocate(self.form, (1, 1, 1), self.queues[i])
+        return number.view((1, *self.size), (0, 0, 0), 0)
+
+    backwards = solve_block = whole_squares = products = UNUSED
+
+    def device(self, i: int) -> OnDevice:
+        """What one device does."""
+        return OnDevice(self.form, self.own(self.method, i))
+
+    def own(self, method: Method, i: int) -> Method:
+        """A method as a device has it, whose products wait for nothing."""
+        if isinstance(method, Auto) and not self.waits:
+            return replace(method, unmade=self.unmade[i])
+        return method
+
+    def left(self) -> bool:
+        """Whether elements of products were left, which is read from all devices."""
+        return any(bool(one.read_parts()[0][0]) for one in self.unmade)
+
+    def each(self, work: Callable[[int], None], devices: Sequence[int]) -> None:
+        """Do something on each device; in threads where products wait."""
+        mine = list(devices)
+        if self.waits and self.method is not None and len(mine) > 1:
+            tasks = [partial(work, i) for i in mine]
+            transport.together(tasks, [self.queues[i].device for i in mine])
+            return
+        for i in mine:
+            work(i)
+
+    # --- what a matrix is -------------------------------------------------------------------
+
+    def shape(self, x: Columns) -> tuple[int, int]:
+        return (x.columns, x.rows) if x.flipped else (x.rows, x.columns)
+
+    def part(self, x: Columns, rows: slice, columns: slice) -> Columns:
+        if x.flipped:
+            return self.part(x.turned(), columns, rows).turned()
+        spans, before, count = [], dict.fromkeys(x.local, 0), dict.fromkeys(x.local, 0)
+        for owner, first, end in x.spans:
+            low, high = max(first, columns.start), min(end, columns.stop)
+            before[owner] += max(min(end, columns.start) - first, 0)
+            if low < high:
+                spans.append((owner, low - columns.start, high - columns.start))
+                count[owner] += high - low
+        local = {
+            i: block(view, rows, slice(before[i], before[i] + count[i]))
+            for i, view in x.local.items()
+            if count[i]
+        }
+        return Columns(rows.stop - rows.start, tuple(spans), local)
+
+    def turned(self, x: Columns) -> Columns:
+        return x.turned()
+
+    def empty(self, rows: int, columns: int, like: Columns) -> Columns:
+        """New memory, by columns as those of another one."""
+        lies = self.part(like, slice(0, like.rows), slice(0, columns))
+        local = {
+            i: allocate(self.form, (1, rows, view.shape[2]), view.queue)
+            for i, view in lies.local.items()
+        }
+        return Columns(rows, lies.spans, local)
+
+    # --- on one device ----------------------------------------------------------------------
+
+    def at(self, x: Columns, i: int) -> Planes:
+        """All of a block on one device: where it lies, or a copy."""
+        if x.flipped:
+            return self.at(x.turned(), i).transposed((0, 2, 1))
+        owners = {owner for owner, _, _ in x.spans}
+        if owners == {i}:
+            return x.local[i]
+        queue = self.queues[i]
+        if len(owners) == 1:
+            return transport.sent(x.local[owners.pop()], queue)
+        made = allocate(self.form, (1, x.rows, x.columns), queue)
+        for owner in owners:
+            there = replace(x, local={owner: transport.sent(x.local[owner], queue)})
+            for first, end, view in there.of(owner):
+                moves.copied(view, out=block(made, slice(0, x.rows), slice(first, end)))
+        return made
+
+    def beside(self, x: Columns, c: Columns, i: int) -> Planes:
+        """Those columns of a block that a device has of another one."""
+        if x.spans == c.spans and not x.flipped:
+            return x.local[i]
+        rows = self.shape(x)[0]
+        made = allocate(self.form, (1, rows, c.local[i].shape[2]), self.queues[i])
+        at = 0
+        for first, end, _ in c.of(i):
+            mine = self.at(self.part(x, slice(0, rows), slice(first, end)), i)
+            moves.copied(mine, out=block(made, slice(0, rows), slice(at, at + end - first)))
+            at += end - first
+        return made
+
+    def rows_at_once(self, i: int, columns: int) -> int:
+        """Rows of a factor on the left that a device is sent at once."""
+        size = sum(4 if part == "float32" else 8 for part in self.form.parts) * max(columns, 1)
+        return max(self.queues[i].device.properties.memory // (SHARE * size), 1)
+
+    # --- what is done with them -------------------------------------------------------------
+
+    def product(self, a: Columns, b: Columns, c: Columns, kind: str, method: Method) -> None:
+        m, k = self.shape(a)
+
+        def made(i: int) -> None:
+            mine, right = c.local[i], self.beside(b, c, i)
+            whole, step = slice(0, mine.shape[2]), self.rows_at_once(i, k)
+            for first in range(0, m, step):
+                rows = slice(first, min(first + step, m))
+                left = self.at(self.part(a, rows, slice(0, k)), i)
+                self.on[i].product(left, right, block(mine, rows, whole), kind, self.own(method, i))
+
+        self.each(made, list(c.local))
+
+    def solve(self, a: Columns, b: Columns, *, lower: bool, unit: bool) -> None:
+        """By the devices, each for its right-hand sides; of large systems product by product."""
+        n, sides = self.shape(b)
+        if not n or not sides:
+            return
+        if any(n > self.rows_at_once(i, n) for i in b.local) and n > definition.BLOCK:
+            super().solve(a, b, lower=lower, unit=unit)
+            return
+        self.each(
+            lambda i: self.on[i].solve(self.at(a, i), b.local[i], lower=lower, unit=unit),
+            list(b.local),
+        )
+
+    def copied(self, x: Columns) -> Columns:
+        return replace(x, local={i: moves.copied(view) for i, view in x.local.items()})
+
+    def put(self, x: Columns, out: Columns) -> None:
+        """out = x."""
+        for i, mine in out.local.items():
+            moves.copied(self.beside(x, out, i), out=mine)
+
+    def trapezoid(self, a: Columns, first: int, out: Columns, unit: bool = True) -> None:
+        for i in out.local:
+            for (column, _, mine), (_, _, target) in zip(a.of(i), out.of(i), strict=True):
+                self.on[i].trapezoid(target if a is out else mine, first + column, target, unit)
+
+    def square_and_below(self, a: Columns, c: Columns, kind: str) -> None:
+        """Of each block of columns the rows from its first on."""
+        (m, n), k = self.shape(c), self.shape(a)[1]
+        method = self.method_for(m, n, k)
+
+        def made(i: int) -> None:
+            left, steps = self.at(a, i), slice(0, k)
+            for first, end, mine in c.of(i):
+                below = slice(first, m)
+                across = block(left, slice(first, end), steps).transposed((0, 2, 1))
+                target = block(mine, below, slice(0, end - first))
+                rows = block(left, below, steps)
+                self.on[i].product(rows, across, target, kind, self.own(method, i))
+
+        self.each(made, list(c.local))

@@ -1,0 +1,227 @@
+"""Products, factorisations and systems on several devices: the bits of one device's."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import slow
+from test_distributed import HOST, check_same, drawn, team
+
+import portmp as mp
+from portmp import cli
+from portmp.distributed import factor, products, tiles
+from portmp.errors import LinAlgError, ShapeError, UnsupportedError
+
+LAYOUTS = (mp.Rows(), mp.Replicated(), mp.BlockCyclic(16, 2, 2), mp.BlockCyclic(7, 4, 1))
+SIZES = ("37 50 45", "1 20 33", "40 12 1", "3 0 4")
+OTHERS = "other sizes, each with all pairs of layouts"
+
+
+@pytest.mark.parametrize("sizes", slow.mostly_slow(SIZES, SIZES[:1], OTHERS))
+@pytest.mark.parametrize("left", LAYOUTS, ids=repr)
+def test_products(left: Any, sizes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of matrices in any two layouts, b's columns all at once or a few; with vectors."""
+    m, k, n = map(int, sizes.split())
+    a, b, c, x, y = (drawn(s, seed=i) for i, s in enumerate([(m, k), (k, n), (m, n), k, m]))
+    devices = team(4)
+    s, d, v, w = (mp.shard(one, devices) for one in (a, c, x, y))
+    s = s.redistribute(left)
+    for width in (4096, 8):
+        monkeypatch.setattr(products, "COLUMNS", width)
+        for right in LAYOUTS:
+            check_same(s @ mp.shard(b, devices, right), a @ b)
+    t = mp.shard(b, devices)
+    check_same(mp.gemm(s, t, alpha=3, beta=2, c=d), mp.gemm(a, b, alpha=3, beta=2, c=c))
+    check_same(s @ v, a @ x)
+    check_same(w @ s, y @ a)
+    check_same(v @ v, x @ x)
+    check_same(mp.gemv(s, v, alpha=3, beta=2, y=w), mp.gemv(a, x, alpha=3, beta=2, y=y))
+    check_same(mp.axpy("0.1", v, v), mp.axpy("0.1", x, x))
+    check_same(s.T @ s, a.T @ a)
+    check_same(mp.gemm(t, s, trans_a=True, trans_b=True), mp.gemm(b, a, trans_a=True, trans_b=True))
+    check_same(mp.gemv(s, w, trans=True), mp.gemv(a, y, trans=True))
+
+
+METHODS: tuple[dict[str, str], ...] = (
+    {"method": "ozaki1"},
+    {"method": "ozaki2"},
+    {"rounding": "correct"},
+    {"accuracy": "fast"},
+)
+
+
+@pytest.mark.parametrize(
+    "options", slow.mostly_slow(METHODS, METHODS[1:2], "other methods"), ids=repr
+)
+def test_methods(options: dict[str, str]) -> None:
+    """Slices, residues, correct rounding, on devices of two kinds."""
+    a, b = drawn((20, 30)), drawn((30, 15), seed=2)
+    s, t = (mp.shard(x, team(3, HOST), mp.Rows(3)) for x in (a, b))
+    check_same(mp.gemm(s, t, **options), mp.gemm(a, b, **options))
+
+
+@slow.slow("products of elements that are judged are large")
+@pytest.mark.parametrize("layout", (mp.Rows(), mp.BlockCyclic(32, 2, 2)), ids=repr)
+def test_judged_as_the_whole(layout: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts with fewer rows than products by integers have are made by them all the same."""
+    monkeypatch.setattr(products, "COLUMNS", 100)
+    a, b = drawn((260, 270), "qd"), drawn((270, 265), "qd", 2)
+    a[3] *= 1e200
+    devices = team(4)
+    s = mp.shard(a, devices, layout) @ mp.shard(b, devices)
+    check_same(s, a @ b)
+    direct = mp.gemm(a, b, method="direct")
+    assert any((x != y).any() for x, y in zip(s.to_limbs(), direct.to_limbs(), strict=True))
+
+
+def test_refused() -> None:
+    """Shapes that do not fit, arguments that are for one device."""
+    a = drawn((4, 6))
+    s = mp.shard(a, team(2))
+    with pytest.raises(ShapeError, match="cannot be multiplied"):
+        s @ s
+    with pytest.raises(UnsupportedError, match=r"x\.gather"):
+        mp.gemm(s, s, bound=True)
+    with pytest.raises(ShapeError, match="square"):
+        mp.linalg.cholesky(s)
+
+
+# --- factorisations -----------------------------------------------------------------------------
+
+CUTS = (mp.Rows(), mp.BlockCyclic(16, 1, 3), mp.BlockCyclic(20, 3, 1))
+SHAPES = ("97 97", "97 130", "130 97", "3 3")
+FORMATS = slow.mostly_slow(["dd", "ts", "float64"], ["dd"], "another format")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("shape", slow.mostly_slow(SHAPES, SHAPES[:1], "other shapes"))
+@pytest.mark.parametrize("layout", slow.mostly_slow(CUTS, CUTS[1:2], "other layouts"), ids=repr)
+def test_factors(layout: Any, shape: str, form: str) -> None:
+    """LU and QR in all their forms; several panels, which different devices make."""
+    a = drawn([*map(int, shape.split())], form)
+    s = mp.shard(a, team(3), layout)
+    found, wanted = mp.linalg.lu_factor(s), mp.linalg.lu_factor(a)
+    check_same(found.lu, wanted.lu)
+    check_same(found.piv, wanted.piv)
+    for indices in (False, True):
+        both = mp.linalg.lu(s, p_indices=indices), mp.linalg.lu(a, p_indices=indices)
+        for one, other in zip(*both, strict=True):
+            check_same(one, other)
+    for mode in ("reduced", "complete"):
+        for one, other in zip(mp.linalg.qr(s, mode), mp.linalg.qr(a, mode), strict=True):
+            check_same(one, other)
+    check_same(mp.linalg.qr(s, "r"), mp.linalg.qr(a, "r"))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("layout", slow.mostly_slow(CUTS, CUTS[1:2], "other layouts"), ids=repr)
+def test_systems(layout: Any, form: str) -> None:
+    """By LU and by Cholesky's factors; many right-hand sides and one."""
+    n = 97
+    a, b = drawn((n, n), form), drawn((n, 5), form, 2)
+    p = a @ a.T
+    s, t, d = (mp.shard(x, team(3), layout) for x in (a, b, p))
+    check_same(mp.linalg.solve(s, t), mp.linalg.solve(a, b))
+    check_same(mp.linalg.solve(s, mp.shard(b[:, 0], team(3))), mp.linalg.solve(a, b[:, 0]))
+    check_same(mp.linalg.cholesky(d), mp.linalg.cholesky(p))
+    check_same(mp.linalg.cholesky(d, upper=True), mp.linalg.cholesky(p, upper=True))
+    positive = {"assume_a": "pos"}
+    check_same(mp.linalg.solve(d, t, **positive), mp.linalg.solve(p, b, **positive))
+
+
+def test_large_systems_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Factors of which a device takes a few rows at once."""
+    a, b = drawn((97, 97)), drawn((97, 3), seed=2)
+    monkeypatch.setattr(tiles.ColumnSteps, "rows_at_once", lambda self, i, columns: 40)
+    s, t = (mp.shard(x, team(2)) for x in (a, b))
+    check_same(mp.linalg.solve(s, t), mp.linalg.solve(a, b))
+
+
+@slow.slow("products within factors that are made by integers are large")
+@pytest.mark.parametrize("scale", [1.0, 1e200])
+def test_products_by_integers_within(scale: float) -> None:
+    """Also where elements are left, for which all is done again."""
+    a = drawn((600, 600), "td")
+    a[7] *= scale
+    s = mp.shard(a, team(2), mp.BlockCyclic(64, 1, 2))
+    check_same(mp.linalg.lu_factor(s).lu, mp.linalg.lu_factor(a).lu)
+    p, d = a @ a.T, s @ s.T
+    check_same(mp.linalg.cholesky(d), mp.linalg.cholesky(p))
+    check_same(mp.linalg.qr(s, "r"), mp.linalg.qr(a, "r"))
+
+
+ALONE: dict[str, Callable[[Any], Any]] = {
+    "eigh": lambda x: mp.linalg.eigh(x + x.T),
+    "svd": mp.linalg.svd,
+    "lstsq": lambda x: mp.linalg.lstsq(x, x).x,
+    "inv": mp.linalg.inv,
+    "lu_solve": lambda x: mp.linalg.lu_solve(mp.linalg.lu_factor(x), x),
+}
+
+
+@pytest.mark.parametrize("name", slow.mostly_slow(ALONE, ["lu_solve"], "other functions"))
+def test_done_on_one_device(name: str) -> None:
+    """Gathered, and cut up as the operand is; so is what meets a device without kernels."""
+    a = drawn((6, 6))
+    found, wanted = ALONE[name](mp.shard(a, team(2), mp.BlockCyclic(2, 1, 2))), ALONE[name](a)
+    both = [x if isinstance(x, tuple) else (x,) for x in (found, wanted)]
+    for one, other in zip(*both, strict=True):
+        check_same(one, other)
+        assert len(one.devices) == 2
+    mixed = mp.shard(a, team(2, HOST))
+    check_same(mp.linalg.solve(mixed, mixed), mp.linalg.solve(a, a))
+    check_same(mp.linalg.qr(mixed).Q, mp.linalg.qr(a).Q)
+
+
+def test_errors_and_warnings_are_those_of_one_device() -> None:
+    """Singular, numerically singular, not positive definite: the same words."""
+    a = drawn((60, 60))
+    a[5] = a[6] * 3
+    zero = a * 1
+    zero[:, 40] = 0
+    minor = a @ a.T + mp.eye(60, format="dd")
+    minor[50, 50] = -1
+    positive = {"assume_a": "pos"}
+    for x, options in ((a, {}), (zero, {}), (minor, positive)):
+        told = []
+        for given in (x, mp.shard(x, team(3))):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    mp.linalg.solve(given, given, **options)
+                    told.append([str(one.message) for one in caught])
+                except LinAlgError as error:
+                    told.append([str(error)])
+        assert told[0] == told[1] and told[0]
+
+
+def test_factors_are_made_by_all_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Panels go round, and nobody has the whole matrix."""
+    made: list[int] = []
+    panel = factor.Lu.panel
+
+    def noted(self: Any, w: Any, first: int, end: int, columns: slice) -> None:
+        made.extend(self.part(w, slice(first, w.rows), slice(first, end)).local)
+        panel(self, w, first, end, columns)
+
+    monkeypatch.setattr(factor.Lu, "panel", noted)
+    mp.linalg.lu_factor(mp.shard(drawn((130, 130)), team(2)))
+    assert made == [0, 1, 0, 1, 0]
+
+
+def test_bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same work on one and on two parts of a device: its report is one, and bits are equal."""
+    device, file = slow.first_device(), tmp_path / "devices.json"
+    words = ["--size", "40", "--runs", "1", "--experiment", "dot", "--format", "float64"]
+    assert cli.main(["bench", "devices", "--device", device, *words, "-o", str(file)]) == 0
+    experiments = json.loads(file.read_text())["devices"][0]["experiments"]
+    assert [len(found["rows"]) for found in experiments.values()] == [2]
+    rows = [row for found in experiments.values() for row in found["rows"]]
+    assert all(row["same_bits"] and row["ratio"] > 0 for row in rows)
+    assert "times one" in capsys.readouterr().out
+    assert cli.main(["bench", "devices", "--device", device, "--devices", HOST]) == 2
