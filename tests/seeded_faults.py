@@ -1442,7 +1442,7 @@ FAULTS = (
     ),
     Fault(
         "bounds leave out underflow",
-        "portmp/routines/certified.py",
+        "portmp/routines/bounds/certified.py",
         "    unit = LOST[form.limbs] * 2.0 ** SMALLEST[form.word]\n",
         "    unit = 0.0\n",
         "test_certified.py",
@@ -1458,7 +1458,7 @@ FAULTS = (
     ),
     Fault(
         "what storing cuts off is not counted",
-        "portmp/routines/certified.py",
+        "portmp/routines/bounds/certified.py",
         'value, bound = short, of("add", bound, of("mul", away, RAISED))',
         "value, bound = short, bound",
         "test_certified.py",
@@ -1714,7 +1714,7 @@ FAULTS = (
     ),
     Fault(
         "tight bounds are negative where results are too large",
-        "portmp/routines/certified.py",
+        "portmp/routines/bounds/certified.py",
         'away = of("abs", leading(elementwise.apply("sub", [value, there])))',
         'away = leading(elementwise.apply("sub", [value, there]))',
         "test_certified_tight.py",
@@ -1762,7 +1762,7 @@ FAULTS = (
     ),
     Fault(
         "bounds by norms leave out what beta c loses",
-        "portmp/routines/normwise.py",
+        "portmp/routines/bounds/normwise.py",
         "bound = _with_addend(bound, c, abs(float(beta[0])), loss.addend * raised)",
         "bound = _with_addend(bound, c, abs(float(beta[0])), 0.0)",
         "test_certified_normwise.py",
@@ -1770,7 +1770,7 @@ FAULTS = (
     ),
     Fault(
         "bounds by norms of products by integers as of direct ones",
-        "portmp/routines/normwise.py",
+        "portmp/routines/bounds/normwise.py",
         "return rounded + left_out + END * form.compute.unit_roundoff",
         "return END * form.compute.unit_roundoff",
         "test_certified_normwise.py",

@@ -21,7 +21,7 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Format, inputs
-from portmp.routines import certified
+from portmp.routines.bounds import certified
 from portmp.routines.ozaki import apart, residues, systems
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2

@@ -19,16 +19,18 @@ from portmp.arrays.foreign import A, as_they_are
 from portmp.arrays.products import Bound, ProductBound, dot
 from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError, ShapeError
-from portmp.routines import base, certified, methods, normwise, tight
+from portmp.routines import base
+from portmp.routines.bounds import certified, normwise, tight
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.gemm.schedule import Schedule
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
-from portmp.routines.product import Asked, Product
+from portmp.routines.products import methods
+from portmp.routines.products.product import Asked, Product
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.runtime.planes import Planes
 
 if TYPE_CHECKING:
-    from portmp.routines.explained import Explanation
+    from portmp.routines.products.explained import Explanation
 
 
 def scalar(like: Array, value: Number | Array, argument: str) -> base.ScalarLimbs:
@@ -315,7 +317,7 @@ def explain(
     judged they are, which waits for the device. ShapeError, FormatError, ArgumentError as there.
     """
     # Seldom wanted, and much to import.
-    from portmp.routines import explained
+    from portmp.routines.products import explained
 
     if routine not in ROUTINES:
         raise ArgumentError(f"routine: {routine!r} given; {' and '.join(ROUTINES)} are explained")
@@ -335,6 +337,6 @@ def last_product() -> Explanation | None:
 
     Shares of elements are known where all have the first level.
     """
-    from portmp.routines import explained
+    from portmp.routines.products import explained
 
     return explained.last_one()

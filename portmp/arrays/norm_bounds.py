@@ -12,10 +12,11 @@ from portmp.arrays.array import Array
 from portmp.arrays.creation import array, zeros
 from portmp.arrays.elementwise import maximum, minimum, sqrt
 from portmp.networks.bounded import MUL, SMALLEST
-from portmp.routines import base, certified
-from portmp.routines.certified import LOST, RAISED, ROOT
+from portmp.routines import base
+from portmp.routines.bounds import certified
+from portmp.routines.bounds.certified import LOST, RAISED, ROOT
 from portmp.routines.exact import launch as exact
-from portmp.routines.product import Product
+from portmp.routines.products.product import Product
 
 
 def of_rows(norms: Array, x: Array, *, tight: bool) -> Array:

@@ -17,10 +17,12 @@ from portmp.arrays.dtypes import BOOL
 from portmp.arrays.foreign import as_they_are
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
-from portmp.routines import axes, base, certified, methods
+from portmp.routines import axes, base
+from portmp.routines.bounds import certified
 from portmp.routines.exact import launch as exact
 from portmp.routines.gemm import launch as gemm
-from portmp.routines.product import Product, of_vectors
+from portmp.routines.products import methods
+from portmp.routines.products.product import Product, of_vectors
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes, View
 

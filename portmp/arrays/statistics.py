@@ -12,7 +12,8 @@ from portmp.arrays.foreign import as_they_are
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format, foreign
-from portmp.routines import axes, base, certified
+from portmp.routines import axes, base
+from portmp.routines.bounds import certified
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.exact import launch as exact
 from portmp.routines.moves import launch as moves

@@ -20,9 +20,10 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Flag, Index, Scratch, matrix
 from portmp.formats import Format
-from portmp.routines import base, small
+from portmp.routines import base
 from portmp.routines.cholesky import reference
 from portmp.routines.cholesky.steps import CholeskySteps
+from portmp.routines.factor import small
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
 from portmp.routines.triangular.launch import OnDevice, copied_triangle, repeat

@@ -24,7 +24,7 @@ from portmp.routines import base
 from portmp.routines.exact import accumulator, reference
 from portmp.routines.exact.accumulator import LongAccumulator
 from portmp.routines.gemm import launch as products
-from portmp.routines.product import Asked, Product, entries
+from portmp.routines.products.product import Asked, Product, entries
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers

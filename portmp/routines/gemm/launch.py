@@ -29,7 +29,14 @@ from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule, Schedule,
 from portmp.routines.gemm.tiles import Layout
 from portmp.routines.gemm.units import UnitLayout
 from portmp.routines.moves import launch as moves
-from portmp.routines.product import SCALARS, Asked, Product, completed, computed_by, entries
+from portmp.routines.products.product import (
+    SCALARS,
+    Asked,
+    Product,
+    completed,
+    computed_by,
+    entries,
+)
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate, blank_like
 from portmp.schedules.base import check_class
@@ -187,7 +194,7 @@ def with_bound(given: Asked, *, accuracy: str = "accurate", one_limb_more: bool 
     The limbs above it are those of ``gemm``; of operands stored as one limb of fewer bits they are
     words. With *one_limb_more* they are those of the ``wider`` format's ``gemm``, where operands
     have a last limb of zero. Bounds leave out underflow and their own rounding
-    (``routines.certified``).
+    (``routines.bounds.certified``).
     """
     a = given.a
     shape = _shape(a, given.b)

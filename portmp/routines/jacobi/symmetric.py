@@ -41,7 +41,7 @@ from portmp.codegen.signature import Array, Index, Plain, matrix
 from portmp.formats import Format
 from portmp.progress import doing
 from portmp.routines import base
-from portmp.routines.certified import leading
+from portmp.routines.bounds.certified import leading
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.jacobi import blocks, parts, reference
 from portmp.routines.jacobi.blocks import Diagonal

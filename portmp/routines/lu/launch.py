@@ -21,11 +21,12 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Flag, Index, Parameter, Scratch, matrix
 from portmp.formats import Format
-from portmp.routines import base, panel, small
+from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.factor import panel, small
+from portmp.routines.factor.panel import Panels, Shape
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
-from portmp.routines.panel import Panels, Shape
 from portmp.routines.plain import launch as plain
 from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular.launch import COPYING, OnDevice

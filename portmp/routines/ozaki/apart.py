@@ -26,8 +26,8 @@ from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.networks import ieee
 from portmp.networks.bounded import SMALLEST
-from portmp.routines import base, engines, normwise
-from portmp.routines.methods import Computed
+from portmp.routines import base
+from portmp.routines.bounds import normwise
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki import reference, residues, systems
 from portmp.routines.ozaki.integers import Plane
@@ -35,6 +35,8 @@ from portmp.routines.ozaki.launch import Way
 from portmp.routines.ozaki.reference import Host
 from portmp.routines.ozaki.residues import Residues
 from portmp.routines.ozaki.systems import ResidueSystem, Results
+from portmp.routines.products import engines
+from portmp.routines.products.methods import Computed
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
 from portmp.runtime.program import CompilationUnit

@@ -24,12 +24,13 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Flag, Index, Parameter, Plain, Scratch
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, choice
 from portmp.formats import Format
-from portmp.routines import base, engines
+from portmp.routines import base
 from portmp.routines.gemm import launch as direct
 from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import reference
 from portmp.routines.ozaki.integers import FINE, LIFTS, Integers, doubles
-from portmp.routines.product import SCALARS, Asked, Product, computed_by, entries
+from portmp.routines.products import engines
+from portmp.routines.products.product import SCALARS, Asked, Product, computed_by, entries
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
 

@@ -15,13 +15,14 @@ from portmp.backends.base import Device, Library, Multiplication, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.formats import Format
 from portmp.networks.bounded import SMALLEST
-from portmp.routines import base, engines
+from portmp.routines import base
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki import reference, systems
 from portmp.routines.ozaki.launch import Block, Way
 from portmp.routines.ozaki.options import Ozaki2
 from portmp.routines.ozaki.reference import Host
 from portmp.routines.ozaki.systems import Moduli, ResidueSystem, WideSystem
+from portmp.routines.products import engines
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.base import widths
 

@@ -19,13 +19,14 @@ from portmp.backends.base import Device, Library, Multiplication, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import ArgumentError, choice
 from portmp.formats import Format
-from portmp.routines import base, engines
+from portmp.routines import base
 from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.integers import LEAST_BITS, Integers, Plane
 from portmp.routines.ozaki.launch import Block
 from portmp.routines.ozaki.options import Ozaki1
 from portmp.routines.ozaki.reference import Host
+from portmp.routines.products import engines
 from portmp.runtime.program import CompilationUnit
 
 SUMS = {"float64": 53, "float32": 24, "int8": 31}

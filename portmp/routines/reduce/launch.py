@@ -21,7 +21,7 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines import base
-from portmp.routines.product import (
+from portmp.routines.products.product import (
     SCALARS,
     Asked,
     Product,

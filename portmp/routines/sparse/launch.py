@@ -23,7 +23,14 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Scratch
 from portmp.errors import ShapeError
 from portmp.routines import base
-from portmp.routines.product import SCALARS, Asked, Product, completed, computed_by, vector_addend
+from portmp.routines.products.product import (
+    SCALARS,
+    Asked,
+    Product,
+    completed,
+    computed_by,
+    vector_addend,
+)
 from portmp.routines.reduce.roles import steps
 from portmp.routines.sparse import reference
 from portmp.runtime import launch

@@ -21,9 +21,10 @@ from portmp.backends.base import Buffer, Multiplication, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Flag, Index, Scratch
 from portmp.errors import ArgumentError, ShapeError
-from portmp.routines import base, engines
+from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.products import engines
 from portmp.routines.split2021 import reference
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate

@@ -31,7 +31,7 @@ from portmp.routines.ozaki import choose, judged
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.options import Auto
 from portmp.routines.plain import launch as plain
-from portmp.routines.product import Product, entries
+from portmp.routines.products.product import Product, entries
 from portmp.routines.triangular import reference
 from portmp.routines.triangular.steps import WHOLE_BY_INTEGERS, Method, Run, Steps, factors, made
 from portmp.runtime import launch

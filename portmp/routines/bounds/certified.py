@@ -27,7 +27,7 @@ from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.exact import launch as exact
 from portmp.routines.exact.accumulator import SMALLEST
 from portmp.routines.gemm import launch as products
-from portmp.routines.product import Asked, of_vectors
+from portmp.routines.products.product import Asked, of_vectors
 from portmp.routines.reduce import launch as reductions
 from portmp.runtime.planes import Planes
 

@@ -8,9 +8,10 @@ shapes and methods alone, so that bounds have the same bits on every device.
 from __future__ import annotations
 
 from portmp import definition
-from portmp.routines import base, certified
-from portmp.routines.methods import Computed
-from portmp.routines.product import Asked
+from portmp.routines import base
+from portmp.routines.bounds import certified
+from portmp.routines.products.methods import Computed
+from portmp.routines.products.product import Asked
 from portmp.runtime.planes import Planes
 
 
