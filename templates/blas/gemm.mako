@@ -43,7 +43,7 @@ ${p.kernel_of(s.threads, s.blocks)} ${head()}
     const ${long} first_col = ((${long})${p.axis(p.group_id, 0)} % tiles_n) * ${s.tile_n};
     const int thread = (int)${p.axis(p.local_id, 0)};
 % if s.threads_m % 2 == 0:
-    /* neighbours by turns in one row and one column: their equal reads of both tiles are one */
+    /* of four neighbours two share each row and two each column, so that their reads are broadcasts */
     const int thread_row = thread / ${2 * s.threads_n} * 2 + thread % 2;
     const int thread_col = thread / 2 % ${s.threads_n};
 % else:
