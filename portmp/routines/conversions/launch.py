@@ -118,8 +118,7 @@ def _run(
             given = axes.walked(out, {"x": x})
             threads = base.threads(out.device, THREADS)
             key = kernel_of(given["out"].ndim, threads)
-            grid = (base.blocks(out.size, threads), 1, 1)
-            launch.run(out.queue, (key,), grid, (threads, 1, 1), given)
+            launch.over(out.queue, (key,), out.size, threads, given)
 
         plan = kept.plan(key, (x, out), by_kernel, base.hosted(on_host))
     plan.run((x, out))

@@ -211,8 +211,7 @@ def _launch(
     spare = allocate_numbers("int64", (planes, together * base.blocks(parts, FOLDED)), queue)
 
     def run(kernel: str, items: int, given: Mapping[str, Any]) -> None:
-        grid = (base.blocks(items, threads), 1, 1)
-        launch.run(queue, specs, grid, (threads, 1, 1), given, kernel)
+        launch.over(queue, specs, items, threads, given, kernel)
 
     operands: dict[str, Any] = {"a": a} if b is None else {"a": a, "b": b}
     more = {} if c is None else {"c": c, "beta": beta}

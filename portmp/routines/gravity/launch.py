@@ -225,8 +225,7 @@ def _launch(
         return
     launch.run(queue, specs, (blocks, slabs, 1), block, {**given, "part": work})
     given = {"targets": n, "slabs": slabs, "part": work, **outs}
-    grid = (base.blocks(n, threads), 1, 1)
-    launch.run(queue, specs, grid, (threads, 1, 1), given, "gravity_combine")
+    launch.over(queue, specs, n, threads, given, "gravity_combine")
 
 
 def _on_host(

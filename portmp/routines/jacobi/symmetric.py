@@ -246,8 +246,7 @@ def correction(s: Planes, r: Planes, apart: float) -> Planes:
         unit = correction_unit(s.format, s.device)
         threads = dict(unit[0].values)["threads"]
         given = {"n": s.shape[0], "apart": apart, "s": s, "r": r, "out": out}
-        grid = (base.blocks(out.size, threads), 1, 1)
-        launch.run(s.queue, unit, grid, (threads, 1, 1), given)
+        launch.over(s.queue, unit, out.size, threads, given)
 
     launch.do((s, r, out), by_kernels, lambda s, r, out: base.on_host(out, made, s, r))
     return out

@@ -372,9 +372,9 @@ def _solve_on_host(method: Method, a: Planes, b: Planes, x: Planes, singular: Nu
 def _weak(w: Planes, singular: Numbers) -> None:
     batch, n, _ = w.shape
     parts, threads = base.blocks(n, PRODUCTS), base.threads(w.device, COPYING)
-    given = {"count": batch * parts * n, "n": n, "parts": parts, "w": w, "singular": singular}
-    grid = base.blocks(batch * parts * n, threads), 1, 1
-    launch.run(w.queue, (weak_spec(w.format.name, threads),), grid, (threads, 1, 1), given)
+    count, unit = batch * parts * n, (weak_spec(w.format.name, threads),)
+    given = {"count": count, "n": n, "parts": parts, "w": w, "singular": singular}
+    launch.over(w.queue, unit, count, threads, given)
 
 
 def _weak_on_host(w: Planes, singular: Numbers) -> None:
@@ -402,9 +402,9 @@ def _order(order: Numbers | np.ndarray[Any, Any], b: Planes, out: Planes) -> Non
     if not isinstance(order, Numbers):
         order = upload_numbers(order.astype(np.int32), b.queue)
     threads = base.threads(b.device, COPYING)
-    unit, grid = (rows_spec(b.format.name, threads),), (base.blocks(out.size, threads), 1, 1)
     given = {"count": out.size, "m": b.shape[1], "n": b.shape[2], "a": b, "order": order}
-    launch.run(b.queue, unit, grid, (threads, 1, 1), given | {"out": out})
+    unit = (rows_spec(b.format.name, threads),)
+    launch.over(b.queue, unit, out.size, threads, given | {"out": out})
 
 
 def _order_on_host(order: Numbers | np.ndarray[Any, Any], b: Planes, out: Planes) -> None:

@@ -132,8 +132,7 @@ def _launch(names: tuple[str, ...], indexed: str, *views: View[Any]) -> None:
     parts = tuple([_RAW[np.dtype(part).itemsize] for part in out.parts])
     threads = base.threads(out.device, THREADS)
     key = kernel_spec(parts, names, indexed, given["out"].ndim, threads)
-    grid = (base.blocks(given["n"], threads), 1, 1)
-    launch.run(out.queue, (key,), grid, (threads, 1, 1), given)
+    launch.over(out.queue, (key,), given["n"], threads, given)
 
 
 # --- where the host computes --------------------------------------------------------------------

@@ -117,16 +117,10 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
     """The compilation units of bounds of products over few steps, by name."""
     if form.compute is not form or not formats.has_bounds(form):
         return {}
-    threads = base.threads(device, ozaki.THREADS)
     scheme = differences(form, 1, limits(form, 1, "accurate"))
     assert scheme is not None
-    tiled = ozaki.turns(form, device)
-    found = [
-        scheme.cut_spec(form, second=False, tiled=False, threads=threads),
-        scheme.cut_spec(form, second=True, tiled=tiled, threads=threads),
-        scheme.results.cut_spec(form, second=False, tiled=False, threads=threads),
-        scheme.rebuild_spec(form, 1, threads),
-    ]
+    results = scheme.results.cut_spec(form, False, False, base.threads(device, ozaki.THREADS))
+    found = [*ozaki.units_of(scheme, form, device), results]
     return {f"{one.name}_tight": (one,) for one in found}
 
 

@@ -123,6 +123,21 @@ class Scheme(ABC):
         """All sums of a block."""
 
 
+def units_of(scheme: Scheme, form: Format, device: Device | None) -> list[KernelSpec]:
+    """The kernels that cut both factors of a product over few steps, and rebuild its sums."""
+    threads = base.threads(device, THREADS)
+    return [
+        scheme.cut_spec(form, False, False, threads),
+        scheme.cut_spec(form, True, turns(form, device), threads),
+        scheme.rebuild_spec(form, 1, threads),
+    ]
+
+
+def searching(form: Format, device: Device | None) -> KernelSpec:
+    """The kernel that finds exponents of rows."""
+    return exponent_spec(form.word, False, threads=base.threads_of(device, THREADS))
+
+
 @dataclass(frozen=True)
 class Way:
     """How products are made: by which scheme and engine, in how many bytes beside the operands.
@@ -381,19 +396,18 @@ def found_of_rows(
     given: dict[str, Any] = {f"{name}_found": one for name, one in found.items()}
     given["rows"] = rows
     threads = base.threads_of(view.device, THREADS)
-    key, block = exponent_spec(view.format.word, across, finds, threads), (threads, 1, 1)
+    key = exponent_spec(view.format.word, across, finds, threads)
     grid = (base.blocks(rows, searched(across, threads)), slabs, 1)
     more: dict[str, Any] = {"columns": depth, "slab": slab, "a": view}
     if known is not None:
         more["exponents"] = known["most"]
-    launch.run(view.queue, (key,), grid, block, {**given, **more})
+    launch.run(view.queue, (key,), grid, (threads, 1, 1), {**given, **more})
     if known is not None:
         found["lift"] = allocate_numbers("int32", (rows,), view.queue)
         given |= {"lift_found": found["lift"], "count": known["count"]}
     if slabs > 1 or known is not None:
-        grid = (base.blocks(rows, threads), 1, 1)
         given["slabs"] = slabs
-        launch.run(view.queue, (key,), grid, block, given, f"{key.name}_combine")
+        launch.over(view.queue, (key,), rows, threads, given, f"{key.name}_combine")
     return found
 
 
@@ -504,8 +518,7 @@ class InBlocks(ABC):
         given |= {"b_exponents": self.right.exponents, "b_first": columns.start}
         given |= self.others(rows, columns, down * across)
         items = height * base.blocks(width, scheme.rebuilt)
-        grid = (base.blocks(items, self.threads), 1, 1)
-        launch.run(queue, (self.key,), grid, (self.threads, 1, 1), given)
+        launch.over(queue, (self.key,), items, self.threads, given)
 
     @abstractmethod
     def others(self, rows: slice, columns: slice, plane: int) -> dict[str, Any]:

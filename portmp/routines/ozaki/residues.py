@@ -15,7 +15,6 @@ from portmp.backends.base import Device, Library, Multiplication, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.formats import Format
 from portmp.networks.bounded import SMALLEST
-from portmp.routines import base
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki import reference, systems
 from portmp.routines.ozaki.launch import Block, Way
@@ -251,14 +250,8 @@ def of_system(
 
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
     """The compilation units of products over few steps, by name."""
-    threads = base.threads(device, ozaki.THREADS)
     by = of_system(device, 1, systems.system(form, 1))
-    found = [
-        ozaki.exponent_spec(form.word, False, threads=base.threads_of(device, ozaki.THREADS)),
-        by.cut_spec(form, False, False, threads),
-        by.cut_spec(form, True, ozaki.turns(form, device), threads),
-        by.rebuild_spec(form, 1, threads),
-    ]
+    found = [ozaki.searching(form, device), *ozaki.units_of(by, form, device)]
     if by.word == "int8":
         found.append(engines.product_spec(device))
     elif device and device.properties.kind == "cpu":

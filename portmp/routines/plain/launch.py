@@ -94,8 +94,7 @@ def _launch(op: str, *given: Any) -> None:
     views = axes.walked(out, dict(zip(NAMES, operands, strict=False)))
     threads = base.threads(out.device, THREADS)
     key = kernel_spec(op, dtypes, out.dtype, views["out"].ndim, threads)
-    grid = (base.blocks(out.size, threads), 1, 1)
-    launch.run(out.queue, (key,), grid, (threads, 1, 1), views)
+    launch.over(out.queue, (key,), out.size, threads, views)
 
 
 def _compute(op: str, *given: Any) -> None:

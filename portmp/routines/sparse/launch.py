@@ -199,7 +199,5 @@ def _by_kernels(alone: bool | None, *operands: Any) -> None:
     chunks, firsts = borders
     work = allocate(x.format.compute, (chunks.shape[0] - 1, width), queue)
     multiply("csr_chunks", chunks, {"out": work})
-    count = out.size
-    what = {"rows": count, "width": width, "firsts": firsts, "partial": work, **given.ending}
-    grid = (base.blocks(count, threads), 1, 1)
-    launch.run(queue, unit, grid, (threads, 1, 1), what, "csr_add")
+    what = {"rows": out.size, "width": width, "firsts": firsts, "partial": work, **given.ending}
+    launch.over(queue, unit, out.size, threads, what, "csr_add")

@@ -76,13 +76,13 @@ def _multiply(slices: int, a: Planes, b: Planes, out: Planes) -> None:
     left, right = split(a, slices), split(b.transposed((1, 0)), slices)
     product = allocate(formats.get("float32"), (m, n), queue)
     threads = base.threads(a.device, ozaki.THREADS)
-    unit, grid = (kernel_spec(threads),), (base.blocks(m * n, threads), 1, 1)
+    unit = (kernel_spec(threads),)
     for i, (x, y) in enumerate(itertools.product(left, right)):
         sums = Rows(product.buffers[0], n)
         asked = Multiplication("float32", m, n, k, Rows(x, k), Rows(y, k), sums)
         engine.multiply(queue, asked)
         given = {"count": m * n, "first": i == 0, "product": product, "c": out}
-        launch.run(queue, unit, grid, (threads, 1, 1), given, "split2021_add")
+        launch.over(queue, unit, m * n, threads, given, "split2021_add")
 
 
 def split(view: Planes, slices: int) -> list[Buffer]:
@@ -90,12 +90,12 @@ def split(view: Planes, slices: int) -> list[Buffer]:
     rows, depth = view.shape
     rest = elementwise.apply("copy", [view], allocate(view.format, view.shape, view.queue))
     threads = base.threads(view.device, ozaki.THREADS)
-    grid, found = (base.blocks(rows * depth, threads), 1, 1), []
-    given: dict[str, Any] = {"count": rows * depth, "columns": depth, "a": rest}
+    found, count = [], rows * depth
+    given: dict[str, Any] = {"count": count, "columns": depth, "a": rest}
     given["above"] = reference.bits_above(depth)
     for _ in range(slices - 1):
         given["exponents"] = ozaki.found_of_rows(rest)["most"]
         given["out"] = allocate(formats.get("float32"), view.shape, view.queue)
-        launch.run(view.queue, (kernel_spec(threads),), grid, (threads, 1, 1), given)
+        launch.over(view.queue, (kernel_spec(threads),), count, threads, given)
         found += given["out"].buffers
     return [*found, rest.buffers[0]]
