@@ -288,8 +288,8 @@ FAULTS = (
     Fault(
         "gemm by units: what AMD's lanes hold lies in rows that follow each other",
         "portmp/codegen/platform.py",
-        "    apart=4,\n",
-        "    apart=16,\n",
+        "    row_step=4,\n",
+        "    row_step=16,\n",
         "test_gemm_units.py",
         "test_interpreted and hostile",
     ),
@@ -1690,7 +1690,7 @@ FAULTS = (
     ),
     Fault(
         "tight by integers: what is left needs more moduli",
-        "portmp/routines/ozaki/apart.py",
+        "portmp/routines/ozaki/distances.py",
         "math.ceil(Fraction(found.known) * 2 * 4**found.bits)",
         "math.ceil(Fraction(found.known) * 4**found.bits / 8)",
         "test_certified_by_integers.py",
@@ -1698,7 +1698,7 @@ FAULTS = (
     ),
     Fault(
         "tight by integers: what operands were cut off is not counted",
-        "portmp/routines/ozaki/apart.py",
+        "portmp/routines/ozaki/distances.py",
         "size = np.where(here, np.abs(_rounded(rest)) + found.cut, found.known)",
         "size = np.where(here, np.abs(_rounded(rest)), found.known)",
         "test_certified_by_integers.py",
@@ -1706,7 +1706,7 @@ FAULTS = (
     ),
     Fault(
         "tight by integers: results' underflow is not known",
-        "portmp/routines/ozaki/apart.py",
+        "portmp/routines/ozaki/distances.py",
         "bound = np.where(here, size, size + found.lost).astype(word)",
         "bound = size.astype(word)",
         "test_certified_by_integers.py",
@@ -1722,7 +1722,7 @@ FAULTS = (
     ),
     Fault(
         "distances from exact sums are rounded to nearest",
-        "templates/exact/apart.mako",
+        "templates/exact/distances.mako",
         "            size = next_up(size);\n",
         "            size = size;\n",
         "test_certified_tight.py",

@@ -22,8 +22,8 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Format, inputs
 from portmp.routines.bounds import certified
-from portmp.routines.ozaki import apart, residues, systems
 from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.ozaki import residues, systems
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 
 FORMS = ["float32", "float64", "ds", "dd", "ts", "td", "qs", "qd"]

@@ -71,7 +71,7 @@ def _from_exact_sums(norms: Array, x: Array) -> Array:
     none = zeros((len(norms), 1, 1), form, x.queue)
     factors = left[:, None, :].planes, right[:, :, None].planes
     one, zero = (base.scalar_limbs(form, number, "alpha") for number in (1, 0))
-    apart = exact.gemm_apart(none.planes, Product(*factors, one, zero, None, None))
+    apart = exact.gemm_distances(none.planes, Product(*factors, one, zero, None, None))
     error = Array(apart).reshape(len(norms))
     # Scaling loses lower limbs of small entries, and of the norm.
     error = (error + certified.upwards(2 * count * form.limbs * unit * largest, form.word)) * RAISED

@@ -189,7 +189,7 @@ def _certified(
         found = dot(a, b, accuracy=accuracy, schedule=schedule, rounding=rounding)
         if found.shape:
             raise ShapeError(f"dot: vectors expected with a bound, {a.shape} and {b.shape} given")
-        return found, wrapped(certified.dot_apart(found.planes, x, y))
+        return found, wrapped(certified.dot_error_bound(found.planes, x, y))
     if rounding is None:
         certified.check(accuracy, schedule)
         value, error = certified.dot(x, y, accuracy)

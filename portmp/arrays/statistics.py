@@ -145,7 +145,7 @@ def _certified(
         value = reduce.over_rows("sum", rows) if rounding is None else exact.over_rows(rows)
         if not tight:
             return _shaped(value, shape, over, keepdims)
-        error = certified.over_rows_apart(value, rows)
+        error = certified.over_rows_error_bound(value, rows)
     else:
         value, error = certified.over_rows(rows)
     return _shaped(value, shape, over, keepdims), _shaped(error, shape, over, keepdims)

@@ -52,7 +52,7 @@ class MatrixUnit:
     One of ``rows`` x ``steps`` and one of ``steps`` x ``columns`` numbers of float64. ``factors``:
     a lane's row of the left factor, which is its column of the right one, and its step; it also has
     those lanes / 4 rows and 4 steps further. ``sums``: row and column of its first sum; it has one
-    each ``apart`` rows, in so many columns ``beside`` each other. ``first``: where they begin, of
+    each ``row_step`` rows, in so many columns ``beside`` each other. ``first``: where they begin, of
     GEMM's kernel. ``statement`` adds the product: of names of sums, row by row, and of numbers of
     the left and the right factor.
     """
@@ -63,7 +63,7 @@ class MatrixUnit:
     lanes: int
     factors: tuple[str, str]
     sums: tuple[str, str]
-    apart: int
+    row_step: int
     beside: int
     first: tuple[str, str]
     statement: Callable[[Sequence[str], Sequence[str], Sequence[str]], str]
@@ -91,7 +91,7 @@ class MatrixUnit:
     @property
     def held(self) -> int:
         """How many sums."""
-        return self.rows // self.apart * self.beside
+        return self.rows // self.row_step * self.beside
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +106,7 @@ class Platform:
     hardware's, ``assembly`` the same as an instruction, others are functions. ``high_word`` to
     ``unsigned_shift``: bits of doubles and floats, {l}: lanes, {d}: twice as many. ``constant``:
     qualifiers of tables that all threads read at one place, ``table`` of those where each thread
-    reads another. ``any``: whether a flag is set in any lane. ``apart``: what keeps a function of
+    reads another. ``any``: whether a flag is set in any lane. ``noinline``: what keeps a function of
     vectors out of its caller's body. ``dot4``:
     statements that set y to c and the products of four bytes of a and b, by the trait's kind
     and the sign. ``unrolled``: steps of a loop over a table that
@@ -147,7 +147,7 @@ class Platform:
     standalone: str = ""
     resident_kernel: str = ""
     function: str = "static inline"
-    apart: str = ""
+    noinline: str = ""
     pointer: str = "{0} *"
     const_pointer: str = "const {0} *"
     constant: str = "static const"
@@ -290,7 +290,7 @@ def _mma(rows: int) -> MatrixUnit:
         *(rows, 8, 4, 32),
         factors=("lane / 4", "lane % 4"),
         sums=("lane / 4", "lane % 4 * 2"),
-        apart=8,
+        row_step=8,
         beside=2,
         first=("a_row_in_warp", "(b_col_in_warp - lane_row) / 2 + lane_step"),
         statement=statement,
@@ -317,7 +317,7 @@ _MFMA = MatrixUnit(
     *(16, 16, 4, 64),
     factors=("lane % 16", "lane / 16"),
     sums=("lane / 16", "lane % 16"),
-    apart=4,
+    row_step=4,
     beside=1,
     first=("a_row_in_warp - lane_row + lane_step", "b_col_in_warp"),
     statement=_mfma,
@@ -582,7 +582,7 @@ OPENCL = Platform(
     as_double="as_double{l}({0})",
     unsigned_shift="as_int{l}(as_uint{l}({0}) >> {1})",
     any="any({0})",
-    apart="__attribute__((noinline))",
+    noinline="__attribute__((noinline))",
     dot4=_DOT_ASSEMBLY,
     # The language's own prefetch does nothing in the CPUs' runtimes, which are built on clang.
     prefetch="__builtin_prefetch({0});",

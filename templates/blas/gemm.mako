@@ -118,8 +118,8 @@ ${tail(" " * 4)}
         ${p.unroll}
         for (int j = 0; j < ${s.thread_n}; ++j) {
             const ${w.value} part = ${w.function(networks["finish"])}(sum[i][j]);
-            const ${long} row = first_row + ${rows.first} + ${rows.apart("i")};
-            const ${long} col = first_col + ${cols.first} + ${cols.apart("j")};
+            const ${long} row = first_row + ${rows.first} + ${rows.offset("i")};
+            const ${long} col = first_col + ${cols.first} + ${cols.offset("j")};
             const ${long} at = total_start + (${long})${p.axis(p.group_id, 1)} * total_batch + row * total_row + col * total_col;
             if (row < m && col < n) {
 % for i in w.limbs:
@@ -149,7 +149,7 @@ ${tail(" " * 4)}
         for (int i = 0; i < ${s.thread_m}; ++i) {
             ${p.unroll}
             for (int j = 0; j < ${s.thread_n}; j += ${width}) {
-                const int down = ${rows.apart("i")}, across = ${cols.apart("j")};
+                const int down = ${rows.offset("i")}, across = ${cols.offset("j")};
                 ${w.value} ${", ".join(f"z{lane}" for lane in range(width))};
 % for lane in range(width):
                 z${lane} = ${w.function(networks["finish"])}(sum[i][(j + ${lane})]);
@@ -181,13 +181,13 @@ ${tail(" " * 4)}
 % endif
     ${p.unroll}
     for (int i = 0; i < ${s.thread_m}; ++i) {
-        const int down = ${rows.apart("i")};
+        const int down = ${rows.offset("i")};
         ${w.value} z[${s.thread_n}], before[${s.thread_n}], added[${s.thread_n}];
 
         if (slab > 0) {
             ${p.unroll}
             for (int j = 0; j < ${s.thread_n}; ++j) {
-                const int across = ${cols.apart("j")};
+                const int across = ${cols.offset("j")};
                 const ${long} at = total_at + down * total_row + across * total_col;
                 before[j] = row + down < m && col + across < n ? ${w.pack(f"total{i}[at]" for i in w.limbs)} : ${w.zero()};
             }
@@ -195,7 +195,7 @@ ${tail(" " * 4)}
         if (slab_end >= k && beta_kind != 0) {
             ${p.unroll}
             for (int j = 0; j < ${s.thread_n}; ++j) {
-                const int across = ${cols.apart("j")};
+                const int across = ${cols.offset("j")};
                 const ${long} at = c_at + down * c_row + across * c_col;
                 added[j] = row + down < m && col + across < n ? ${w.element("c", "at")} : ${w.zero()};
             }
@@ -208,7 +208,7 @@ ${tail(" " * 4)}
         }
         ${p.unroll}
         for (int j = 0; j < ${s.thread_n}; ++j) {
-            const int across = ${cols.apart("j")};
+            const int across = ${cols.offset("j")};
             if (row + down >= m || col + across >= n)
                 continue;
             if (slab_end < k) {
@@ -235,7 +235,7 @@ ${scaled(w, networks, "z[j]", "added[j]", " " * 16)}
     ${p.unrolled_by(1)}
     for (int e = 0; e < ${s.thread_m * s.thread_n}; ++e) {
         const int i = e / ${s.thread_n}, j = e % ${s.thread_n};
-        const int down = ${rows.apart("i")}, across = ${cols.apart("j")};
+        const int down = ${rows.offset("i")}, across = ${cols.offset("j")};
         const ${long} at = out_at + down * out_row + across * out_col;
         if ((not_finite >> e & 1) == 0)
             continue;

@@ -150,10 +150,10 @@ class _OnDevice(OnDevice, CholeskySteps[Planes]):
                 here, there = (
                     v.view(
                         (batch, blocks, rows, rows),
-                        (v.strides[0], size * apart, *v.strides[1:]),
-                        v.start + first * apart,
+                        (v.strides[0], size * step, *v.strides[1:]),
+                        v.start + first * step,
                     )
-                    for v, apart in (
+                    for v, step in (
                         (self.corners, self.corners.strides[1]),
                         (a, sum(a.strides[1:])),
                     )

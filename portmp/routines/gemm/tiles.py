@@ -170,7 +170,7 @@ class Tile:
         """The row or column in the tile of a thread's first result."""
         return f"thread_{self.axis.name} * {self.axis.vector * (2 if self.halved else 1)}"
 
-    def apart(self, index: str) -> str:
+    def offset(self, index: str) -> str:
         """Rows or columns from there to the result of this index."""
         if not self.halved:
             return self.axis.spaced(index)

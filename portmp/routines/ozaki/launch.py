@@ -275,16 +275,16 @@ def rebuild_spec(
 ) -> KernelSpec:
     """A kernel that rebuilds sums of a *kind*, which lie by a *layout*, and rounds them.
 
-    With ``apart`` among its values it tells how far results are off.
+    With ``distances`` among its values it tells how far results are off.
     """
-    apart = values.get("apart", False)
+    distances = values.get("distances", False)
     return spec(
         name,
         f"ozaki/{template}.mako",
         form,
         form.roles("add", "mul"),
         width=width,
-        takes=compared_takes(kind, form.word) if apart else rebuild_takes(layout, kind),
+        takes=compared_takes(kind, form.word) if distances else rebuild_takes(layout, kind),
         threads=threads,
         doubles=doubles(form),
         slab=definition.SLAB,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from portmp.backends.base import Device
 from portmp.formats import Format
-from portmp.routines.ozaki import apart, judged, levels, residues, slices
+from portmp.routines.ozaki import distances, judged, levels, residues, slices
 from portmp.routines.ozaki.cases import cases
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.ozaki.work import Integers
@@ -31,4 +31,4 @@ class Ozaki(Routine):
 
     def on_request(self, form: Format, device: Device | None) -> Units:
         """How far results are from products by integers."""
-        yield from apart.units(form, device).items()
+        yield from distances.units(form, device).items()
