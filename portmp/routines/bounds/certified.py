@@ -4,9 +4,9 @@ A kernel gives, beside each value, what the proved bounds of its operations add 
 u^N and by rounded additions. Here that is made a number which is not below the error: it is raised
 for those roundings, and for what underflows and what is stored short.
 
-What ends in ``error_bound`` bounds the errors of results that are there already, tightly, however they
-were computed: by their distance from the same with one limb more and its bound or, where no format
-has one limb more, from the exact sum.
+What ends in ``error_bound`` bounds the errors of results that are there already, tightly, however
+they were computed: by their distance from the same with one limb more and its bound or, where no
+format has one limb more, from the exact sum.
 """
 
 from __future__ import annotations

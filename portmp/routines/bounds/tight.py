@@ -1,8 +1,8 @@
 """Tight bounds of products' errors, however the products were computed.
 
 Large products are compared with exact ones, by integers; others with the same in one limb more or,
-where no format has that, with exact sums (``certified.error_bound``). Which is which depends on formats,
-shapes and methods alone, so that bounds have the same bits on every device.
+where no format has that, with exact sums (``certified.error_bound``). Which is which depends on
+formats, shapes and methods alone, so that bounds have the same bits on every device.
 """
 
 from __future__ import annotations
