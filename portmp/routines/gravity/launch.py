@@ -27,7 +27,7 @@ from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.gravity import reference
 from portmp.routines.gravity import schedule as schedules
 from portmp.routines.gravity.layout import Layout
-from portmp.routines.gravity.roles import steps
+from portmp.routines.gravity.reference import steps
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate

@@ -32,7 +32,7 @@ from portmp.routines.products.product import (
 )
 from portmp.routines.reduce import reference
 from portmp.routines.reduce import schedule as schedules
-from portmp.routines.reduce.roles import IDENTITY, steps
+from portmp.routines.reduce.reference import IDENTITY, steps
 from portmp.routines.reduce.schedule import ReduceSchedule, Schedule, SweepSchedule
 from portmp.runtime import launch
 from portmp.runtime.planes import Place, Planes, allocate, blank_like

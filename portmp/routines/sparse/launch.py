@@ -31,7 +31,7 @@ from portmp.routines.products.product import (
     computed_by,
     vector_addend,
 )
-from portmp.routines.reduce.roles import steps
+from portmp.routines.reduce.reference import steps
 from portmp.routines.sparse import reference
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, blank_like, upload_numbers
