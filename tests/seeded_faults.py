@@ -264,8 +264,8 @@ FAULTS = (
     Fault(
         "gemm: a barrier dropped",
         "templates/blas/gemm.mako",
-        "${kept(tiles)}\n        ${p.barrier}\n    }",
-        "${kept(tiles)}\n    }",
+        "${kept(tiles)}\\\n        ${p.barrier}\n    }",
+        "${kept(tiles)}\\\n    }",
         "test_schedules.py",
         "test_gemm and dd",
     ),
@@ -328,8 +328,8 @@ FAULTS = (
     Fault(
         "gemm: rows beyond the end",
         "portmp/routines/gemm/tiles.py",
-        'return f"{self.operand}_kk + {in_k} < there && {place} < {self.extent}"',
-        'return f"{self.operand}_kk + {in_k} < there && {place} < {self.extent} - 1"',
+        "< there && {place} < {self.extent}",
+        "< there && {place} < {self.extent} - 1",
         "test_schedules.py",
         "test_gemm and dd",
     ),
@@ -1827,7 +1827,7 @@ FAULTS = (
     ),
     Fault(
         "random: a round less",
-        "portmp/routines/random/stream.py",
+        "portmp/routines/random/layout.py",
         "ROUNDS = 10",
         "ROUNDS = 9",
         "test_random.py",
