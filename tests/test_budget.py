@@ -14,8 +14,8 @@ from portmp import cli, files, formats
 from portmp.backends.base import Device
 from portmp.errors import InputError, OutOfMemory
 from portmp.nbody import memory, particles, simulate, system
-from portmp.nbody.course import Course
 from portmp.nbody.memory import Kept, Start
+from portmp.nbody.trajectory import Course
 from portmp.routines.gravity import launch as routine
 
 COUNT = 20_000
