@@ -225,9 +225,24 @@ def _of_peer(engine: peers.Engine, own: Mapping[str, str], given: Row) -> dict[s
     return names
 
 
-def _beside(bench: Bench, call: Call, n: int, form: Format) -> Row:
-    """Times of a call by the peers, by their names; of one that has no such call what it says."""
-    found: Row = {}
+@dataclass
+class Beside:
+    """A peer's form of a call, called before, or what it says of it."""
+
+    work: Callable[[], object] = str
+    wait: Callable[[], object] = str
+    seconds: float = 0.0
+    problem: str = ""
+
+    @property
+    def short(self) -> bool:
+        """Whether it takes turns with portmp's; else its one call is all that is known."""
+        return not self.problem and self.seconds < LONG
+
+
+def _beside(bench: Bench, call: Call, n: int, form: Format) -> dict[str, Beside]:
+    """A call by the peers, by their names."""
+    found = {}
     many_digits = form.limbs > 1 and n <= bench.sizes[call.sizes[0]]
     for peer, problem in bench.peers:
         own = OWN[peer.module]
@@ -241,12 +256,12 @@ def _beside(bench: Bench, call: Call, n: int, form: Format) -> Row:
             text = call.text.format(n=n).replace(*(" @ ", " * ") if own else ("", ""))
             exec(BEFORE, names)
             work = made(text, names)
-            found[peer.name] = [measure.once(work, engine.wait)] * 2
-            if found[peer.name][0] < LONG:
-                times = measure.issued({peer.name: work}, engine.wait, bench.runs, LONG)
-                found[peer.name] = [each.timing(peer.name).median for each in times]
+            taken = measure.once(work, engine.wait)
+            # The first call of a GPU's library compiles, and says nothing of the next one.
+            taken = measure.once(work, engine.wait) if peer.platform and taken >= LONG else taken
+            found[peer.name] = Beside(work, engine.wait, taken)
         except Exception as error:  # whatever a foreign library raises
-            found[peer.name] = one_line(error)
+            found[peer.name] = Beside(problem=one_line(error))
     return found
 
 
@@ -302,11 +317,15 @@ def _measured(bench: Bench, call: Call, n: int, form: Format) -> list[Row]:
                         raise
                     left_out[way] = one_line(error)
             count = measure.frames(works[DEFAULT])
-        times = measure.issued(works, queue.synchronize, bench.runs, SECONDS)
-        medians = [{way: each.timing(way).median for way in works} for each in times]
+            beside = _beside(bench, call, n, form)
+        turns = {name: each for name, each in beside.items() if each.short}
+        waits = dict.fromkeys(works, queue.synchronize) | {n: p.wait for n, p in turns.items()}
+        every = works | {name: each.work for name, each in turns.items()}
+        times = measure.issued(every, waits, bench.runs, SECONDS)
+        medians = [{name: each.timing(name).median for name in every} for each in times]
         energy = bench.energy(works[DEFAULT], 1.0, medians[1][DEFAULT])
     best = min(works, key=medians[1].__getitem__)
-    bench.took[call.text, form.name] = n, sum(medians[1].values())
+    bench.took[call.text, form.name] = n, sum(medians[1][way] for way in works)
     row: Row = {"call": text, "n": n, "format": form.name, "frames": count}
     for which, each in zip(("issue", "seconds"), times, strict=True):
         row[which] = each.timing(DEFAULT).as_dict()
@@ -318,7 +337,11 @@ def _measured(bench: Bench, call: Call, n: int, form: Format) -> list[Row]:
             "over_best": times[1].faster(best, DEFAULT),
             "same_bits": all(known[w] == known[DEFAULT] for w in works if w not in OTHERS),
             "left_out": left_out,
-            "peers": _beside(bench, call, n, form),
+            "peers": {
+                name: each.problem
+                or ([of[name] for of in medians] if each.short else [each.seconds] * 2)
+                for name, each in beside.items()
+            },
             **energy,
         }
     ]

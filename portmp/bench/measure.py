@@ -230,15 +230,18 @@ def by_turns(
 
 
 def issued(
-    works: Mapping[str, Callable[[], object]], wait: Callable[[], object], runs: int, seconds: float
+    works: Mapping[str, Callable[[], object]],
+    waits: Mapping[str, Callable[[], object]],
+    runs: int,
+    seconds: float,
 ) -> tuple[Rounds, Rounds]:
-    """Wall times of *works* by turns: until a call returns, and until its work is done.
+    """Wall times of *works* by turns: until a call returns, and until *waits* say that it is done.
 
     They were called before. *runs* of 0: as many as *seconds* allow, one in any case.
     """
 
     def run(name: str, calls: int, whole: bool) -> float:
-        work = works[name]
+        work, wait = works[name], waits[name]
         start = time.perf_counter()
         for _ in range(calls):
             work()
@@ -248,7 +251,8 @@ def issued(
         wait()
         return passed / calls
 
-    wait()
+    for wait in waits.values():
+        wait()
     once = _warmed(works, partial(run, whole=True))
     calls = {name: calls_of(t) for name, t in once.items()}
     found = Rounds(works, calls), Rounds(works, calls)

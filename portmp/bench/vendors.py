@@ -117,7 +117,8 @@ def _measured(run: Bench, name: str, form: Format, shape: Shape, operations: flo
         rounds = measure.by_turns(device, works, run.runs, budget, beside)
         done = rounds  # on CPUs the device's clock is the wall's
         if not near:
-            done = measure.issued(works, device.queue.synchronize, run.runs, budget)[1]
+            waits = dict.fromkeys(works, device.queue.synchronize)
+            done = measure.issued(works, waits, run.runs, budget)[1]
     run.took[name, form] = operations, 6 * sum(done.timing(one).median for one in works)
     for one in works:
         times = rounds.timing(one)
