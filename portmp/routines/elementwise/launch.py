@@ -247,18 +247,9 @@ def fitted(
     dense &= not truths
     if schedule.elements_per_access > 1:
         whole = not any(start % schedule.elements_per_access for start in starts)
-        return schedule if dense and whole and coded else _alone(schedule)
-    return schedule if schedule.width == 1 or dense else _scalar(threads)
-
-
-@cache
-def _scalar(threads: int) -> FlatSchedule:
-    return FlatSchedule(threads)
-
-
-@cache
-def _alone(schedule: FlatSchedule) -> FlatSchedule:
-    return replace(schedule, elements_per_access=1)
+        fits = dense and whole and coded
+        return schedule if fits else replace(schedule, elements_per_access=1)
+    return schedule if schedule.width == 1 or dense else FlatSchedule(threads)
 
 
 def contiguous(planes: Planes) -> Planes:

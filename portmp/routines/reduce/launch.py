@@ -9,8 +9,8 @@ are not finite are recomputed from leading limbs in the same lanes and tree.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 from portmp import definition, formats
@@ -35,7 +35,7 @@ from portmp.routines.reduce import schedule as schedules
 from portmp.routines.reduce.reference import IDENTITY, steps
 from portmp.routines.reduce.schedule import ReduceSchedule, Schedule, SweepSchedule
 from portmp.runtime import launch
-from portmp.runtime.planes import Place, Planes, allocate, blank_like
+from portmp.runtime.planes import Planes, allocate, blank_like
 from portmp.schedules.base import check_class
 
 
@@ -334,7 +334,6 @@ def shape_class(x: Planes) -> str:
     return "across" if abs(x.strides[0]) < abs(x.strides[1]) else "along"
 
 
-@lru_cache(maxsize=1024)
 def _spread(s: Schedule, rows: int, chunks: int, units: int) -> Schedule:
     """With fewer rows a work-item, where a GPU's compute units would be left without work."""
     finer = s.finer()
@@ -343,7 +342,7 @@ def _spread(s: Schedule, rows: int, chunks: int, units: int) -> Schedule:
     return s
 
 
-def fitted(s: Schedule, x: Place, y: Place | None) -> Schedule:
+def fitted(s: Schedule, x: Planes, y: Planes | None) -> Schedule:
     """Neighbours are read at once only where they lie side by side, from whole words on."""
     if s.elements_per_access > 1:
         row, step = x.strides
@@ -357,7 +356,6 @@ def fitted(s: Schedule, x: Place, y: Place | None) -> Schedule:
     return s
 
 
-@cache
 def one_by_one(s: Schedule) -> Schedule:
     """The same load on each thread, an element at a time."""
     if not isinstance(s, ReduceSchedule) or s.elements_per_access == 1:
@@ -388,68 +386,50 @@ def _reduce(
     form, device, queue = read or out.format, x.device, x.queue
     results = out.format.name if read else ""
     if schedule is None or computed:
-        units = device.properties.compute_units
-        chunks = base.blocks(k, definition.CHUNK)
+        units, chunks = device.properties.compute_units, base.blocks(k, definition.CHUNK)
         schedule = _spread(schedule or default(x, accuracy), rows, chunks, units)
     else:
         schedule.check(form, device)
-    vector = None if y is None else y.place
-    names = form.name, accuracy, x.format.name, results
-    plan = planned(kind, schedule, x.place, vector, k, *names, *computed)
-    given: dict[str, Any] = {"rows": rows, "k": k, "chunks": plan.chunks, "x": x}
+    s = fitted(schedule, x, y)
+    chunks = base.blocks(k, definition.CHUNK)
+    unit = unit_for(kind, s, rows, chunks, form.name, accuracy, x.format.name, results, *computed)
+    given: dict[str, Any] = {"rows": rows, "k": k, "chunks": chunks, "x": x}
     if y is not None:
         given["y"] = y
     ended = {"out": out} if product is None else product.ending
-    if len(plan.unit) == 1:
-        launch.run(queue, plan.unit, (plan.blocks, 1, 1), (plan.threads, 1, 1), given | ended)
+    grid, block = (s.blocks(rows, chunks), 1, 1), (s.threads, 1, 1)
+    if len(unit) == 1:
+        launch.run(queue, unit, grid, block, given | ended)
         return
-    given["partial"] = allocate(form.compute, (rows, max(plan.chunks, 1)), queue)
-    if plan.blocks:
-        launch.run(queue, plan.unit, (plan.blocks, 1, 1), (plan.threads, 1, 1), given)
-    block = (plan.combine_threads, 1, 1)
-    launch.run(queue, plan.unit, (plan.groups, 1, 1), block, given | ended, plan.unit[1].name)
+    given["partial"] = allocate(form.compute, (rows, max(chunks, 1)), queue)
+    if chunks:
+        launch.run(queue, unit, grid, block, given)
+    alone = _combines_alone(s, rows, chunks)
+    grid = (base.blocks(rows, s.combine_threads) if alone else rows, 1, 1)
+    block = (s.combine_threads, 1, 1)
+    launch.run(queue, unit, grid, block, given | ended, unit[1].name)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Launches: ``blocks`` that reduce ``chunks`` of each row, and ``groups`` that combine them.
-
-    Rows of one chunk are done by the first of them.
-    """
-
-    unit: tuple[KernelSpec, ...]
-    chunks: int
-    blocks: int
-    threads: int
-    groups: int
-    combine_threads: int
+def _combines_alone(s: Schedule, rows: int, chunks: int) -> bool:
+    """Whether a work-item combines a row: a block a row would leave most of its threads idle."""
+    return s.combines_alone and chunks <= FEW and rows >= s.combine_threads
 
 
-@lru_cache(maxsize=4096)
-def planned(
+def unit_for(
     kind: str,
-    schedule: Schedule,
-    x: Place,
-    y: Place | None,
-    k: int,
+    s: Schedule,
+    rows: int,
+    chunks: int,
     form: str,
     accuracy: str,
     stored: str,
     results: str = "",
     computed: Computed | None = None,
     lies: tuple[tuple[str, Format], ...] = (),
-) -> Plan:
-    """How to reduce k elements of rows that lie there, in the format *stored*, to *form*."""
-    rows, chunks = x.shape[0], base.blocks(k, definition.CHUNK)
-    s = fitted(schedule, x, y)
-    # A block a row would leave most of its threads idle.
-    alone = s.combines_alone and chunks <= FEW and rows >= s.combine_threads
-    single = chunks == 1 and s.ends
-    return Plan(
-        compilation_unit(form, kind, s, accuracy, stored, alone, results, single, computed, lies),
-        chunks,
-        s.blocks(rows, chunks) if chunks else 0,
-        s.threads,
-        base.blocks(rows, s.combine_threads) if alone else rows,
-        s.combine_threads,
-    )
+) -> tuple[KernelSpec, ...]:
+    """The kernels for so many rows of so many chunks, in the format *stored*, by a fitted schedule.
+
+    Rows of one chunk are done by the first of them.
+    """
+    alone, single = _combines_alone(s, rows, chunks), chunks == 1 and s.ends
+    return compilation_unit(form, kind, s, accuracy, stored, alone, results, single, computed, lies)
