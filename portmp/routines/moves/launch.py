@@ -126,13 +126,9 @@ def run(operands: Mapping[str, View[Any]], out: View[Any], indexed: str = "") ->
 
 def _launch(names: tuple[str, ...], indexed: str, *views: View[Any]) -> None:
     *operands, out = views
-    if not out.size:
-        return
-    given = axes.walked(out, dict(zip(names, operands, strict=True)))
     parts = tuple([_RAW[np.dtype(part).itemsize] for part in out.parts])
-    threads = base.threads(out.device, THREADS)
-    key = kernel_spec(parts, names, indexed, given["out"].ndim, threads)
-    launch.over(out.queue, (key,), given["n"], threads, given)
+    kernel = partial(kernel_spec, parts, names, indexed)
+    axes.launched(out, dict(zip(names, operands, strict=True)), THREADS, kernel)
 
 
 # --- where the host computes --------------------------------------------------------------------

@@ -115,12 +115,10 @@ def searchsorted(x: View[Any], v: View[Any], right: bool = False) -> Numbers:
 
 
 def _search(right: bool, x: View[Any], v: View[Any], out: View[Any]) -> None:
-    if not out.size:
-        return
-    threads = base.threads(v.device, THREADS)
-    given = axes.walked(out, {"x": v}) | {"sorted": x, "count": x.size}
-    key = kernel_spec("search", _named(x)[0], threads, right=right, rank=given["out"].ndim)
-    launch.over(out.queue, (key,), out.size, threads, given)
+    def kernel(rank: int, threads: int) -> KernelSpec:
+        return kernel_spec("search", _named(x)[0], threads, right=right, rank=rank)
+
+    axes.launched(out, {"x": v}, THREADS, kernel, sorted=x, count=x.size)
 
 
 def position(x: View[Any], largest: bool) -> Numbers:
