@@ -70,7 +70,7 @@ def near(found: tuple[mp.Array, mp.Array], a: Any, b: Any, far: bool = False) ->
 def every_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """All products count as large; none is compared otherwise."""
     monkeypatch.setattr(definition, "by_integers", lambda *_: True)
-    monkeypatch.setattr(certified, "apart", None)
+    monkeypatch.setattr(certified, "error_bound", None)
 
 
 # --- beside exact arithmetic ---------------------------------------------------------------------
