@@ -28,7 +28,7 @@ from portmp.formats import parse
 from portmp.kernels import verifying
 from portmp.nbody import memory, particles, system
 from portmp.nbody.checkpoint import Checkpoint
-from portmp.nbody.course import Plan, begun
+from portmp.nbody.trajectory import Plan, begun
 from portmp.porting import hipify, report, sources, templates
 from portmp.porting.traps.base import Facts
 from portmp.report import devices, subjects

@@ -29,7 +29,6 @@ from portmp.bench.papers.slfp.measured import BLOCKS, KINDS, SWEPT, Axpy, Bench,
 from portmp.bench.runner import Pool
 from portmp.bench.values import values_of
 from portmp.errors import BackendUnavailable
-from portmp.nbody import memory
 from portmp.progress import Progress
 
 
@@ -167,7 +166,7 @@ def test_too_little_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> N
     one.size = 2**38
     assert measured("axpy", one)["rows"] == []
     assert len(one.skipped) == 18 and "may be used" in one.skipped[0]["reason"]
-    monkeypatch.setattr(memory, "free", lambda: 2**20)
+    monkeypatch.setattr(experiment, "available_memory", lambda: 2**20)
     facts = dataclasses.replace(device.properties, kind="cpu")
     monkeypatch.setattr(device, "properties", facts)
     assert "host's memory" in experiment.lacking(2**20, device)

@@ -15,8 +15,8 @@ from portmp.backends.base import Device
 from portmp.errors import InputError, OutOfMemory
 from portmp.files import arrays as files
 from portmp.nbody import memory, particles, simulate, system
-from portmp.nbody.course import Course
 from portmp.nbody.memory import Kept, Start
+from portmp.nbody.trajectory import Course
 from portmp.routines.gravity import launch as routine
 
 COUNT = 20_000
@@ -127,7 +127,7 @@ class Machine:
 def test_stated(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both memories; together where the device's is the host's. Little is not stated."""
     monkeypatch.setattr(routine, "workspace", lambda *_: 0)
-    monkeypatch.setattr(memory, "free", lambda: 64 * 10**9)
+    monkeypatch.setattr(memory, "available_memory", lambda: 64 * 10**9)
     start = memory.sphere(10**7, FORMS)
     gpu, cpu = cast(Device, Machine("gpu")), cast(Device, Machine("cpu"))
     for device, end in ((gpu, ""), (cpu, ", 5.7 GB in all")):
@@ -137,7 +137,7 @@ def test_stated(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
             f"64 GB that are free{end}\n"
         )
     memory.check(memory.sphere(1000, FORMS), FORMS, Kept(), cpu)
-    monkeypatch.setattr(memory, "free", lambda: None)
+    monkeypatch.setattr(memory, "available_memory", lambda: None)
     memory.check(start, FORMS, Kept(), cpu)
     assert capsys.readouterr().err.endswith(" of the host's memory, 5.7 GB in all\n")
     with pytest.raises(OutOfMemory, match=r"^100000000000 particles take .* for the device$"):
@@ -149,9 +149,9 @@ def test_stated(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_refused(capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, status 2, before any particle is made; what decides is named."""
-    free = memory.free()
+    free = memory.available_memory()
     assert free is None or free > 10**7
-    monkeypatch.setattr(memory, "free", lambda: 10**7)
+    monkeypatch.setattr(memory, "available_memory", lambda: 10**7)
     monkeypatch.setitem(particles.SPHERES, "plummer", lambda *_: pytest.fail("made"))
     words = ["nbody", "plummer", "--number", "100000", "--format", "float64"]
     assert cli.main(words) == 2

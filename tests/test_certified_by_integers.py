@@ -21,8 +21,8 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Format, inputs
-from portmp.routines import certified
-from portmp.routines.ozaki import apart, residues, systems
+from portmp.routines.bounds import certified
+from portmp.routines.ozaki import distances, residues, systems
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 
@@ -70,7 +70,7 @@ def near(found: tuple[mp.Array, mp.Array], a: Any, b: Any, far: bool = False) ->
 def every_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """All products count as large; none is compared otherwise."""
     monkeypatch.setattr(definition, "by_integers", lambda *_: True)
-    monkeypatch.setattr(certified, "apart", None)
+    monkeypatch.setattr(certified, "error_bound", None)
 
 
 # --- beside exact arithmetic ---------------------------------------------------------------------
@@ -229,8 +229,8 @@ def test_moduli_tell_all_that_may_be_left(form: str, k: int, computed: Any) -> N
     f = formats.get(form)
     if f.limbs == 1 and computed == "fast":
         return
-    found = apart.limits(f, k, computed)
-    scheme = apart.differences(f, k, found)
+    found = distances.limits(f, k, computed)
+    scheme = distances.differences(f, k, found)
     if scheme is None:
         assert (form == "qd" and k > 4096) or isinstance(computed, Ozaki2)
         return
@@ -262,13 +262,13 @@ def test_large_products(
     a, b = inputs.ordinary(f, (m, k), "a"), inputs.ordinary(f, (k, n), "b")
     left, right = mp.from_limbs(a, f, device), mp.from_limbs(b, f, device)
     called: list[str] = []
-    inner = apart.product
+    inner = distances.product
 
     def counted(*given: Any) -> Any:
         called.append(form)
         return inner(*given)
 
-    monkeypatch.setattr(apart, "product", counted)
+    monkeypatch.setattr(distances, "product", counted)
     value, bound = mp.gemm(left, right, **TIGHT)
     assert called == [form]
     rows, columns = [0, m - 1], [0, n - 1]

@@ -23,7 +23,7 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import inputs
 from portmp.networks.normwise import HELD, SIZES
-from portmp.routines import normwise
+from portmp.routines.bounds import normwise
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.reduce import launch as reductions
 

@@ -481,14 +481,14 @@ def test_verify(run: Run) -> None:
 
 def test_verify_in_several_processes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The report is that of one process; one that ends early is told as such."""
-    from portmp.verify import together
+    from portmp.verify import parallel
 
     words = ("verify", "--device", "reference", "--routine", "neg", "--json")
     status, out, _ = run(*words)
     again, side_by_side, _ = run(*words, "--jobs", "2")
     assert (status, again) == (0, 0)
     assert json.loads(out) == json.loads(side_by_side)
-    monkeypatch.setattr(together, "MAIN", "import sys; sys.exit('stopped')")
+    monkeypatch.setattr(parallel, "MAIN", "import sys; sys.exit('stopped')")
     status, out, _ = run(*words[:5], "--format", "dd", "--jobs", "2")
     assert status == 1 and "the process for dd ended with status 1: stopped" in out
     status, _, error = run(*words, "--jobs", "0")

@@ -13,7 +13,8 @@ import portmp as mp
 from portmp import formats
 from portmp.backends.base import Device
 from portmp.formats import Format, convert, encode
-from portmp.routines.conversions import cases, reference
+from portmp.routines.conversions import reference
+from portmp.routines.conversions import routine as cases
 from portmp.runtime import planes
 from portmp.runtime.planes import Host
 

@@ -11,7 +11,7 @@ from slow import mostly_slow
 import portmp as mp
 from portmp import discovery, formats
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, FormatError, PlaceError, ShapeError
+from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import convert
 from portmp.routines.fourier import launch, roots, steps
 
@@ -92,7 +92,7 @@ def test_bits_on_every_device(every_device: Device) -> None:
 
 @pytest.mark.parametrize("name", ["opencl", "oclgrind"])
 def test_steps_by_block_memory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What GPUs run, without races: several steps with barriers between, rows that end in a block."""
+    """What GPUs run, without races: steps with barriers between, rows that end in a block."""
     device = discovery.get(tiers.opencl() if name == "opencl" else tiers.oclgrind())
     monkeypatch.setattr(launch, "blocked", lambda _: True)
     sizes = [(3, 16)] if name == "oclgrind" else [(3, 16), (2, 96), (1, 2048)]
@@ -202,20 +202,16 @@ def test_inverses_and_views() -> None:
     [
         (lambda z: mp.fft.fft(z, 0), ArgumentError, "n: 0 given, an integer of 1 at least"),
         (lambda z: mp.fft.fft(z, 2.5), ArgumentError, "n: 2.5 given"),
-        (lambda z: mp.fft.fft(z, axis=2), PlaceError, "axis"),
+        (lambda z: mp.fft.fft(z, axis=2), AxisError, "axis"),
         (lambda z: mp.fft.fft(z, axis=1.0), ArgumentError, "axis: 1.0 given"),
-        (lambda z: mp.fft.fft(z, norm="orto"), ArgumentError, "'orto' given; did you mean 'ortho'"),
-        (
-            lambda z: mp.fft.rfft(z),
-            ArgumentError,
-            "rfft: x: complex numbers given, fft takes these",
-        ),
+        (lambda z: mp.fft.fft(z, norm="orto"), ArgumentError, "'orto' given .did you mean 'ortho'"),
+        (mp.fft.rfft, ArgumentError, "rfft: x: complex numbers given, fft takes these"),
         (lambda z: mp.fft.fft(z.sum()), ShapeError, "an axis at least is needed"),
         (lambda z: mp.fft.fft(z[:, :0]), ShapeError, "no elements along the axis"),
         (lambda z: mp.fft.fft(z.real.astype("float16")), FormatError, "float16 has no complex"),
         (lambda z: mp.fft.fftn(z, (2,), (0, 1)), ArgumentError, "1 lengths given, axes: 2"),
         (lambda z: mp.fft.dct(z.real, 1), ArgumentError, "type: 1 given, allowed are 2 and 3"),
-        (lambda z: mp.fft.dct(z), ArgumentError, "complex numbers given, real ones are needed"),
+        (mp.fft.dct, ArgumentError, "complex numbers given, real ones are needed"),
         (lambda z: mp.fft.fft(z, out=mp.zeros(3, "cdd", HOST)), ShapeError, "out: shape"),
     ],
 )

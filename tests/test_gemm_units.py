@@ -64,7 +64,7 @@ def by_hand_of(unit: MatrixUnit) -> MatrixUnit:
         lines.append("barrier(CLK_LOCAL_MEM_FENCE);")
         for t in range(unit.steps):
             lines += [
-                f"{one} = fma({held}[({row} + {i // unit.beside * unit.apart}) * 4 + {t}], "
+                f"{one} = fma({held}[({row} + {i // unit.beside * unit.row_step}) * 4 + {t}], "
                 f"{held}[64 + {t * unit.columns} + {column} + {i % unit.beside}], {one});"
                 for i, one in enumerate(sums)
             ]
@@ -228,7 +228,7 @@ def in_probe(unit: MatrixUnit, order: str) -> MatrixUnit:
     def statement(sums: Sequence[str], left: Sequence[str], right: Sequence[str]) -> str:
         lines, (first, column) = [], unit.sums
         for i, one in enumerate(sums):
-            place = f"{first} + {i // unit.beside * unit.apart}"
+            place = f"{first} + {i // unit.beside * unit.row_step}"
             row = f"(block * {unit.rows} + {place}) * {probe.DEPTH} + step"
             at = f"(block * {probe.DEPTH} + step) * {unit.columns} + {column} + {i % unit.beside}"
             a = [f"a0[{row} + {t}]" for t in range(unit.steps)]

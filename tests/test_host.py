@@ -35,11 +35,12 @@ from portmp.errors import (
 from portmp.formats import inputs
 from portmp.nbody.system import System
 from portmp.networks.gravity import ROOTS
-from portmp.routines import base, compilation_units, engines
+from portmp.routines import base, compilation_units
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.gemm import launch as gemm_routine
 from portmp.routines.gemm.schedule import GemmSchedule
 from portmp.routines.ozaki import Ozaki1, Ozaki2
+from portmp.routines.products import engines
 from portmp.routines.reduce import launch as reduce
 from portmp.routines.split2021 import launch as split2021
 from portmp.runtime import program

@@ -16,9 +16,9 @@ import portmp as mp
 from portmp import discovery, formats
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
-from portmp.routines import panel, small
 from portmp.routines.cholesky import launch as cholesky_launch
 from portmp.routines.cholesky import reference as cholesky_reference
+from portmp.routines.factor import panel, small
 from portmp.routines.ldl import launch as ldl_launch
 from portmp.routines.lu import launch as lu_launch
 from portmp.routines.lu import reference as lu_reference

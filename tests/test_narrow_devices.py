@@ -21,11 +21,12 @@ from portmp.backends.base import Device, Queue, recording, replay
 from portmp.discovery import probe
 from portmp.errors import DeviceError, LaunchError
 from portmp.formats import inputs
-from portmp.routines import base, compilation_units, engines
+from portmp.routines import base, compilation_units
 from portmp.routines.gemm import launch as gemm
 from portmp.routines.gemm.schedule import GemmSchedule
 from portmp.routines.gravity import launch as gravity
 from portmp.routines.ozaki import Ozaki1, Ozaki2
+from portmp.routines.products import engines
 from portmp.routines.reference import Host
 from portmp.routines.split2021 import launch as split2021
 from portmp.routines.triangular.launch import copy_spec

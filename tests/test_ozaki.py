@@ -29,12 +29,13 @@ from portmp.backends.opencl import blas as clblast
 from portmp.compilers import tools
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, FormatError, OutOfMemory
 from portmp.formats import Format, convert, inputs
-from portmp.routines import base, engines
+from portmp.routines import base
 from portmp.routines.ozaki import choose, reference, residues, slices, systems
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.ozaki.systems import ResidueSystem, WideSystem
-from portmp.routines.product import Product
+from portmp.routines.products import engines
+from portmp.routines.products.product import Product
 from portmp.runtime import planes
 from portmp.verify import cases as verify
 

@@ -17,12 +17,13 @@ from portmp import definition, formats
 from portmp.backends.base import Device, Multiplication, Queue
 from portmp.errors import ArgumentError, OutOfMemory, ShapeError
 from portmp.formats import Format, convert, inputs
-from portmp.routines import base, engines
+from portmp.routines import base
 from portmp.routines.ozaki import judged, levels, reference, residues, systems
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.launch import Way
 from portmp.routines.ozaki.options import Auto
-from portmp.routines.product import Product
+from portmp.routines.products import engines
+from portmp.routines.products.product import Product
 from portmp.routines.triangular import launch as triangular
 from portmp.runtime import planes
 from portmp.verify import cases as verify

@@ -23,8 +23,7 @@ from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
 from portmp.networks import functions, ieee
 from portmp.random.philox import LENGTH
 from portmp.routines.random import reference
-from portmp.routines.random.layout import draw
-from portmp.routines.random.stream import Stream
+from portmp.routines.random.layout import Stream, draw
 from portmp.routines.reference import Arithmetic
 from portmp.verify import cases, command
 

@@ -39,15 +39,16 @@ from portmp.emulator import machine
 from portmp.errors import CompileError, FormatError, RenderError
 from portmp.networks import network
 from portmp.networks.operators import ARITY
-from portmp.routines import ceilings, compilation_units, engines
+from portmp.routines import ceilings, compilation_units
 from portmp.routines.cholesky import launch as cholesky
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise.schedule import FlatSchedule
+from portmp.routines.factor.panel import Shape
 from portmp.routines.gemm import launch as gemm
 from portmp.routines.gemm.schedule import PanelSchedule, UnitSchedule
 from portmp.routines.lu import launch as lu
 from portmp.routines.ozaki import residues, systems
-from portmp.routines.panel import Shape
+from portmp.routines.products import engines
 from portmp.routines.qr import launch as qr
 from portmp.routines.qr.launch import THREADS, shapes
 from portmp.routines.reduce import launch as reduce

@@ -15,8 +15,8 @@ from portmp import cli, formats, nbody
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
 from portmp.nbody import particles, simulate, system
-from portmp.nbody.course import Plan, begun, follow, go_on
 from portmp.nbody.system import SCHEMES, System
+from portmp.nbody.trajectory import Plan, begun, follow, go_on
 from portmp.progress import Progress
 from portmp.routines import base
 from portmp.routines.elementwise import reference as elementwise_reference

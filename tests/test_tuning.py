@@ -16,8 +16,8 @@ from portmp import cli, formats, paths
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError
 from portmp.routines import problem as search_problem
+from portmp.routines.elementwise import routine as space
 from portmp.routines.elementwise import schedule as elementwise_schedule
-from portmp.routines.elementwise import space
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.gemm import schedule as gemm_schedule
 from portmp.routines.gemm.schedule import GemmCall, GemmSchedule, PanelSchedule

@@ -21,20 +21,22 @@ from portmp.arrays.products import Bound, ProductBound, dot
 from portmp.arrays.viewed import AnyArray, wrapped
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.formats.complexes import is_complex
-from portmp.routines import base, certified, methods, normwise, tight
+from portmp.routines import base
+from portmp.routines.bounds import certified, normwise, tight
 from portmp.routines.complexes import launch
 from portmp.routines.complexes import products as by_parts
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.gemm.schedule import Schedule
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
-from portmp.routines.product import Asked, Product
+from portmp.routines.products import methods
+from portmp.routines.products.product import Asked, Product
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.runtime.planes import Planes
 
 __all__ = ["axpy", "explain", "gemm", "gemv", "last_product", "nrm2", "scal", "split2021"]
 
 if TYPE_CHECKING:
-    from portmp.routines.explained import Explanation
+    from portmp.routines.products.explained import Explanation
 
 
 Factor = Number | complex | Array
@@ -449,7 +451,7 @@ def explain(
     judged they are, which waits for the device. ShapeError, FormatError, ArgumentError as there.
     """
     # Seldom wanted, and much to import.
-    from portmp.routines import explained
+    from portmp.routines.products import explained
 
     if routine not in ROUTINES:
         raise ArgumentError(f"routine: {routine!r} given; {' and '.join(ROUTINES)} are explained")
@@ -471,6 +473,6 @@ def last_product() -> Explanation | None:
 
     Shares of elements are known where all have the first level.
     """
-    from portmp.routines import explained
+    from portmp.routines.products import explained
 
     return explained.last_one()

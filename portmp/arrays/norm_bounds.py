@@ -12,10 +12,11 @@ from portmp.arrays.array import Array
 from portmp.arrays.creation import array, zeros
 from portmp.arrays.elementwise import maximum, minimum, sqrt
 from portmp.networks.bounded import MUL, SMALLEST
-from portmp.routines import base, certified
-from portmp.routines.certified import LOST, RAISED, ROOT
+from portmp.routines import base
+from portmp.routines.bounds import certified
+from portmp.routines.bounds.certified import LOST, RAISED, ROOT
 from portmp.routines.exact import launch as exact
-from portmp.routines.product import Product
+from portmp.routines.products.product import Product
 
 
 def of_rows(norms: Array, x: Array, *, tight: bool) -> Array:
@@ -70,7 +71,7 @@ def _from_exact_sums(norms: Array, x: Array) -> Array:
     none = zeros((len(norms), 1, 1), form, x.queue)
     factors = left[:, None, :].planes, right[:, :, None].planes
     one, zero = (base.scalar_limbs(form, number, "alpha") for number in (1, 0))
-    errors = exact.gemm_apart(none.planes, Product(*factors, one, zero, None, None))
+    errors = exact.gemm_distances(none.planes, Product(*factors, one, zero, None, None))
     error = Array(errors).reshape(len(norms))
     # Scaling loses lower limbs of small entries, and of the norm.
     error = (error + certified.upwards(2 * count * form.limbs * unit * largest, form.word)) * RAISED

@@ -18,11 +18,13 @@ from portmp.arrays.dtypes import BOOL
 from portmp.arrays.foreign import as_they_are
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
-from portmp.routines import axes, base, certified, methods
+from portmp.routines import axes, base
+from portmp.routines.bounds import certified
 from portmp.routines.complexes import products as by_parts
 from portmp.routines.exact import launch as exact
 from portmp.routines.gemm import launch as gemm
-from portmp.routines.product import Product, of_vectors
+from portmp.routines.products import methods
+from portmp.routines.products.product import Product, of_vectors
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes, View
 
@@ -254,7 +256,7 @@ def _certified(
         found = dot(a, b, accuracy=accuracy, schedule=schedule, rounding=rounding)
         if found.shape:
             raise ShapeError(f"dot: vectors expected with a bound, {a.shape} and {b.shape} given")
-        return found, wrapped(certified.dot_apart(found.planes, x, y))
+        return found, wrapped(certified.dot_error_bound(found.planes, x, y))
     if rounding is None:
         certified.check(accuracy, schedule)
         value, error = certified.dot(x, y, accuracy)

@@ -13,7 +13,8 @@ from portmp.arrays.foreign import as_they_are
 from portmp.arrays.viewed import AnyArray, Viewed, called, everywhere, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format, foreign
-from portmp.routines import axes, base, certified
+from portmp.routines import axes, base
+from portmp.routines.bounds import certified
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.exact import launch as exact
 from portmp.routines.moves import launch as moves
@@ -198,7 +199,7 @@ def _certified(
         value = reduce.over_rows("sum", rows) if rounding is None else exact.over_rows(rows)
         if not tight:
             return _shaped(value, shape, over, keepdims)
-        error = certified.over_rows_apart(value, rows)
+        error = certified.over_rows_error_bound(value, rows)
     else:
         value, error = certified.over_rows(rows)
     return _shaped(value, shape, over, keepdims), _shaped(error, shape, over, keepdims)

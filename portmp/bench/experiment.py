@@ -26,7 +26,7 @@ import numpy as np
 
 import portmp as mp
 from portmp import definition, discovery
-from portmp.backends.base import Device
+from portmp.backends.base import Device, available_memory
 from portmp.bench import options, plots, tables
 from portmp.bench.energy import Observer, Work
 from portmp.bench.journal import Done, Journal
@@ -37,7 +37,6 @@ from portmp.codegen import render
 from portmp.errors import OutOfMemory, PortmpError
 from portmp.files import target
 from portmp.formats import Format
-from portmp.nbody import memory
 from portmp.progress import Progress
 
 SCHEMA = {"name": "portmp bench", "version": 3}
@@ -246,7 +245,7 @@ def lacking(nbytes: int, device: Device) -> str:
             f"needs {_size(nbytes)}; {device.name} has {_size(there)}, of "
             f"which {100 * USED:.0f} % may be used"
         )
-    free = memory.free() if nbytes and device.properties.kind == "cpu" else None
+    free = available_memory() if nbytes and device.properties.kind == "cpu" else None
     if free is not None and nbytes > USED * free:
         return (
             f"needs {_size(nbytes)}; {_size(free)} of the host's memory are "

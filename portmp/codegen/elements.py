@@ -22,6 +22,16 @@ def number(platform: Platform, dtype: str) -> str:
     return text.get(dtype) or SCALAR[dtype]
 
 
+def times(text: str, count: int) -> str:
+    """The product with a number, which may be 1; nothing where it is 0."""
+    return text if count == 1 else f"{text} * {count}" if count else ""
+
+
+def plus(text: str, *more: int | str) -> str:
+    """The sum with numbers and texts, of which some may be 0 or nothing."""
+    return " + ".join([text, *(str(one) for one in more if one)])
+
+
 def wide(dtype: str) -> str:
     """The dtype in which plain numbers of *dtype* are computed with: the longest of their kind."""
     return "uint64" if dtype.startswith("uint") else "int64"

@@ -14,59 +14,58 @@ from portmp.errors import ArgumentError, suggestion
 
 @dataclass(frozen=True)
 class Traits:
-    """What rendered text depends on beside the platform: found by the driver or the probe.
-
-    ``fma``: ``builtin``, or ``contracted`` where the built-in function is missing, slow or
-    wrong and a contracted expression gives the instruction. ``division`` and ``sqrt``
-    (float32): ``native``, or ``widened`` through float64 where the native one is not
-    correctly rounded. Division may also be ``corrected`` by its residual (both words), where the
-    native one may err in its last bit. ``root``: 1/sqrt starts from the hardware's ``estimate``
-    (as an instruction, ``assembly``, where the function does more) or, ``ieee``, from a square
-    root and a division. ``dot4``: products of four bytes are summed by ``assembly``, or ``plain``,
-    which compilers may turn into an instruction. ``exchange``: how threads of a warp exchange
-    numbers, an ``instruction``, or ``memory`` where there is none. ``wide_atomics``: whether there
-    are atomic operations on 64 bits. ``vector_bits``: the longest explicit vectors that the
-    device's compiler is given. ``barriers``: with them programs are ``optimised``, or, where that
-    mixes up what work-items keep over a barrier, ``unoptimised``. ``matrix_unit``: by which of the
-    platform's units warps multiply small matrices of float64, if one adds up as products are
-    defined.
-    """
+    """What rendered text depends on beside the platform: found by the driver or the probe."""
 
     warp_size: int = 32
     fma: str = "builtin"
+    """Or ``contracted``: an expression is the instruction, and the function is missing or wrong."""
     division: str = "native"
+    """Or where float32's may err: ``widened`` through float64; ``corrected`` by its residual."""
     sqrt: str = "native"
+    """Or ``widened``, where float32's is not correctly rounded."""
     root: str = "estimate"
+    """What 1/sqrt starts from: the hardware's estimate, by a function or by ``assembly`` where that
+    does more; ``ieee``: a root and a division."""
     dot4: str = "plain"
+    """How products of four bytes are summed; or by ``assembly``."""
     exchange: str = "instruction"
+    """How threads of a warp exchange numbers; or by ``memory``."""
     wide_atomics: bool = True
+    """Whether there are atomic operations on 64 bits."""
     vector_bits: int = 512
+    """The longest explicit vectors that the device's compiler is given."""
     barriers: str = "optimised"
+    """Or ``unoptimised``: else what work-items keep over a barrier is mixed up."""
     matrix_unit: str = ""
+    """By which of the platform's units warps multiply small matrices of float64, if one adds up as
+    products are defined."""
 
 
 @dataclass(frozen=True)
 class MatrixUnit:
-    """A unit by which a warp of so many ``lanes`` adds a product of small matrices to its sums.
-
-    One of ``rows`` x ``steps`` and one of ``steps`` x ``columns`` numbers of float64. ``factors``:
-    a lane's row of the left factor, which is its column of the right one, and its step; it also has
-    those lanes / 4 rows and 4 steps further. ``sums``: row and column of its first sum; it has one
-    each ``apart`` rows, in so many columns ``beside`` each other. ``first``: where they begin, of
-    GEMM's kernel. ``statement`` adds the product: of names of sums, row by row, and of numbers of
-    the left and the right factor.
-    """
+    """A unit by which a warp adds a product of small matrices of float64 to its sums."""
 
     rows: int
+    """Of the left factor, and of the sums."""
     columns: int
+    """Of the right factor, and of the sums."""
     steps: int
+    """That are added up."""
     lanes: int
+    """Threads of a warp."""
     factors: tuple[str, str]
+    """A lane's row of the left factor, which is its column of the right one, and its step; it also
+    has those lanes / 4 rows and 4 steps further."""
     sums: tuple[str, str]
-    apart: int
+    """Row and column of a lane's first sum."""
+    row_step: int
+    """A lane has a sum in each so-many-th row ..."""
     beside: int
+    """... in so many columns beside each other."""
     first: tuple[str, str]
+    """Where its first row and column begin, of GEMM's kernel."""
     statement: Callable[[Sequence[str], Sequence[str], Sequence[str]], str]
+    """Adds the product: of names of sums, row by row, of numbers of the left and right factor."""
 
     @property
     def across(self) -> int:
@@ -91,67 +90,41 @@ class MatrixUnit:
     @property
     def held(self) -> int:
         """How many sums."""
-        return self.rows // self.apart * self.beside
+        return self.rows // self.row_step * self.beside
 
 
 @dataclass(frozen=True, kw_only=True)
 class Platform:
     """One platform's dialect. Without a default are what every platform spells in its own way; the
-    defaults are C99, for one thread a block.
-
-    ``{0}`` stands for what fills the entry: an axis, a type, an argument, or for
-    ``kernel`` the threads of a block, all in one axis. ``resident_kernel`` also asks for
-    registers that let {1} blocks, {2} warps a scheduler, share a compute unit. ``roots``:
-    statements that set y to 1/sqrt(x), by kind and word, {0}: lanes; ``estimate`` is the
-    hardware's, ``assembly`` the same as an instruction, others are functions. ``high_word`` to
-    ``unsigned_shift``: bits of doubles and floats, {l}: lanes, {d}: twice as many. ``constant``:
-    qualifiers of tables that all threads read at one place, ``table`` of those where each thread
-    reads another. ``any``: whether a flag is set in any lane. ``apart``: what keeps a function of
-    vectors out of its caller's body. ``dot4``:
-    statements that set y to c and the products of four bytes of a and b, by the trait's kind
-    and the sign. ``unrolled``: steps of a loop over a table that
-    GPUs have written out (all, or as many as registers for constants allow). ``clock`` counts a
-    compute unit's cycles. ``block_kernel``: a kernel's qualifiers for blocks of {0} x {1} x {2}
-    threads, {3} in all. ``exchange``: by the trait, the statement that returns the x of thread
-    ``from`` of this warp, {0}: its lanes less one. ``atomics``: by operation and type, {0}: an
-    address, then numbers; others are made from compare_and_swap. ``wide_atomics``: lines that
-    those of 64 bits need. ``dynamic_shared``: what declares block memory whose size a launch
-    decides, dynamic_, or ``dynamic_parameter`` where it is one; it begins at a multiple of 16
-    bytes. ``library``: functions by name and word, of which nothing is promised.
-    ``vector_names``: what types of vectors begin with, ``vector_of``: a type and its members.
-    ``bits``: functions of an integer by name and bytes.
-    ``fences``: statements that order a thread's accesses to the memory of its block, or of the
-    device. ``grid_barrier``: where blocks may wait for each other, the statements to ``wait`` for
-    all and, at the end, to ``leave`` the barrier as it was: {0} points to a counter, at first 0, of
-    blocks that came, {1}: how many do until then.
-    ``tile_copies``: statements that begin a copy of so many bytes to block memory, {0} from {1}, of
-    which {2} are there and the rest is zeros; ``tile_copies_end``: those so far are a group;
-    ``tile_copies_wait``: until all groups but the last {0} are done. Where nothing copies beside a
-    thread's other work, the first load {3}, an array, and ``tile_stores`` write it to {0} later.
-    ``matrix_units``: by the trait.
-    ``vectors``: lanes of explicit vectors, which are computed with;
-    ``memory_vectors``: whether there are types of two and four neighbours with members x, y, z, w
-    (``float4``) to read and write memory by. An empty entry is something that the platform does
+    defaults are C99, for one thread a block. An empty entry is something that the platform does
     not have: kernels do without.
+
+    ``{0}`` stands for what fills an entry, if nothing else is said: an axis, a type, an argument.
     """
 
     name: str
     title: str
     kernel: str
+    """A kernel's qualifiers, {0}: the threads of a block, all in one axis."""
     local_id: str
     group_id: str
     fma: Mapping[str, str]
     block_kernel: str = "void"
+    """A kernel's qualifiers for blocks of {0} x {1} x {2} threads, {3} in all."""
     group_count: str = "1"
     prologue: str = ""
     standalone: str = ""
     resident_kernel: str = ""
+    """The same with registers that let {1} blocks, {2} warps a scheduler, share a compute unit."""
     function: str = "static inline"
-    apart: str = ""
+    noinline: str = ""
+    """What keeps a function of vectors out of its caller's body."""
     pointer: str = "{0} *"
     const_pointer: str = "const {0} *"
     constant: str = "static const"
+    """The qualifier of tables that all threads read at one place."""
     table: str = "static const"
+    """The qualifier of tables where each thread reads another place."""
     shared: str = "static"
     shared_pointer: str = "{0} *"
     barrier: str = ""
@@ -160,6 +133,8 @@ class Platform:
     int8: str = "signed char"
     unroll: str = ""
     unrolled: int = 1
+    """Steps of a loop over a table that GPUs have written out: all, or as many as registers for
+    constants allow."""
     sqrt: Mapping[str, str] = field(
         default_factory=lambda: {"float32": "sqrtf({0})", "float64": "sqrt({0})"}
     )
@@ -167,6 +142,9 @@ class Platform:
         default_factory=lambda: {"float32": "fabsf({0})", "float64": "fabs({0})"}
     )
     roots: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Statements that set y to 1/sqrt(x), by kind and word, {0}: lanes; ``estimate`` is the
+    hardware's, ``assembly`` the same as an instruction, others are functions."""
+    # Bits of doubles and floats, {l}: lanes, {d}: twice as many.
     high_word: str = "(int)((union {{ double d; long long i; }}){{ .d = {0} }}.i >> 32)"
     low_word: str = "(int)(union {{ double d; long long i; }}){{ .d = {0} }}.i"
     double_of: str = (
@@ -179,31 +157,60 @@ class Platform:
     as_double: str = "(union {{ long long i; double d; }}){{ .i = {0} }}.d"
     unsigned_shift: str = "(int)((unsigned)({0}) >> {1})"
     any: str = "{0}"
+    """Whether a flag is set in any lane."""
     dot4: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Statements that set y to c and the products of four bytes of a and b, by the trait's kind and
+    the sign."""
     warp_barrier: str = ""
     exchange: Mapping[str, str] = field(default_factory=dict)
+    """By the trait, the statement that returns the x of thread ``from`` of this warp, {0}: its
+    lanes less one."""
     atomics: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """By operation and type, {0}: an address, then numbers; others are made of compare_and_swap."""
     wide_atomics: tuple[str, ...] = ()
+    """Lines that atomics of 64 bits need."""
     dynamic_shared: str = ""
+    """What declares block memory whose size a launch decides, dynamic_; it begins at a multiple of
+    16 bytes."""
     dynamic_parameter: str = ""
+    """The same where it is a parameter."""
     library: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """Functions by name and word, of which nothing is promised."""
     permute_bytes: str = ""
     vector_names: Mapping[str, str] = field(default_factory=dict)
+    """What types of vectors begin with."""
     vector_of: str = ""
+    """A vector, of a type and its members."""
     bits: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    """Functions of an integer by name and bytes."""
     fences: Mapping[str, str] = field(default_factory=dict)
+    """Statements that order a thread's accesses to the memory of its block, or of the device."""
     grid_barrier: Mapping[str, str] = field(default_factory=dict)
+    """Where blocks may wait for each other, the statements to ``wait`` for all and, at the end, to
+    ``leave`` the barrier as it was: {0} points to a counter, at first 0, of blocks that came, {1}:
+    how many do until then."""
     async_copy: str = ""
     async_wait: str = ""
     tile_copies: Mapping[int, str] = field(default_factory=dict)
+    """Statements that begin a copy of so many bytes to block memory, {0} from {1}, of which {2} are
+    there and the rest is zeros; or the first load {3}, an array, where nothing copies beside a
+    thread's other work."""
     tile_copies_end: str = ""
+    """Makes those so far a group."""
     tile_copies_wait: str = ""
+    """Waits until all groups but the last {0} are done."""
     tile_stores: Mapping[int, str] = field(default_factory=dict)
+    """What writes {1} to {0} later, where nothing copies meanwhile."""
     matrix_units: Mapping[str, MatrixUnit] = field(default_factory=dict)
+    """By the trait."""
     prefetch: str = ""
     clock: str = ""
+    """Counts a compute unit's cycles."""
     vectors: tuple[int, ...] = (1,)
+    """Lanes of explicit vectors, which are computed with."""
     memory_vectors: bool = False
+    """Whether there are types of two and four neighbours with members x, y, z, w (``float4``) to
+    read and write memory by."""
     out_parameter: str = "{0} *"
     traits: Traits = Traits()
 
@@ -290,7 +297,7 @@ def _mma(rows: int) -> MatrixUnit:
         *(rows, 8, 4, 32),
         factors=("lane / 4", "lane % 4"),
         sums=("lane / 4", "lane % 4 * 2"),
-        apart=8,
+        row_step=8,
         beside=2,
         first=("a_row_in_warp", "(b_col_in_warp - lane_row) / 2 + lane_step"),
         statement=statement,
@@ -317,7 +324,7 @@ _MFMA = MatrixUnit(
     *(16, 16, 4, 64),
     factors=("lane % 16", "lane / 16"),
     sums=("lane / 16", "lane % 16"),
-    apart=4,
+    row_step=4,
     beside=1,
     first=("a_row_in_warp - lane_row + lane_step", "b_col_in_warp"),
     statement=_mfma,
@@ -582,7 +589,7 @@ OPENCL = Platform(
     as_double="as_double{l}({0})",
     unsigned_shift="as_int{l}(as_uint{l}({0}) >> {1})",
     any="any({0})",
-    apart="__attribute__((noinline))",
+    noinline="__attribute__((noinline))",
     dot4=_DOT_ASSEMBLY,
     # The language's own prefetch does nothing in the CPUs' runtimes, which are built on clang.
     prefetch="__builtin_prefetch({0});",

@@ -308,13 +308,13 @@ class Writer:
             return Writer._kind(expr.args[0], kinds)
         return Kind(len(expr.args)) if expr.op == "tuple" else WORD
 
-    def apart(self, nets: Iterable[Network]) -> set[str]:
+    def not_inlined(self, nets: Iterable[Network]) -> set[str]:
         """The networks that stay functions, whatever calls them.
 
         What is seldom called, inlined, makes of its caller a function too long to be inlined: then
         each vector goes by memory. GPUs, of scalars, decide themselves.
         """
-        vectors = self.width > 1 and self.platform.apart
+        vectors = self.width > 1 and self.platform.noinline
         return {name for net in nets for name in net.rare} if vectors else set()
 
     def signature(self, net: Network) -> str:

@@ -85,19 +85,27 @@ class Occupancy:
         return asdict(self)
 
 
-def occupancy(report: KernelReport, threads: int) -> Occupancy | None:
-    """Of a kernel in blocks of *threads*; None for an unknown architecture or kernel."""
+def _resources(report: KernelReport, threads: int) -> tuple[Unit, int, int, int | None] | None:
+    """A unit; a block's warps; warps of a scheduler by registers; blocks of a unit by its memory.
+
+    None for an unknown architecture or kernel; no blocks where it takes no memory.
+    """
     unit = UNITS.get(report.arch)
     if unit is None or report.registers is None or report.shared is None:
         return None
     taken = -(-max(report.registers, 1) // unit.granule) * unit.granule
-    by_registers = float(min(unit.warps, unit.registers // taken))
-    warps = -(-threads // unit.lanes)
-    if not report.shared:
-        by_memory = float(unit.warps)
-    else:
-        blocks = unit.shared // (report.shared + unit.reserved)
-        by_memory = blocks * warps / unit.schedulers
+    by_memory = unit.shared // (report.shared + unit.reserved) if report.shared else None
+    return unit, -(-threads // unit.lanes), unit.registers // taken, by_memory
+
+
+def occupancy(report: KernelReport, threads: int) -> Occupancy | None:
+    """Of a kernel in blocks of *threads*; None for an unknown architecture or kernel."""
+    found = _resources(report, threads)
+    if found is None:
+        return None
+    unit, warps, held, blocks = found
+    by_memory = float(unit.warps) if blocks is None else blocks * warps / unit.schedulers
+    by_registers = float(min(unit.warps, held))
     limits = {"warps": float(unit.warps), "registers": by_registers, "shared memory": by_memory}
     limit = min(limits, key=lambda name: limits[name])
     return Occupancy(limits[limit], unit.warps, limit)
@@ -117,18 +125,14 @@ class Residency:
 
 def residency(report: KernelReport, threads: int) -> Residency | None:
     """Of a kernel in blocks of *threads*; None for an unknown architecture or kernel."""
-    unit = UNITS.get(report.arch)
-    if unit is None or report.registers is None or report.shared is None:
+    found = _resources(report, threads)
+    if found is None:
         return None
-    taken = -(-max(report.registers, 1) // unit.granule) * unit.granule
-    warps = -(-threads // unit.lanes)
+    unit, warps, held, by_memory = found
     most = unit.warps * unit.schedulers
-    limits = {
-        "warps": most // warps,
-        "registers": unit.registers // taken * unit.schedulers // warps,
-    }
-    if report.shared:
-        limits["shared memory"] = unit.shared // (report.shared + unit.reserved)
+    limits = {"warps": most // warps, "registers": held * unit.schedulers // warps}
+    if by_memory is not None:
+        limits["shared memory"] = by_memory
     if warps > 1 or unit.single:
         limits["blocks"] = unit.blocks
     limit = min(limits, key=lambda name: limits[name])

@@ -20,7 +20,7 @@ from portmp.distributed.array import DistributedArray
 from portmp.distributed.functions import Queues, joined, known, team, total
 from portmp.distributed.layout import Axis, Placement, Replicated, Rows, columns, whole
 from portmp.errors import FormatError, ShapeError
-from portmp.routines import methods
+from portmp.routines.products import methods
 from portmp.routines.ozaki import levels
 from portmp.routines.ozaki.options import Auto
 from portmp.runtime.planes import View, blank

@@ -12,7 +12,7 @@ from portmp.arrays.elementwise import maximum
 from portmp.arrays.norm_bounds import leading
 from portmp.arrays.products import Bound
 from portmp.errors import ArgumentError
-from portmp.routines.certified import RAISED
+from portmp.routines.bounds.certified import RAISED
 
 EUCLIDEAN = (None, 2), (None, "fro")
 """Of vectors, of matrices."""

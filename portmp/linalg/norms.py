@@ -21,7 +21,7 @@ from portmp.linalg.elimination import LuFactors, lu_factor, lu_solve
 from portmp.linalg.operands import By
 from portmp.linalg.singular import svdvals
 from portmp.routines import axes as named_axes
-from portmp.routines import certified
+from portmp.routines.bounds import certified
 from portmp.runtime.planes import upload
 
 Order = int | float | str | None

@@ -12,7 +12,7 @@ from portmp.arrays.array import Array, array
 from portmp.arrays.plain import plain_array
 from portmp.errors import LinAlgError
 from portmp.linalg.operands import in_stack
-from portmp.routines import certified
+from portmp.routines.bounds import certified
 
 MANY = 4096
 """So many columns are looked at on the device first: most often none needs to be scaled."""

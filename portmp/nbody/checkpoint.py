@@ -20,7 +20,7 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError
 from portmp.files import arrays as files
 from portmp.nbody import system
-from portmp.nbody.course import Course, Stage
+from portmp.nbody.trajectory import Course, Stage
 
 VERSION = 1
 

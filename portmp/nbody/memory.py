@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from portmp.backends.base import Device
+from portmp.backends.base import Device, available_memory
 from portmp.errors import OutOfMemory
 from portmp.files import arrays as files
 from portmp.formats import Format
@@ -129,20 +129,10 @@ def on_host(start: Start, forms: Sequence[Format], kept: Kept) -> int:
     return max(start.making, running, written, saved)
 
 
-def free() -> int | None:
-    """Bytes of the host's memory that programs may still take; None where nothing tells it."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    except (OSError, ValueError):
-        return None
-    values = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
-    return int(values[0]) * 1024 if values else None
-
-
 def check(start: Start, forms: Sequence[Format], kept: Kept, device: Device) -> None:
     """Say what many particles take; OutOfMemory where that is too much. Nothing is made yet."""
     needed, there = on_device(start.count, forms, device), device.properties.memory
-    host, spare = on_host(start, forms, kept), free()
+    host, spare = on_host(start, forms, kept), available_memory()
     # A CPU's device memory is the host's.
     total = host + needed if device.properties.kind == "cpu" else host
     place = "memory" if spare is None else f"{_gigabytes(spare)} that are free"

@@ -24,8 +24,8 @@ from portmp.files import content, pictures, target
 from portmp.formats import Format
 from portmp.nbody import memory, particles, system
 from portmp.nbody.checkpoint import Checkpoint
-from portmp.nbody.course import Course, Plan, begun, follow, go_on
 from portmp.nbody.system import SCHEMES, System
+from portmp.nbody.trajectory import Course, Plan, begun, follow, go_on
 from portmp.networks.gravity import ROOTS
 from portmp.progress import Progress
 

@@ -6,7 +6,8 @@ u times its result at most, so the bound is made of the results at hand: each pl
 network is followed by the addition of its magnitude. What is left out, and what would cost too much
 to follow, is bounded by one product of words of the operands (``Sum``). Where a result is not
 finite, or so large that its lower limbs may be lost, the last word is not finite. Rounding errors
-of the last word itself are left to the end (``routines.certified``). docs/bounds.md has the proofs.
+of the last word itself are left to the end (``routines.bounds.certified``). docs/bounds.md has the
+proofs.
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ def _guarded(name: str, op: str) -> str:
     limbs = ", ".join(f"select(ok, r[{i}], {'0' if i else h})" for i in range(words))
     listing = f"{first}return {limbs}"
     signature = " ".join(f"{n}:{words}" for n, _ in inner.inputs) + f" -> {words}"
-    return _register(f"{name}_guarded", signature, listing, inner.source, inner.bound)
+    source = f"{name}; where that is not finite, {op} of leading limbs"
+    return _register(f"{name}_guarded", signature, listing, source, inner.bound)
 
 
 def _sub(add: str, words: int) -> str:

@@ -17,7 +17,7 @@ from portmp.arrays.viewed import integers
 from portmp.backends.base import is_recording
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines.random import launch
-from portmp.routines.random.stream import Stream
+from portmp.routines.random.layout import Stream
 from portmp.runtime.planes import Numbers
 
 if TYPE_CHECKING:

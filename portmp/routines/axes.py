@@ -9,8 +9,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from portmp.codegen.kernel_spec import KernelSpec
 from portmp.codegen.signature import Index
 from portmp.errors import ArgumentError, AxisError, ShapeError
+from portmp.routines import base
+from portmp.runtime import launch
 from portmp.runtime.planes import View
 
 V = TypeVar("V", bound=View[Any])
@@ -48,6 +51,24 @@ def walked(out: View[Any], operands: Mapping[str, Any]) -> dict[str, Any]:
     for (name, view), steps in zip(views.items(), strides, strict=True):
         given[name] = view.view(sizes, steps, view.start)
     return {**operands, **given}
+
+
+def launched(
+    out: View[Any],
+    operands: Mapping[str, Any],
+    usual: int,
+    spec_of: Callable[[int, int], KernelSpec],
+    **more: Any,
+) -> None:
+    """Launch what walks *operands* with *out*, a thread an element, in *usual* threads a block.
+
+    *spec_of*: its kernel, for so many axes and threads.
+    """
+    if not out.size:
+        return
+    given, threads = walked(out, operands), base.threads(out.device, usual)
+    unit = (spec_of(given["out"].ndim, threads),)
+    launch.over(out.queue, unit, out.size, threads, given | more)
 
 
 def named(

@@ -16,8 +16,9 @@ from portmp import formats
 from portmp.backends.base import Device, Multiplication, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Flag, Index, Plain, Scratch
-from portmp.routines import base, engines
+from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.products import engines
 from portmp.runtime import launch
 from portmp.runtime.planes import allocate
 from portmp.schedules.base import widths

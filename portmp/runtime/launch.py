@@ -312,6 +312,18 @@ def run(
     queue.launch(loaded, grid, block, signature.arguments(given))
 
 
+def over(
+    queue: Queue,
+    unit: Sequence[KernelSpec],
+    items: int,
+    threads: int,
+    given: Mapping[str, Any],
+    kernel: str = "",
+) -> None:
+    """``run`` with a thread for each of *items*, in blocks of *threads*."""
+    run(queue, unit, (-(-items // threads), 1, 1), (threads, 1, 1), given, kernel)
+
+
 def repeat(
     what: Sequence[Any],
     operands: Sequence[Given],

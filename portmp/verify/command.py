@@ -20,7 +20,7 @@ from portmp.files import target as targets
 from portmp.progress import Progress
 from portmp.routines.case import Case
 from portmp.runtime.digests import digest
-from portmp.verify import together
+from portmp.verify import parallel
 from portmp.verify.cases import REFERENCE, device_result, recorded, selected
 from portmp.verify.outcome import Outcome
 
@@ -134,7 +134,7 @@ def command(args: Any) -> int:
         progress = Progress(sys.stderr.isatty())
         if not refusal and args.jobs > 1:
             name = device.name if device else REFERENCE
-            outcomes = together.run(name, chosen, args.routine, args.jobs, progress)
+            outcomes = parallel.run(name, chosen, args.routine, args.jobs, progress)
         elif not refusal:
             outcomes = run(device, chosen, progress)
         refused = {"total": len(chosen), "refusal": refusal} if refusal else {}

@@ -159,7 +159,7 @@ ${p.function} ${w.type(kind)} ${w.type(kind)}_negated(const ${w.type(kind)} x)
 
 % endif
 % endfor
-<% apart = w.apart(nets) %>\
+<% not_inlined = w.not_inlined(nets) %>\
 % for net in nets:
 % if not w.first(w.function(net)):
 <% continue %>
@@ -168,8 +168,8 @@ ${p.function} ${w.type(kind)} ${w.type(kind)}_negated(const ${w.type(kind)} x)
 <%include file="/arithmetic/${net.template}" args="w=w, net=net"/>
 % else:
 /* ${net.source}; error ${net.bound} */
-% if net.name in apart:
-${p.apart}
+% if net.name in not_inlined:
+${p.noinline}
 % endif
 ${w.signature(net)}
 {

@@ -38,12 +38,70 @@ ${p.kernel_of(s.threads, s.blocks)} ${head()}
     ${p.shared} ${w.scalar} ${t.operand}_tile${i}[${t.size * s.stages}] __attribute__((aligned(${layout.aligned(w)})));
 % endfor
 % endfor
+${places()}\
+% if s.stages > 1:
+    int stage = 0;
+% endif
+    ${w.type(state)} sum[${s.thread_m}][${s.thread_n}];
+
+    ${p.unroll}
+    for (int i = 0; i < ${s.thread_m}; ++i) {
+        ${p.unroll}
+        for (int j = 0; j < ${s.thread_n}; ++j)
+            sum[i][j] = ${w.zero(state)};
+    }
+    const int depth = (int)(slab_end - slab);
+    int done = 0;
+    {
+${fetched_tile("depth")}\
+${unpacked(tiles)}\
+${kept(tiles)}\
+    }
+    ${p.barrier}
+    for (; ${"done < depth" if tail_inside else f"depth - done >= {s.tile_k}"}; done += ${s.tile_k}) {
+        /* fetch the next tile while this one is used; its words are ready before threads wait */
+${fetched_tile(f"depth - done - {s.tile_k}")}\
+% if tail_inside:
+        if (depth - done >= ${s.tile_k}) {
+${whole_tile(" " * 12)}\
+        } else {
+${tail(" " * 12)}\
+        }
+% else:
+${whole_tile(" " * 8)}\
+% endif
+% if settle is not None and not often:
+        if (depth - done >= ${s.tile_k} && (done + ${s.tile_k}) % ${period} == 0) {
+${settled(" " * 12)}\
+        }
+% endif
+${unpacked(tiles)}\
+% if s.stages > 1:
+        stage ^= 1;
+% else:
+        ${p.barrier}
+% endif
+${kept(tiles)}\
+        ${p.barrier}
+    }
+% if not tail_inside:
+${tail(" " * 4)}\
+% endif
+% if s.split:
+${slabs_kept()}\
+% else:
+${ended()}\
+% endif
+}
+<%def name="places()">\
+## where a thread's results are, and what it fetches first of each tile
+<% p, long = w.platform, w.platform.index %>\
     const ${long} tiles_n = (n + ${s.tile_n - 1}) / ${s.tile_n};
     const ${long} first_row = ((${long})${p.axis(p.group_id, 0)} / tiles_n) * ${s.tile_m};
     const ${long} first_col = ((${long})${p.axis(p.group_id, 0)} % tiles_n) * ${s.tile_n};
     const int thread = (int)${p.axis(p.local_id, 0)};
 % if s.threads_m % 2 == 0:
-    /* neighbours by turns in one row and one column: their equal reads of both tiles are one */
+    /* of four neighbours two share each row and two each column, so that their reads are broadcasts */
     const int thread_row = thread / ${2 * s.threads_n} * 2 + thread % 2;
     const int thread_col = thread / 2 % ${s.threads_n};
 % else:
@@ -64,62 +122,17 @@ ${p.kernel_of(s.threads, s.blocks)} ${head()}
     ${long} ${t.operand}_at = ${t.operand}_start + batch * ${t.operand}_batch + (slab + ${t.operand}_kk) * ${t.strides[0]} + (first_${t.axis.name} + ${t.operand}_${t.axis.name}_in_tile) * ${t.strides[1]};
 % endfor
     const int whole = first_row + ${s.tile_m} <= m && first_col + ${s.tile_n} <= n;
-% if s.stages > 1:
-    int stage = 0;
-% endif
-    ${w.type(state)} sum[${s.thread_m}][${s.thread_n}];
-
-    ${p.unroll}
-    for (int i = 0; i < ${s.thread_m}; ++i) {
-        ${p.unroll}
-        for (int j = 0; j < ${s.thread_n}; ++j)
-            sum[i][j] = ${w.zero(state)};
-    }
-    const int depth = (int)(slab_end - slab);
-    int done = 0;
-    {
-${fetched_tile("depth")}
-${unpacked(tiles)}
-${kept(tiles)}
-    }
-    ${p.barrier}
-    for (; ${"done < depth" if tail_inside else f"depth - done >= {s.tile_k}"}; done += ${s.tile_k}) {
-        /* fetch the next tile while this one is used; its words are ready before threads wait */
-${fetched_tile(f"depth - done - {s.tile_k}")}
-% if tail_inside:
-        if (depth - done >= ${s.tile_k}) {
-${whole_tile(" " * 12)}
-        } else {
-${tail(" " * 12)}
-        }
-% else:
-${whole_tile(" " * 8)}
-% endif
-% if settle is not None and not often:
-        if (depth - done >= ${s.tile_k} && (done + ${s.tile_k}) % ${period} == 0) {
-${settled(" " * 12)}
-        }
-% endif
-${unpacked(tiles)}
-% if s.stages > 1:
-        stage ^= 1;
-% else:
-        ${p.barrier}
-% endif
-${kept(tiles)}
-        ${p.barrier}
-    }
-% if not tail_inside:
-${tail(" " * 4)}
-% endif
-% if s.split:
+</%def>
+<%def name="slabs_kept()">\
+## sums of slabs that another kernel adds
+<% p, long = w.platform, w.platform.index %>\
     ${p.unroll}
     for (int i = 0; i < ${s.thread_m}; ++i) {
         ${p.unroll}
         for (int j = 0; j < ${s.thread_n}; ++j) {
             const ${w.value} part = ${w.function(networks["finish"])}(sum[i][j]);
-            const ${long} row = first_row + ${rows.first} + ${rows.apart("i")};
-            const ${long} col = first_col + ${cols.first} + ${cols.apart("j")};
+            const ${long} row = first_row + ${rows.first} + ${rows.offset("i")};
+            const ${long} col = first_col + ${cols.first} + ${cols.offset("j")};
             const ${long} at = total_start + (${long})${p.axis(p.group_id, 1)} * total_batch + row * total_row + col * total_col;
             if (row < m && col < n) {
 % for i in w.limbs:
@@ -128,7 +141,10 @@ ${tail(" " * 4)}
             }
         }
     }
-% else:
+</%def>
+<%def name="ended()">\
+## slabs are added to those in memory; the last one ends the elements
+<% p, long = w.platform, w.platform.index %>\
     /* slabs add up in memory; the last one ends the elements. A row's loads wait together */
     const ${long} row = first_row + ${rows.first}, col = first_col + ${cols.first};
 % for operand in ("total", "c", "out"):
@@ -137,6 +153,17 @@ ${tail(" " * 4)}
     ${long} not_finite = 0;
 
 % if width > 1:
+${neighbours_at_once()}\
+% endif
+${one_by_one()}\
+% if width > 1:
+    }
+% endif
+${made_again()}\
+</%def>
+<%def name="neighbours_at_once()">\
+## dense results; what follows in braces does the others
+<% p, long = w.platform, w.platform.index %>\
     /* whole tiles of dense results: neighbours at once, by code that lies together */
     const int last = slab_end >= k;
     const ${long} to = last ? out_at : total_at, to_row = last ? out_row : total_row;
@@ -149,7 +176,7 @@ ${tail(" " * 4)}
         for (int i = 0; i < ${s.thread_m}; ++i) {
             ${p.unroll}
             for (int j = 0; j < ${s.thread_n}; j += ${width}) {
-                const int down = ${rows.apart("i")}, across = ${cols.apart("j")};
+                const int down = ${rows.offset("i")}, across = ${cols.offset("j")};
                 ${w.value} ${", ".join(f"z{lane}" for lane in range(width))};
 % for lane in range(width):
                 z${lane} = ${w.function(networks["finish"])}(sum[i][(j + ${lane})]);
@@ -178,16 +205,19 @@ ${tail(" " * 4)}
             }
         }
     } else {
-% endif
+</%def>
+<%def name="one_by_one()">\
+## results of any strides
+<% p, long = w.platform, w.platform.index %>\
     ${p.unroll}
     for (int i = 0; i < ${s.thread_m}; ++i) {
-        const int down = ${rows.apart("i")};
+        const int down = ${rows.offset("i")};
         ${w.value} z[${s.thread_n}], before[${s.thread_n}], added[${s.thread_n}];
 
         if (slab > 0) {
             ${p.unroll}
             for (int j = 0; j < ${s.thread_n}; ++j) {
-                const int across = ${cols.apart("j")};
+                const int across = ${cols.offset("j")};
                 const ${long} at = total_at + down * total_row + across * total_col;
                 before[j] = row + down < m && col + across < n ? ${w.pack(f"total{i}[at]" for i in w.limbs)} : ${w.zero()};
             }
@@ -195,7 +225,7 @@ ${tail(" " * 4)}
         if (slab_end >= k && beta_kind != 0) {
             ${p.unroll}
             for (int j = 0; j < ${s.thread_n}; ++j) {
-                const int across = ${cols.apart("j")};
+                const int across = ${cols.offset("j")};
                 const ${long} at = c_at + down * c_row + across * c_col;
                 added[j] = row + down < m && col + across < n ? ${w.element("c", "at")} : ${w.zero()};
             }
@@ -208,7 +238,7 @@ ${tail(" " * 4)}
         }
         ${p.unroll}
         for (int j = 0; j < ${s.thread_n}; ++j) {
-            const int across = ${cols.apart("j")};
+            const int across = ${cols.offset("j")};
             if (row + down >= m || col + across >= n)
                 continue;
             if (slab_end < k) {
@@ -227,15 +257,16 @@ ${scaled(w, networks, "z[j]", "added[j]", " " * 16)}
             }
         }
     }
-% if width > 1:
-    }
-% endif
+</%def>
+<%def name="made_again()">\
+## elements that are not finite, by leading limbs
+<% p, long = w.platform, w.platform.index %>\
     if (not_finite == 0)
         return;
     ${p.unrolled_by(1)}
     for (int e = 0; e < ${s.thread_m * s.thread_n}; ++e) {
         const int i = e / ${s.thread_n}, j = e % ${s.thread_n};
-        const int down = ${rows.apart("i")}, across = ${cols.apart("j")};
+        const int down = ${rows.offset("i")}, across = ${cols.offset("j")};
         const ${long} at = out_at + down * out_row + across * out_col;
         if ((not_finite >> e & 1) == 0)
             continue;
@@ -248,11 +279,10 @@ ${scaled(w, networks, "z", w.element("c", "c_at + down * c_row + across * c_col"
         ${w.store("out", i, "at", w.word_of("z", i))}
 % endfor
     }
-% endif
-}
-<%def name="fetched_tile(left)">
+</%def>
+<%def name="fetched_tile(left)">\
 ## left: how many steps of k the slab has from the tile on
-<% p = w.platform %>
+<% p = w.platform %>\
         const int there = ${left} < ${s.tile_k} ? ${left} : ${s.tile_k};
 % for t in tiles:
 % for i in w.held_limbs(t.operand):
@@ -267,18 +297,18 @@ ${scaled(w, networks, "z", w.element("c", "c_at + down * c_row + across * c_col"
 % endfor
         if (whole && there == ${s.tile_k}) {
 % for t in tiles:
-${fetched(t, False)}
+${fetched(t, False)}\
 % endfor
         } else {
 % for t in tiles:
-${fetched(t, True)}
+${fetched(t, True)}\
 % endfor
         }
 % for t in tiles:
         ${t.operand}_at += ${s.tile_k} * ${t.strides[0]};
 % endfor
 </%def>
-<%def name="unpacked(tiles)">
+<%def name="unpacked(tiles)">\
 % for t in tiles:
 % if t.stays_packed:
 % for i in w.held_limbs(t.operand):
@@ -290,20 +320,18 @@ ${fetched(t, True)}
 % endif
 % endfor
 </%def>
-<%def name="fetched(t, guarded)">
-<% p = w.platform %>
+<%def name="fetched(t, guarded)">\
+<% p = w.platform %>\
 % for u in range(0, t.count, 1 if guarded and not t.stays_packed else t.read):
-<%
-    at, inside = t.at_step(u), t.inside(u)
-%>
+<% at, inside = t.at_step(u), t.inside(u) %>\
 % for i in w.held_limbs(t.operand):
 % if t.stays_packed:
 <%
-    apart = [(t.inside(u + e), t.at_step(u + e)) for e in range(COUNT)]
+    each = [(t.inside(u + e), t.at_step(u + e)) for e in range(COUNT)]
     limb = t.operand, i
     name, group = f"{t.operand}_next{i}", u // COUNT
-%>
-% for line in packed.gathered(w, *limb, apart, name, group) if guarded else packed.loads(w, *limb, at, name, group):
+%>\
+% for line in packed.gathered(w, *limb, each, name, group) if guarded else packed.loads(w, *limb, at, name, group):
             ${line}
 % endfor
 % elif t.read > 1 and not guarded:
@@ -321,14 +349,18 @@ ${fetched(t, True)}
 % endfor
 % endfor
 </%def>
-<%def name="kept(tiles)">
-<% p = w.platform %>
+<%def name="kept(tiles)">\
+<% p = w.platform %>\
 % for t in tiles:
 % for u in range(0, t.count, t.stored):
-<% word = f"{t.operand}_{'word' if t.stays_packed else 'next'}" %>
-% if t.partial and u == t.count - 1:
+<%
+    word = f"{t.operand}_{'word' if t.stays_packed else 'next'}"
+    some = t.partial and u == t.count - 1
+    pad = " " * (12 if some or t.stored > 1 else 8)
+%>\
+% if some:
         if (thread < ${t.elements - u * s.threads}) {
-% else:
+% elif t.stored > 1:
         {
 % endif
 % for i in w.held_limbs(t.operand):
@@ -339,42 +371,44 @@ ${fetched(t, True)}
 % endfor
             *(${p.shared_pointer.format(w.scalar + str(t.stored))})(${t.operand}_tile${i} + ${t.stage}${t.place(u)}) = here${i};
 % else:
-            ${t.operand}_tile${i}[${t.stage}${t.place(u)}] = ${word}${i}[${u}];
+${pad}${t.operand}_tile${i}[${t.stage}${t.place(u)}] = ${word}${i}[${u}];
 % endif
 % endfor
+% if some or t.stored > 1:
         }
+% endif
 % endfor
 % endfor
 </%def>
-<%def name="whole_tile(pad)">
-<% p = w.platform %>
+<%def name="whole_tile(pad)">\
+<% p = w.platform %>\
 ${pad}${p.unrolled_by(1)}
 ${pad}for (int kk = 0; kk < ${s.tile_k}; kk += ${group}) {
 ${pad}    ${unrolled}
 ${pad}    for (int step = 0; step < ${group}; ++step) {
-${multiply_add("(kk + step)", pad + " " * 8)}
+${multiply_add("(kk + step)", pad + " " * 8)}\
 % if often:
 ${pad}        if (step % ${period} == ${period - 1}) {
-${settled(pad + " " * 12)}
+${settled(pad + " " * 12)}\
 ${pad}        }
 % endif
 ${pad}    }
 ${pad}}
 </%def>
-<%def name="tail(pad)">
-<% p = w.platform %>
+<%def name="tail(pad)">\
+<% p = w.platform %>\
 ${pad}${p.unrolled_by(1)}
 ${pad}for (int kk = 0; kk < depth - done; ++kk) {
-${multiply_add("kk", pad + " " * 4)}
+${multiply_add("kk", pad + " " * 4)}\
 % if often:
 ${pad}    if (kk % ${period} == ${period - 1}) {
-${settled(pad + " " * 8)}
+${settled(pad + " " * 8)}\
 ${pad}    }
 % endif
 ${pad}}
 </%def>
-<%def name="multiply_add(kk, pad)">
-<% p = w.platform %>
+<%def name="multiply_add(kk, pad)">\
+<% p = w.platform %>\
 ${pad}${w.value} b[${s.thread_n}];
 ${pad}${p.unroll}
 ${pad}for (int j = 0; j < ${s.thread_n}; ++j) {
@@ -390,8 +424,8 @@ ${pad}    for (int j = 0; j < ${s.thread_n}; ++j)
 ${pad}        sum[i][j] = ${w.function(networks["accumulate"])}(sum[i][j], a, b[j]);
 ${pad}}
 </%def>
-<%def name="settled(pad)">
-<% p = w.platform %>
+<%def name="settled(pad)">\
+<% p = w.platform %>\
 ${pad}${p.unroll}
 ${pad}for (int i = 0; i < ${s.thread_m}; ++i) {
 ${pad}    ${p.unroll}

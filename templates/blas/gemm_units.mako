@@ -123,7 +123,7 @@ ${places(" " * 4)}
     ${p.unrolled_by(1)}
     for (int e = 0; e < ${thread_m * thread_n}; ++e) {
         const int i = e / ${thread_n}, j = e % ${thread_n};
-        const ${long} here = row + ${rows.apart("i")}, across = col + ${cols.apart("j")};
+        const ${long} here = row + ${rows.offset("i")}, across = col + ${cols.offset("j")};
         ${w.value} z;
 
         if (here >= m || across >= n)
@@ -206,7 +206,7 @@ ${pad}}
 </%def>
 <%def name="multiplied(buffer)">\
 <%
-    high, wide = unit.rows // unit.apart, unit.beside
+    high, wide = unit.rows // unit.row_step, unit.beside
     sums = [f"sum[{high} * i + {h}][{wide} * j + {e}]" for h in range(high) for e in range(wide)]
     left = [f"a_held[{buffer}][i][{e}]" for e in range(unit.left)]
     right = [f"b_held[{buffer}][j][{e}]" for e in range(unit.right)]
@@ -230,9 +230,9 @@ ${pad}    ${p.unroll}
 ${pad}    for (int i = 0; i < ${thread_m}; ++i) {
 ${pad}        ${p.unroll}
 ${pad}        for (int j = 0; j < ${thread_n}; j += ${wide}) {
-${pad}            ${p.pointer.format(w.scalar)}const at = total0 + total_at + ${rows.apart("i")} * total_row + (${cols.apart("j")}) * total_col;
+${pad}            ${p.pointer.format(w.scalar)}const at = total0 + total_at + ${rows.offset("i")} * total_row + (${cols.offset("j")}) * total_col;
 % if wide == 1:
-${pad}            if (row + ${rows.apart("i")} >= m || col + ${cols.apart("j")} >= n)
+${pad}            if (row + ${rows.offset("i")} >= m || col + ${cols.offset("j")} >= n)
 ${pad}                continue;
 % if not s.split:
 ${pad}            if (slab > 0)

@@ -27,7 +27,7 @@ ${p.kernel.format(threads)} ${head()}
         return;
     const ${long} element = first + item % count, part = item / count;
     const ${long} row = element / n, col = element % n;
-    ${p.pointer.format(long)}mine = work + item * apart;
+    ${p.pointer.format(long)}mine = work + item * stride;
     ${long} special = 0, carry = 0;
     ${long} a_at = a_start + row * a_row + part * a_col;
 % if product:

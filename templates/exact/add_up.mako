@@ -11,6 +11,6 @@ ${p.kernel.format(threads)} ${head()}
     const ${long} digit = item / kept, which = item % kept;
     ${long} sum = 0;
     for (${long} at = which; at < count * parts; at += kept)
-        sum += work[digit * step + at * apart];
-    sums[digit * sums_step + which * sums_apart] = sum;
+        sum += work[digit * step + at * stride];
+    sums[digit * sums_step + which * sums_stride] = sum;
 }

@@ -18,7 +18,7 @@ ${p.kernel.format(threads)} ${head()}
         return;
     const ${long} row = (first + item) / n, col = (first + item) % n;
     const ${long} out_at = out_start + row * out_row + col * out_col;
-    ${work}mine = work + item * apart;
+    ${work}mine = work + item * stride;
     int left = 1;
 % for i in w.limbs:
     ${w.scalar} z${i} = ${w.literal(0)};

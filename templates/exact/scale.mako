@@ -15,8 +15,8 @@ ${p.kernel.format(threads)} ${head()}
     const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (item >= count)
         return;
-    ${p.pointer.format(long)}sum = sums + item * sums_apart;
-    ${p.pointer.format(long)}mine = work + item * apart;
+    ${p.pointer.format(long)}sum = sums + item * sums_stride;
+    ${p.pointer.format(long)}mine = work + item * stride;
     ${long} special = sum[${top + 1} * sums_step], carry = 0;
     ${p.unrolled_by(1)}
     for (int digit = 0; digit < ${digits}; ++digit)

@@ -2,12 +2,12 @@
 ## from them, how far results are off.
 ## w: Writer, system: the moduli, each: elements of a work-item, which are read at once where memory is
 ## read by vectors, resident: blocks that a compute unit must hold; parted: whether the depth has more than one part, all of which are summed here;
-## apart: whether residues of results, bytes, are taken from the sums.
+## distances: whether residues of results, bytes, are taken from the sums.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/ozaki/integers.mako" import="double_from_int"/>
 <%namespace name="places_" file="/ozaki/places.mako"/>
 <%namespace name="sums" file="/ozaki/result.mako"/>
-<%namespace name="ends" file="/ozaki/apart.mako"/>
+<%namespace name="ends" file="/ozaki/distances.mako"/>
 <%
     from portmp.routines.ozaki.systems import PLACE, places
 
@@ -49,13 +49,13 @@ ${p.constant} double rebuild_others[${(steps + 1) * len(groups)}] = {
                 const int${each} x${i} = found[(${first} + ${i}) * (stride / ${each})];
 % endif
 % for e, lane in enumerate("xyzw"[:each]):
-% if apart or not vectors:
-                const int x${i}${e} = ${f"x{i}.{lane}" if vectors else f"found[({first} + {i}) * stride + {e}]"}${f" - taken[({first} + {i}) * stride + {e}]" if apart else ""};
+% if distances or not vectors:
+                const int x${i}${e} = ${f"x{i}.{lane}" if vectors else f"found[({first} + {i}) * stride + {e}]"}${f" - taken[({first} + {i}) * stride + {e}]" if distances else ""};
 % endif
 % endfor
 % endfor
 % for e, lane in enumerate("xyzw"[:each]):
-<% x = [f"x{i}.{lane}" if vectors and not apart else f"x{i}{e}" for i in range(count)] %>
+<% x = [f"x{i}.{lane}" if vectors and not distances else f"x{i}{e}" for i in range(count)] %>
                 ## Of sums that may be longer than a signed number the bits that count are right.
                 times = (int)((${" + ".join(f"({step})(({long}){x[i]} * i{i})" for i in range(count))} + 2147483648) >> 32);
                 y = double_from_int((int)(${" + ".join(f"(unsigned){x[i]} * (unsigned)f{i}" for i in range(count))} - (unsigned)times * (unsigned)of_group));
@@ -73,7 +73,7 @@ ${p.constant} double rebuild_others[${(steps + 1) * len(groups)}] = {
     {
 % endif
         ${kind}found = (${kind})(products + ${"part * part_stride + " if parted else ""}row * row_stride + first);
-% if apart:
+% if distances:
         ${p.const_pointer.format(p.int8)}taken = results + row * row_stride + first;
 % endif
         double whole[${each}], ${", ".join(f"p{t}[{each}]" for t in range(len(total)))}, x, y;
@@ -99,10 +99,10 @@ ${places_.digits(double, "whole[e]", lambda t: f"p{t}[e]", lambda t: f"s{t}[e]",
         }
     }
 </%def>
-% if apart:
-<%ends:apart count="${system.digits}" base="${2 * PLACE}" bits="${system.bits}" each="${each}" resident="${resident}">
+% if distances:
+<%ends:distances count="${system.digits}" base="${2 * PLACE}" bits="${system.bits}" each="${each}" resident="${resident}">
 ${digits_of_sums()}
-</%ends:apart>
+</%ends:distances>
 % else:
 <%sums:result count="${system.digits}" base="${2 * PLACE}" weight="${-2 * system.bits}" each="${each}" resident="${resident}">
 ${digits_of_sums()}

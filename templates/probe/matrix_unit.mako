@@ -14,7 +14,7 @@ ${p.kernel.format(unit.lanes)} ${head()}
     ${w.scalar} sum[${len(sums)}], a[${len(left)}], b[${len(right)}];
 
 % for i, one in enumerate(sums):
-    ${one} = c0[(block * ${unit.rows} + ${row} + ${i // wide * unit.apart}) * ${unit.columns} + ${column} + ${i % wide}];
+    ${one} = c0[(block * ${unit.rows} + ${row} + ${i // wide * unit.row_step}) * ${unit.columns} + ${column} + ${i % wide}];
 % endfor
     for (int step = 0; step < ${depth}; step += ${unit.steps}) {
 % for e, one in enumerate(left):
@@ -26,6 +26,6 @@ ${p.kernel.format(unit.lanes)} ${head()}
         ${unit.statement(sums, left, right)}
     }
 % for i, one in enumerate(sums):
-    c0[(block * ${unit.rows} + ${row} + ${i // wide * unit.apart}) * ${unit.columns} + ${column} + ${i % wide}] = ${one};
+    c0[(block * ${unit.rows} + ${row} + ${i // wide * unit.row_step}) * ${unit.columns} + ${column} + ${i % wide}] = ${one};
 % endfor
 }

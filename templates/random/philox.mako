@@ -1,6 +1,6 @@
 ## Philox4x32-10: the words of a block.
 <%!
-    from portmp.routines.random.stream import MULTIPLIERS, ROUNDS, STEPS
+    from portmp.routines.random.layout import MULTIPLIERS, ROUNDS, STEPS
 %>
 <%def name="philox(w)">
 <%

@@ -20,9 +20,10 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Flag, Index, Scratch, matrix
 from portmp.formats import Format
-from portmp.routines import base, small
+from portmp.routines import base
 from portmp.routines.cholesky import reference
 from portmp.routines.cholesky.steps import CholeskySteps
+from portmp.routines.factor import small
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
 from portmp.routines.triangular.launch import OnDevice, copied_triangle, repeat
@@ -157,10 +158,10 @@ class CholeskyOnDevice(OnDevice, CholeskySteps[Planes]):
                 here, there = (
                     v.view(
                         (batch, blocks, rows, rows),
-                        (v.strides[0], size * apart, *v.strides[1:]),
-                        v.start + first * apart,
+                        (v.strides[0], size * step, *v.strides[1:]),
+                        v.start + first * step,
                     )
-                    for v, apart in (
+                    for v, step in (
                         (self.corners, self.corners.strides[1]),
                         (a, sum(a.strides[1:])),
                     )

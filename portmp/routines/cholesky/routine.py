@@ -7,9 +7,9 @@ from functools import partial
 
 from portmp.backends.base import Device
 from portmp.formats import Format
-from portmp.routines import small
 from portmp.routines.case import Case
 from portmp.routines.cholesky import launch, reference
+from portmp.routines.factor import small
 from portmp.routines.routine import Routine
 from portmp.routines.triangular.routine import dominant
 from portmp.runtime.program import CompilationUnit

@@ -113,13 +113,7 @@ def _run(
     if plan is None:
 
         def by_kernel(x: View[Any], out: View[Any]) -> None:
-            if not out.size:
-                return
-            given = axes.walked(out, {"x": x})
-            threads = base.threads(out.device, THREADS)
-            key = kernel_of(given["out"].ndim, threads)
-            grid = (base.blocks(out.size, threads), 1, 1)
-            launch.run(out.queue, (key,), grid, (threads, 1, 1), given)
+            axes.launched(out, {"x": x}, THREADS, kernel_of)
 
         plan = kept.plan(key, (x, out), by_kernel, base.hosted(on_host))
     plan.run((x, out))

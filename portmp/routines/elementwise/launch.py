@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -121,8 +121,8 @@ def apply(
             target = base.output(out, first, shape)
         arrays = {n: o for n, o in zip(names, operands, strict=False) if isinstance(o, Planes)}
         base.refuse_shift(target, **arrays)
-        call = _Call(op, first.format, schedule)
-        plan = kept.plan(key, (*operands, target), call.launch, call.compute, blank_like(target))
+        by = _by(op, first.format, schedule)
+        plan = kept.plan(key, (*operands, target), *by, blank_like(target))
     found: Planes = plan.run((*operands, None), out)
     return found
 
@@ -135,13 +135,10 @@ def fill(out: Planes, number: base.ScalarLimbs) -> None:
         return
     kept, key, plan = launch.find((fill,), (number, out))
     if plan is None:
-        call = _Call("copy", out.format)
-        plan = kept.plan(key, (number, out), call.launch, _fill_on_host)
+        shape, (by_kernel, _) = out.shape, _by("copy", out.format)
+        by_host = base.hosted(lambda words: [np.broadcast_to(w, shape) for w in words])
+        plan = kept.plan(key, (number, out), by_kernel, by_host)
     plan.run((number, out))
-
-
-def _fill_on_host(number: base.ScalarLimbs, out: Planes) -> None:
-    base.on_host(out, lambda words: [np.broadcast_to(w, out.shape) for w in words], number)
 
 
 def _checked(
@@ -165,38 +162,28 @@ def _is_copied(x: Operand, out: Planes) -> bool:
     return copied(x, out)
 
 
-@dataclass(frozen=True)
-class _Call:
-    """An operator with what its launch does not find in its operands.
+def _by(
+    op: str, form: Format, schedule: FlatSchedule | None = None, source: str = ""
+) -> tuple[Callable[..., None], Callable[..., None]]:
+    """What fills the last of its views by an operator: a kernel, and the reference.
 
     *source*: the format of x where it is another one of *form*'s words.
     """
 
-    op: str
-    form: Format
-    schedule: FlatSchedule | None = None
-    source: str = ""
-
-    def compute(self, *views: Any) -> None:
-        """Fill the last of *views* by the reference."""
-        *operands, out = views
-        base.on_host(out, partial(reference.elementwise, self.form, self.op), *operands)
-
-    def launch(self, *views: Any) -> None:
-        """The same by a kernel."""
+    def by_kernel(*views: Any) -> None:
         *operands, out = views
         if not out.size:
             return
-        source, form = self.source, self.form
-        schedule = self.schedule or schedules.flat(
-            formats.get(source) if source and not form.coded else form, out.device
-        )
+        told = formats.get(source) if source and not form.coded else form
         coded = any(formats.get(name).coded for name in (form.name, source) if name)
 
         def spec_of(access: tuple[str, ...], rank: int, s: FlatSchedule) -> KernelSpec:
-            return kernel_spec(form.name, self.op, access, rank, s, source)
+            return kernel_spec(form.name, op, access, rank, s, source)
 
-        launched(out, NAMES, operands, schedule, self.op in TESTS, coded, spec_of)
+        chosen = schedule or schedules.flat(told, out.device)
+        launched(out, NAMES, operands, chosen, op in TESTS, coded, spec_of)
+
+    return by_kernel, base.hosted(partial(reference.elementwise, form, op))
 
 
 def launched(
@@ -252,18 +239,9 @@ def fitted(
     dense &= not truths
     if schedule.elements_per_access > 1:
         whole = not any(start % schedule.elements_per_access for start in starts)
-        return schedule if dense and whole and coded else _alone(schedule)
-    return schedule if schedule.width == 1 or dense else _scalar(threads)
-
-
-@cache
-def _scalar(threads: int) -> FlatSchedule:
-    return FlatSchedule(threads)
-
-
-@cache
-def _alone(schedule: FlatSchedule) -> FlatSchedule:
-    return replace(schedule, elements_per_access=1)
+        fits = dense and whole and coded
+        return schedule if fits else replace(schedule, elements_per_access=1)
+    return schedule if schedule.width == 1 or dense else FlatSchedule(threads)
 
 
 def contiguous(planes: Planes) -> Planes:
@@ -284,9 +262,9 @@ def converted(x: Planes, form: Format) -> Planes:
     """Dense planes in another format of the same words: decoded and encoded on the device."""
     kept, key, plan = launch.find((converted, form), (x,))
     if plan is None:
-        call = _Call("copy", form, source=x.format.name)
+        by = _by("copy", form, source=x.format.name)
         target = allocate(form, x.shape, x.queue)
-        plan = kept.plan(key, (x, target), call.launch, call.compute, blank_like(target))
+        plan = kept.plan(key, (x, target), *by, blank_like(target))
     return plan.run((x, None))
 
 

@@ -9,17 +9,44 @@ from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.networks.operators import ARITY, TESTS
 from portmp.routines import base
-from portmp.routines.elementwise import launch, space
+from portmp.routines.elementwise import launch
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise.cases import cases
 from portmp.routines.elementwise.schedule import FlatSchedule, flat
 from portmp.routines.elementwise.work import Elementwise as Work
-from portmp.routines.problem import Space
+from portmp.routines.problem import Problem, Space, one_field, values
 from portmp.routines.routine import Routine, Tuned, Units
+from portmp.runtime.planes import Planes, allocate
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.database import Task
 
 WITH_SCALAR = {"axpy": ("fma", 3), "scal": ("mul", 2)}
 """Routines that are an operator whose first operand is a scalar."""
+
+
+FLAT: Space = (
+    one_field("width", 1, 2, 4, 8),
+    one_field("threads", 1, 32, 64, 128, 256, 512, 1024),
+    one_field("items", 1, 2, 4, 8, 16, 64, 256),
+)
+
+
+def flat_problem(task: Task, device: Device, checked: bool) -> Problem:
+    """AXPY stands for all elementwise operators: two numbers read, one written."""
+    form, gpu = task.format, device.properties.kind == "gpu"
+    n = 10007 if checked else 2**26 if gpu else 2**21
+    x, y = values(form, (n,), device, 5), values(form, (n,), device, 6)
+    out = allocate(form, (n,), device.queue)
+    alpha = base.scalar_limbs(form, "0.3", "alpha")
+
+    def run(schedule: FlatSchedule) -> Planes:
+        return elementwise.apply("fma", [alpha, x, y], out, schedule=schedule)
+
+    def units(schedule: FlatSchedule) -> list[CompilationUnit]:
+        access = ("value", "contiguous", "contiguous")
+        return [(elementwise.kernel_spec(form.name, "fma", access, 1, schedule),)]
+
+    return Problem({"n": n}, 2 * n, 3 * n * form.itemsize, run, units)
 
 
 class Elementwise(Routine):
@@ -36,7 +63,7 @@ class Elementwise(Routine):
         Work("sqrt", "sqrt", 1),
     )
     cases = staticmethod(cases)
-    problem = staticmethod(space.flat_problem)
+    problem = staticmethod(flat_problem)
 
     def units(self, form: Format, device: Device | None) -> Units:
         """Each operator on dense operands; what asks for an order stands for all that compare."""
@@ -67,4 +94,4 @@ class Elementwise(Routine):
 
     def space(self, task: Task, schedule: FlatSchedule) -> Space:
         """Neighbours come without vectors."""
-        return space.FLAT[schedule.elements_per_access > 1 :]
+        return FLAT[schedule.elements_per_access > 1 :]

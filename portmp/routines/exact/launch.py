@@ -24,7 +24,7 @@ from portmp.routines import base
 from portmp.routines.exact import accumulator, reference
 from portmp.routines.exact.accumulator import LongAccumulator
 from portmp.routines.gemm import launch as products
-from portmp.routines.product import Asked, Product, entries
+from portmp.routines.products.product import Asked, Product, entries
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
@@ -41,7 +41,7 @@ FOLDED = 64
 def _places(name: str, const: bool = False) -> tuple[Parameter, ...]:
     """Accumulators: memory, how far apart they are there, and how far a digit is from the next."""
     lead = "" if name == "work" else f"{name}_"
-    return Scratch(name, "int64", const), Index(f"{lead}apart"), Index(f"{lead}step")
+    return Scratch(name, "int64", const), Index(f"{lead}stride"), Index(f"{lead}step")
 
 
 MATRIX = ("row", "col")
@@ -90,8 +90,8 @@ def compilation_unit(
     fold = kernel(f"{name}_fold", "add_up", *sizes, *there, *SUMS, planes=long.planes)
     if distances:
         far = Array("out", MATRIX, const=False, plain=(f.word,), numbered=False)
-        apart = *WHICH, *WORK, Array("z", MATRIX), far
-        ending = kernel(f"{times}_apart", "apart", *apart, accumulator=ended)
+        far_from = *WHICH, *WORK, Array("z", MATRIX), far
+        ending = kernel(f"{times}_distances", "distances", *far_from, accumulator=ended)
     else:
         takes = *WHICH, *WORK, Array("out", MATRIX, const=False)
         places = accumulator.places(f)
@@ -123,7 +123,7 @@ def gemm(given: Asked) -> Planes:
     return out
 
 
-def gemm_apart(result: Planes, given: Asked) -> Planes:
+def gemm_distances(result: Planes, given: Asked) -> Planes:
     """How far *result* is from alpha a b + beta c: words, each the exact distance rounded up.
 
     NaN where one of them is not finite. Operands as of ``gemm``.
@@ -159,8 +159,8 @@ def over_rows(x: Planes) -> Planes:
     return out
 
 
-def over_rows_apart(result: Planes, x: Planes) -> Planes:
-    """How far *result* (m,) is from the sums of the rows of x (m, n), as of ``gemm_apart``."""
+def over_rows_distances(result: Planes, x: Planes) -> Planes:
+    """How far *result* (m,) is from the sums of the rows of x (m, n), as of ``gemm_distances``."""
     out = allocate(formats.get(x.format.word), result.shape, x.queue)
     if out.size:
         _fill(x, *[None] * 4, base.column_of(result), base.column_of(out))
@@ -211,8 +211,7 @@ def _launch(
     spare = allocate_numbers("int64", (planes, together * base.blocks(parts, FOLDED)), queue)
 
     def run(kernel: str, items: int, given: Mapping[str, Any]) -> None:
-        grid = (base.blocks(items, threads), 1, 1)
-        launch.run(queue, specs, grid, (threads, 1, 1), given, kernel)
+        launch.over(queue, specs, items, threads, given, kernel)
 
     operands: dict[str, Any] = {"a": a} if b is None else {"a": a, "b": b}
     more = {} if c is None else {"c": c, "beta": beta}

@@ -93,9 +93,9 @@ def _ended(form: Format, sums: Plane, factors: int, bad: Plane, result: Host | N
     unit = 1 << -factors * SMALLEST[form.word]
     word = np.dtype(form.word)
     found = [_upwards(abs(value), unit, word) for value in (sums - less).ravel()]
-    apart = np.array(found, word).reshape(sums.shape)
-    apart[bad | ~_finite(flat)] = np.nan
-    return [apart]
+    distances = np.array(found, word).reshape(sums.shape)
+    distances[bad | ~_finite(flat)] = np.nan
+    return [distances]
 
 
 def _upwards(number: int, unit: int, word: np.dtype[Any]) -> Any:

@@ -36,7 +36,7 @@ class Exact(Routine):
             yield name, launch.compilation_unit(form.name, factors, addend, threads)
         unit = launch.compilation_unit(form.name, 2, addend=True, threads=threads, scaled=True)
         yield "exact_product_times", unit
-        for name, factors in (("exact_product_apart", 2), ("exact_sum_apart", 1)):
+        for name, factors in (("exact_product_distances", 2), ("exact_sum_distances", 1)):
             unit = launch.compilation_unit(form.name, factors, False, threads, distances=True)
             yield name, unit
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,14 @@ from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule, Schedule,
 from portmp.routines.gemm.tiles import Layout
 from portmp.routines.gemm.units import UnitLayout
 from portmp.routines.moves import launch as moves
-from portmp.routines.product import SCALARS, Asked, Product, completed, computed_by, entries
+from portmp.routines.products.product import (
+    SCALARS,
+    Asked,
+    Product,
+    completed,
+    computed_by,
+    entries,
+)
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate, blank_like
 from portmp.schedules.base import check_class
@@ -187,7 +194,7 @@ def with_bound(given: Asked, *, accuracy: str = "accurate", one_limb_more: bool 
     The limbs above it are those of ``gemm``; of operands stored as one limb of fewer bits they are
     words. With *one_limb_more* they are those of the ``wider`` format's ``gemm``, where operands
     have a last limb of zero. Bounds leave out underflow and their own rounding
-    (``routines.certified``).
+    (``routines.bounds.certified``).
     """
     a = given.a
     shape = _shape(a, given.b)
@@ -255,7 +262,6 @@ def default(target: Planes, k: int, accuracy: str) -> Schedule:
     )
 
 
-@lru_cache(maxsize=1024)
 def _spread(form: Format, s: Schedule, m: int, n: int, copies: int, units: int) -> Schedule:
     """With fewer results a thread, where half a tile is enough or compute units would have none."""
     s = s.fitting(m, n)
@@ -312,7 +318,9 @@ def _launch(given: Product[Planes], s: Schedule, accuracy: str, results: str = "
     (a, b, *_, out), k = given, given.depth
     m, n = out.shape[-2:]
     batch = out.shape[0] if out.ndim == 3 else 1
-    if k and isinstance(s, PanelSchedule) and n >= COPIED and _far(a):
+    # Neighbours of a row lie apart, each on another page; what is broadcast is one matrix.
+    far = abs(a.strides[-2]) < abs(a.strides[-1]) and all(a.strides)
+    if k and isinstance(s, PanelSchedule) and n >= COPIED and far:
         a = moves.copied(a)
         given = given._replace(a=a)
     if s.split and k <= definition.SLAB:
@@ -351,14 +359,6 @@ def _launch(given: Product[Planes], s: Schedule, accuracy: str, results: str = "
 def _some(v: Planes, first: int, count: int) -> Planes:
     """So many matrices of a batch."""
     return v.view((count, *v.shape[1:]), v.strides, v.start + first * v.strides[0])
-
-
-def _far(a: Planes) -> bool:
-    """Whether neighbours of a row lie apart in memory, so that each is on another page.
-
-    A matrix that is broadcast stays one.
-    """
-    return abs(a.strides[-2]) < abs(a.strides[-1]) and all(a.strides)
 
 
 def _total(given: Product[Planes], adds_up: bool) -> Planes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -123,7 +123,7 @@ class GemmSchedule(base.Schedule):
 
     def for_call(self, **fixed: Any) -> GemmSchedule:
         """The same with fields of the call."""
-        return _for_call(self, replace(self.call, **fixed))
+        return replace(self, call=replace(self.call, **fixed))
 
     def consistent(self) -> GemmSchedule:
         """With neighbours, padding and unrolling that fit the results and the depth."""
@@ -386,11 +386,6 @@ def _for_bounds(given: GemmSchedule, form: Format, sums: Accumulator) -> GemmSch
         s, finer = finer, finer.finer()
     fewer = s.tile_m * s.tile_n < given.tile_m * given.tile_n
     return replace(s, blocks=kept) if kept > 2 and fewer else s
-
-
-@cache
-def _for_call(s: GemmSchedule, call: GemmCall) -> GemmSchedule:
-    return replace(s, call=call)
 
 
 @base.kind("panels")

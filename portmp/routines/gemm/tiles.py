@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from portmp.codegen.elements import plus, times
 from portmp.codegen.packed import COUNT, WIDEST
 from portmp.codegen.writer import Writer
 from portmp.routines.gemm.schedule import GemmSchedule, UnitSchedule
@@ -121,10 +122,9 @@ class Tile:
     def begin(self) -> tuple[str, str]:
         """A thread's first element: its step of k, and its place along the axis."""
         units, read = self._run
-        scale = f" * {read}" if read > 1 else ""
-        fast, slow = f"thread % {units}{scale}", f"thread / {units}"
+        fast, slow = times(f"thread % {units}", read), f"thread / {units}"
         if units > self.threads:
-            fast, slow = f"thread{scale}", "0"
+            fast, slow = times("thread", read), "0"
         return (slow, fast) if self.across else (fast, slow)
 
     @cached_property
@@ -146,8 +146,7 @@ class Tile:
     def at_step(self, u: int) -> str:
         """The index of a thread's u-th element."""
         (in_k, along), (k_stride, stride) = self.steps[u], self.strides
-        first = f"{self.operand}_at" + (f" + {in_k} * {k_stride}" if in_k else "")
-        return first + (f" + {along} * {stride}" if along else "")
+        return plus(f"{self.operand}_at", times(k_stride, in_k), times(stride, along))
 
     def place(self, u: int) -> str:
         """Where it goes in shared memory, from a stage's begin."""
@@ -157,20 +156,21 @@ class Tile:
             lane = along % self.read
             at = f"{at} / 2"
             along = (along - lane) // 2 + lane // self.stored * (self.length // 2)
-        return f"({self.operand}_kk + {in_k}) * {self.pitch} + {at} + {along}"
+        step = plus(f"{self.operand}_kk", in_k)
+        return plus(f"{f'({step})' if in_k else step} * {self.pitch} + {at}", along)
 
     def inside(self, u: int) -> str:
         """Whether it lies in the matrix and the slab."""
         in_k, along = self.steps[u]
-        place = f"first_{self.axis.name} + {self.operand}_{self.axis.name}_in_tile + {along}"
-        return f"{self.operand}_kk + {in_k} < there && {place} < {self.extent}"
+        place = plus(f"first_{self.axis.name} + {self.operand}_{self.axis.name}_in_tile", along)
+        return f"{plus(f'{self.operand}_kk', in_k)} < there && {place} < {self.extent}"
 
     @property
     def first(self) -> str:
         """The row or column in the tile of a thread's first result."""
         return f"thread_{self.axis.name} * {self.axis.vector * (2 if self.halved else 1)}"
 
-    def apart(self, index: str) -> str:
+    def offset(self, index: str) -> str:
         """Rows or columns from there to the result of this index."""
         if not self.halved:
             return self.axis.spaced(index)

@@ -92,7 +92,7 @@ class UnitLayout:
         s, unit = self.schedule, w.platform.matrix_units[w.traits.matrix_unit]
         beside, across = unit.beside, unit.columns // unit.beside
         axes = {
-            "a": Axis("row", unit.apart, s.warp_m // unit.apart, 1),
+            "a": Axis("row", unit.row_step, s.warp_m // unit.row_step, 1),
             "b": Axis("col", across, s.warp_n // across, beside),
         }
         aligned = s.pad % 2 == 0 or w.platform.tile_stores  # which take a number at a time

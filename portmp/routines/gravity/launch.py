@@ -27,7 +27,7 @@ from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.gravity import reference
 from portmp.routines.gravity import schedule as schedules
 from portmp.routines.gravity.layout import Layout
-from portmp.routines.gravity.roles import steps
+from portmp.routines.gravity.reference import steps
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
@@ -225,8 +225,7 @@ def _launch(
         return
     launch.run(queue, specs, (blocks, slabs, 1), block, {**given, "part": work})
     given = {"targets": n, "slabs": slabs, "part": work, **outs}
-    grid = (base.blocks(n, threads), 1, 1)
-    launch.run(queue, specs, grid, (threads, 1, 1), given, "gravity_combine")
+    launch.over(queue, specs, n, threads, given, "gravity_combine")
 
 
 def _on_host(

@@ -8,21 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from portmp.codegen.elements import plus, times
 from portmp.codegen.writer import Writer
 from portmp.routines.gravity.schedule import NbodySchedule
 
 _FIELDS = {1: ("x", "y", "z", "w"), 2: ("a.x", "a.y", "b.x", "b.y"), 4: ("x", "y", "z", "m")}
 """By the pieces of a source, what its coordinates and its mass are called in them."""
-
-
-def times(text: str, count: int) -> str:
-    """The product with a number, which may be 1."""
-    return text if count == 1 else f"{text} * {count}"
-
-
-def plus(text: str, more: int) -> str:
-    """The sum with a number, which may be 0."""
-    return f"{text} + {more}" if more else text
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from portmp import definition
-from portmp.errors import ArgumentError
+from portmp import definition, formats, networks
+from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
-from portmp.networks import ieee
-from portmp.networks.gravity import ROOTS
-from portmp.routines.gravity.roles import steps
+from portmp.networks import Network, ieee
+from portmp.networks.gravity import ROOTS, roles
+from portmp.routines import base
 from portmp.routines.reference import Arithmetic, Host, Value, patched
 
 BOTH = ("acceleration", "potential")
@@ -88,3 +88,21 @@ def gravity(
         if BOTH[1] in wanted:
             found.append(ar.store(settled[-1]))
         return found
+
+
+def steps(form: Format, root: str = "exact", guarded: bool = True) -> dict[str, Network]:
+    """The networks of a sum of interactions; FormatError for a paper's own format."""
+    if form.paper:
+        known = ", ".join(formats.STANDARD)
+        raise FormatError(
+            f"nbody: format {form.name} given, a paper's own arithmetic, in which there is no "
+            f"gravity; allowed are {known}"
+        )
+    base.computes(form, "nbody")
+    form.operator("sub")  # derives the plain difference
+    return {
+        **roles(form.limbs, form.word, root, guarded),
+        "sub": networks.get(f"sub{form.limbs}"),
+        **form.accumulator().networks,
+        "add": form.operator("add"),
+    }

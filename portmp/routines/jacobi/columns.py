@@ -28,7 +28,7 @@ from portmp import definition
 from portmp.formats import Format
 from portmp.progress import doing
 from portmp.routines import base
-from portmp.routines.certified import leading
+from portmp.routines.bounds.certified import leading
 from portmp.routines.jacobi import blocks, parts
 from portmp.routines.jacobi.launch import measured, turned
 from portmp.routines.jacobi.rule import Rule

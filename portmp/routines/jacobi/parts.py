@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from portmp.routines.certified import leading
+from portmp.routines.bounds.certified import leading
 from portmp.routines.moves import launch as moves
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method

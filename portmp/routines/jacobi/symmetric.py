@@ -41,7 +41,7 @@ from portmp.codegen.signature import Array, Index, Plain, matrix
 from portmp.formats import Format
 from portmp.progress import doing
 from portmp.routines import base
-from portmp.routines.certified import leading
+from portmp.routines.bounds.certified import leading
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.jacobi import blocks, parts, reference
 from portmp.routines.jacobi.blocks import Diagonal
@@ -246,8 +246,7 @@ def correction(s: Planes, r: Planes, apart: float) -> Planes:
         unit = correction_unit(s.format, s.device)
         threads = dict(unit[0].values)["threads"]
         given = {"n": s.shape[0], "apart": apart, "s": s, "r": r, "out": out}
-        grid = (base.blocks(out.size, threads), 1, 1)
-        launch.run(s.queue, unit, grid, (threads, 1, 1), given)
+        launch.over(s.queue, unit, out.size, threads, given)
 
     launch.do((s, r, out), by_kernels, lambda s, r, out: base.on_host(out, made, s, r))
     return out

@@ -24,7 +24,8 @@ import numpy as np
 from portmp import definition, formats
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Flag, Index, Scratch, matrix
-from portmp.routines import base, small
+from portmp.routines import base
+from portmp.routines.factor import small
 from portmp.routines.ldl import reference
 from portmp.routines.ldl.steps import LdlSteps
 from portmp.routines.triangular.launch import OnDevice

@@ -21,11 +21,12 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Flag, Index, Parameter, Scratch, matrix
 from portmp.formats import Format
-from portmp.routines import base, panel, small
+from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.factor import panel, small
+from portmp.routines.factor.panel import Panels, Shape
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
-from portmp.routines.panel import Panels, Shape
 from portmp.routines.plain import launch as plain
 from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular.launch import COPYING, OnDevice
@@ -382,9 +383,9 @@ def _solve_on_host(method: Method, a: Planes, b: Planes, x: Planes, singular: Nu
 def _weak(w: Planes, singular: Numbers) -> None:
     batch, n, _ = w.shape
     parts, threads = base.blocks(n, PRODUCTS), base.threads(w.device, COPYING)
-    given = {"count": batch * parts * n, "n": n, "parts": parts, "w": w, "singular": singular}
-    grid = base.blocks(batch * parts * n, threads), 1, 1
-    launch.run(w.queue, (weak_spec(w.format.name, threads),), grid, (threads, 1, 1), given)
+    count, unit = batch * parts * n, (weak_spec(w.format.name, threads),)
+    given = {"count": count, "n": n, "parts": parts, "w": w, "singular": singular}
+    launch.over(w.queue, unit, count, threads, given)
 
 
 def _weak_on_host(w: Planes, singular: Numbers) -> None:
@@ -412,9 +413,9 @@ def _order(order: Numbers | np.ndarray[Any, Any], b: Planes, out: Planes) -> Non
     if not isinstance(order, Numbers):
         order = upload_numbers(order.astype(np.int32), b.queue)
     threads = base.threads(b.device, COPYING)
-    unit, grid = (rows_spec(b.format.name, threads),), (base.blocks(out.size, threads), 1, 1)
     given = {"count": out.size, "m": b.shape[1], "n": b.shape[2], "a": b, "order": order}
-    launch.run(b.queue, unit, grid, (threads, 1, 1), given | {"out": out})
+    unit = (rows_spec(b.format.name, threads),)
+    launch.over(b.queue, unit, out.size, threads, given | {"out": out})
 
 
 def _order_on_host(order: Numbers | np.ndarray[Any, Any], b: Planes, out: Planes) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
-from portmp.routines import base, panel, small
+from portmp.routines import base
 from portmp.routines.case import Case
+from portmp.routines.factor import panel, small
 from portmp.routines.lu import launch, reference
 from portmp.routines.routine import Routine
 from portmp.routines.triangular.launch import COPYING

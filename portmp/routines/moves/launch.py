@@ -126,14 +126,9 @@ def run(operands: Mapping[str, View[Any]], out: View[Any], indexed: str = "") ->
 
 def _launch(names: tuple[str, ...], indexed: str, *views: View[Any]) -> None:
     *operands, out = views
-    if not out.size:
-        return
-    given = axes.walked(out, dict(zip(names, operands, strict=True)))
     parts = tuple([_RAW[np.dtype(part).itemsize] for part in out.parts])
-    threads = base.threads(out.device, THREADS)
-    key = kernel_spec(parts, names, indexed, given["out"].ndim, threads)
-    grid = (base.blocks(given["n"], threads), 1, 1)
-    launch.run(out.queue, (key,), grid, (threads, 1, 1), given)
+    kernel = partial(kernel_spec, parts, names, indexed)
+    axes.launched(out, dict(zip(names, operands, strict=True)), THREADS, kernel)
 
 
 launch.TAKES_COMPLEX |= {run, selected}

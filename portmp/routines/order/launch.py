@@ -91,18 +91,17 @@ def _sort(descending: bool, x: View[Any], out: View[Any]) -> None:
         return
     threads = base.threads(x.device, THREADS)
     unit = (kernel_spec("order", _named(x)[0], threads, descending=descending, run=RUN),)
-    block, runs, width = (threads, 1, 1), base.blocks(n, RUN), RUN
+    runs, width = base.blocks(n, RUN), RUN
     # Runs and merged ones take turns, so that the last are in *out*.
     turns = (runs - 1).bit_length()
     found, other = out, allocate_numbers("int64", x.shape, x.queue) if turns else out
     if turns % 2:
         found, other = other, found
     given = {"n": rows * runs, "k": n, "runs": runs, "x": x, "to": found}
-    launch.run(x.queue, unit, (base.blocks(rows * runs, threads), 1, 1), block, given)
+    launch.over(x.queue, unit, rows * runs, threads, given)
     while width < n:
         given = {"n": rows * n, "k": n, "width": width, "x": x, "from": found, "to": other}
-        grid = (base.blocks(rows * n, threads), 1, 1)
-        launch.run(x.queue, unit, grid, block, given, "order_merge")
+        launch.over(x.queue, unit, rows * n, threads, given, "order_merge")
         found, other, width = other, found, 2 * width
 
 
@@ -116,12 +115,10 @@ def searchsorted(x: View[Any], v: View[Any], right: bool = False) -> Numbers:
 
 
 def _search(right: bool, x: View[Any], v: View[Any], out: View[Any]) -> None:
-    if not out.size:
-        return
-    threads = base.threads(v.device, THREADS)
-    given = axes.walked(out, {"x": v}) | {"sorted": x, "count": x.size}
-    key = kernel_spec("search", _named(x)[0], threads, right=right, rank=given["out"].ndim)
-    launch.run(out.queue, (key,), (base.blocks(out.size, threads), 1, 1), (threads, 1, 1), given)
+    def kernel(rank: int, threads: int) -> KernelSpec:
+        return kernel_spec("search", _named(x)[0], threads, right=right, rank=rank)
+
+    axes.launched(out, {"x": v}, THREADS, kernel, sorted=x, count=x.size)
 
 
 def position(x: View[Any], largest: bool) -> Numbers:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, choice
 from portmp.formats import Format
-from portmp.routines import base, engines
+from portmp.routines import base
 from portmp.routines.ozaki import integers, residues, slices, systems
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.launch import Way
 from portmp.routines.ozaki.options import Auto, Method, Ozaki1, Ozaki2
+from portmp.routines.products import engines
 
 ByIntegers = Ozaki1 | Ozaki2
 METHODS: dict[str, Method | None] = {

@@ -13,7 +13,7 @@ from portmp import definition, formats
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Scratch
 from portmp.routines import base
-from portmp.routines.product import SCALARS, Product
+from portmp.routines.products.product import SCALARS, Product
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate
 

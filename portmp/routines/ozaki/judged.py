@@ -21,7 +21,7 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Scratch
 from portmp.errors import ArgumentError
 from portmp.formats import Format
-from portmp.routines import base, engines
+from portmp.routines import base
 from portmp.routines.gemm import launch as direct
 from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import elements, levels, residues
@@ -30,7 +30,8 @@ from portmp.routines.ozaki.integers import FINE
 from portmp.routines.ozaki.launch import Operand, Way
 from portmp.routines.ozaki.options import Auto
 from portmp.routines.plain import launch as plain
-from portmp.routines.product import Asked, Product, computed_by, entries, last
+from portmp.routines.products import engines
+from portmp.routines.products.product import Asked, Product, computed_by, entries, last
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
 from portmp.runtime.program import CompilationUnit

@@ -24,12 +24,13 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Flag, Index, Parameter, Plain, Scratch
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, choice
 from portmp.formats import Format
-from portmp.routines import base, engines
+from portmp.routines import base
 from portmp.routines.gemm import launch as direct
 from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import reference
 from portmp.routines.ozaki.integers import FINE, LIFTS, Integers, doubles
-from portmp.routines.product import SCALARS, Asked, Product, computed_by, entries
+from portmp.routines.products import engines
+from portmp.routines.products.product import SCALARS, Asked, Product, computed_by, entries
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
 
@@ -120,6 +121,21 @@ class Scheme(ABC):
     @abstractmethod
     def multiply(self, engine: Library, queue: Queue, block: Block) -> None:
         """All sums of a block."""
+
+
+def units_of(scheme: Scheme, form: Format, device: Device | None) -> list[KernelSpec]:
+    """The kernels that cut both factors of a product over few steps, and rebuild its sums."""
+    threads = base.threads(device, THREADS)
+    return [
+        scheme.cut_spec(form, False, False, threads),
+        scheme.cut_spec(form, True, turns(form, device), threads),
+        scheme.rebuild_spec(form, 1, threads),
+    ]
+
+
+def searching(form: Format, device: Device | None) -> KernelSpec:
+    """The kernel that finds exponents of rows."""
+    return exponent_spec(form.word, False, threads=base.threads_of(device, THREADS))
 
 
 @dataclass(frozen=True)
@@ -259,16 +275,16 @@ def rebuild_spec(
 ) -> KernelSpec:
     """A kernel that rebuilds sums of a *kind*, which lie by a *layout*, and rounds them.
 
-    With ``apart`` among its values it tells how far results are off.
+    With ``distances`` among its values it tells how far results are off.
     """
-    apart = values.get("apart", False)
+    distances = values.get("distances", False)
     return spec(
         name,
         f"ozaki/{template}.mako",
         form,
         form.roles("add", "mul"),
         width=width,
-        takes=compared_takes(kind, form.word) if apart else rebuild_takes(layout, kind),
+        takes=compared_takes(kind, form.word) if distances else rebuild_takes(layout, kind),
         threads=threads,
         doubles=doubles(form),
         slab=definition.SLAB,
@@ -380,19 +396,18 @@ def found_of_rows(
     given: dict[str, Any] = {f"{name}_found": one for name, one in found.items()}
     given["rows"] = rows
     threads = base.threads_of(view.device, THREADS)
-    key, block = exponent_spec(view.format.word, across, finds, threads), (threads, 1, 1)
+    key = exponent_spec(view.format.word, across, finds, threads)
     grid = (base.blocks(rows, searched(across, threads)), slabs, 1)
     more: dict[str, Any] = {"columns": depth, "slab": slab, "a": view}
     if known is not None:
         more["exponents"] = known["most"]
-    launch.run(view.queue, (key,), grid, block, {**given, **more})
+    launch.run(view.queue, (key,), grid, (threads, 1, 1), {**given, **more})
     if known is not None:
         found["lift"] = allocate_numbers("int32", (rows,), view.queue)
         given |= {"lift_found": found["lift"], "count": known["count"]}
     if slabs > 1 or known is not None:
-        grid = (base.blocks(rows, threads), 1, 1)
         given["slabs"] = slabs
-        launch.run(view.queue, (key,), grid, block, given, f"{key.name}_combine")
+        launch.over(view.queue, (key,), rows, threads, given, f"{key.name}_combine")
     return found
 
 
@@ -503,8 +518,7 @@ class InBlocks(ABC):
         given |= {"b_exponents": self.right.exponents, "b_first": columns.start}
         given |= self.others(rows, columns, down * across)
         items = height * base.blocks(width, scheme.rebuilt)
-        grid = (base.blocks(items, self.threads), 1, 1)
-        launch.run(queue, (self.key,), grid, (self.threads, 1, 1), given)
+        launch.over(queue, (self.key,), items, self.threads, given)
 
     @abstractmethod
     def others(self, rows: slice, columns: slice, plane: int) -> dict[str, Any]:

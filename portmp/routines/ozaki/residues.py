@@ -15,13 +15,13 @@ from portmp.backends.base import Device, Library, Multiplication, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.formats import Format
 from portmp.networks.bounded import SMALLEST
-from portmp.routines import base, engines
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki import reference, systems
 from portmp.routines.ozaki.launch import Block, Way
 from portmp.routines.ozaki.options import Ozaki2
 from portmp.routines.ozaki.reference import Host
 from portmp.routines.ozaki.systems import Moduli, ResidueSystem, WideSystem
+from portmp.routines.products import engines
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.base import widths
 
@@ -100,7 +100,7 @@ class Scheme(ozaki.Scheme):
                     for v, at in zip(factors, one.at, strict=True)
                 )
                 first = part * self.kept + one.first
-                sums = Rows(found, n, first * m * n, one.apart * m * n)
+                sums = Rows(found, n, first * m * n, one.step * m * n)
                 asked = Multiplication(self.word, m, n, one.depth * d, a, b, sums, one.count)
                 queue.multiply(engine, asked)
 
@@ -109,7 +109,7 @@ class Scheme(ozaki.Scheme):
 class Batch:
     """Products of *count* moduli: rows of words hold *row* parts of the depth, after *skips* such
     words of each row, of which *depth* from parts *at* on are multiplied; sums become planes from
-    *first* on that are *apart*.
+    *first* on, each *step* further.
     """
 
     count: int
@@ -118,7 +118,7 @@ class Batch:
     at: tuple[int, int] = (0, 0)
     depth: int = 1
     first: int = 0
-    apart: int = 1
+    step: int = 1
 
 
 class Residues(Scheme):
@@ -152,11 +152,11 @@ class Residues(Scheme):
         squares, single = self.system.squares, len(self.system.single)
         if not squares:
             return [Batch(single)]
-        of_squares = partial(Batch, squares, THRICE, single, apart=systems.GROUP)
+        of_squares = partial(Batch, squares, THRICE, single, step=systems.GROUP)
         return [
             of_squares(at=(1, 1)),
             of_squares(at=(0, 1), depth=2, first=1),
-            Batch(squares, first=2, apart=systems.GROUP),
+            Batch(squares, first=2, step=systems.GROUP),
             Batch(single - squares, skips=squares, first=systems.GROUP * squares),
         ]
 
@@ -169,13 +169,13 @@ class Residues(Scheme):
     def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
         """The kernel that rebuilds and rounds sums, or tells how far results are off."""
         return ozaki.rebuild_spec(
-            "ozaki_apart" if self.raised else "ozaki_rebuild",
+            "ozaki_distances" if self.raised else "ozaki_rebuild",
             *("rebuild", form, LAYOUT, "int32", threads),
             system=self.system,
             each=self.rebuilt,
             resident=self.rebuilt,
             parted=len(self.parts(k)) > 1,
-            apart=bool(self.raised),
+            distances=bool(self.raised),
             raised=self.raised,
             smallest=2.0 ** SMALLEST[form.word],
         )
@@ -250,14 +250,8 @@ def of_system(
 
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
     """The compilation units of products over few steps, by name."""
-    threads = base.threads(device, ozaki.THREADS)
     by = of_system(device, 1, systems.system(form, 1))
-    found = [
-        ozaki.exponent_spec(form.word, False, threads=base.threads_of(device, ozaki.THREADS)),
-        by.cut_spec(form, False, False, threads),
-        by.cut_spec(form, True, ozaki.turns(form, device), threads),
-        by.rebuild_spec(form, 1, threads),
-    ]
+    found = [ozaki.searching(form, device), *ozaki.units_of(by, form, device)]
     if by.word == "int8":
         found.append(engines.product_spec(device))
     elif device and device.properties.kind == "cpu":

@@ -19,13 +19,14 @@ from portmp.backends.base import Device, Library, Multiplication, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import ArgumentError, choice
 from portmp.formats import Format
-from portmp.routines import base, engines
+from portmp.routines import base
 from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.integers import LEAST_BITS, Integers, Plane
 from portmp.routines.ozaki.launch import Block
 from portmp.routines.ozaki.options import Ozaki1
 from portmp.routines.ozaki.reference import Host
+from portmp.routines.products import engines
 from portmp.runtime.program import CompilationUnit
 
 SUMS = {"float64": 53, "float32": 24, "int8": 31}
@@ -234,14 +235,9 @@ class Digits(ozaki.Scheme):
 
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
     """The compilation units of all words' products, by name."""
-    threads = base.threads(device, ozaki.THREADS)
-    tiled = ozaki.turns(form, device)
-    found = [ozaki.exponent_spec(form.word, False, threads=base.threads_of(device, ozaki.THREADS))]
-    for word in SUMS:
-        by = Digits(slices(form, word), word)
-        found += [by.cut_spec(form, False, False, threads), by.cut_spec(form, True, tiled, threads)]
-        found.append(by.rebuild_spec(form, 1, threads))
-    return {one.name: (one,) for one in found}
+    schemes = [Digits(slices(form, word), word) for word in SUMS]
+    found = [one for by in schemes for one in ozaki.units_of(by, form, device)]
+    return {one.name: (one,) for one in (ozaki.searching(form, device), *found)}
 
 
 def chosen(form: Format, method: Ozaki1) -> Slices:

@@ -81,30 +81,20 @@ def apply(op: str, operands: Sequence[Operand], dtype: str, out: Numbers | None 
         result = "bool" if OPERATIONS[op].boolean else dtype
         target = base.output_numbers(out, result, shape, first.queue)
         base.refuse_shift(target, **arrays)
-        by = partial(_launch, op), partial(_compute, op)
+        call = partial(_reference, OPERATIONS[op].call, long, target.dtype)
+        by = partial(_launch, op), base.hosted(call)
         plan = kept.plan(key, (*given, target), *by, blank_like(target))
     return plan.run((*given, None), out)
 
 
 def _launch(op: str, *given: Any) -> None:
     *operands, out = given
-    if not out.size:
-        return
     dtypes = tuple([o.dtype if isinstance(o, Numbers) else SCALAR for o in operands])
-    views = axes.walked(out, dict(zip(NAMES, operands, strict=False)))
-    threads = base.threads(out.device, THREADS)
-    key = kernel_spec(op, dtypes, out.dtype, views["out"].ndim, threads)
-    grid = (base.blocks(out.size, threads), 1, 1)
-    launch.run(out.queue, (key,), grid, (threads, 1, 1), views)
+    kernel = partial(kernel_spec, op, dtypes, out.dtype)
+    axes.launched(out, dict(zip(NAMES, operands, strict=False)), THREADS, kernel)
 
 
-def _compute(op: str, *given: Any) -> None:
-    *operands, out = given
-    long = _wide([o.dtype if isinstance(o, Numbers) else SCALAR for o in operands])
-    base.on_host(out, partial(_reference, OPERATIONS[op].call, long, out.dtype), *operands)
-
-
-def _reference(call: Callable[..., Any], long: str, dtype: str, *operands: Sequence[Any]) -> Host:
+def _reference(call: Callable[..., Any], long: Any, dtype: str, *operands: Sequence[Any]) -> Host:
     with np.errstate(all="ignore"):
         found = call(*(np.asarray(o[0]).astype(long) for o in operands))
         return [np.asarray(found).astype(dtype)]
@@ -127,9 +117,8 @@ def fill(out: Numbers, start: int, step: int = 0) -> None:
     long = np.dtype(_wide([out.dtype])).type
     given = (long(start),), (long(step),), out.view_as((out.size,))
     kept, key, plan = launch.find((fill,), given)
-    plan = plan or kept.plan(key, given, partial(_launch, "counted"), _compute_fill)
+    if plan is None:
+        count = out.size
+        by_host = base.hosted(lambda a, step: [a[0] + np.arange(count, dtype=long) * step[0]])
+        plan = kept.plan(key, given, partial(_launch, "counted"), by_host)
     plan.run(given)
-
-
-def _compute_fill(start: Any, step: Any, out: Numbers) -> None:
-    base.on_host(out, lambda: [start[0] + np.arange(out.size, dtype=start[0].dtype) * step[0]])

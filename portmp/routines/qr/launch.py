@@ -30,10 +30,11 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Flag, Parameter, Plain, matrix
 from portmp.formats import Format
 from portmp.networks import Network
-from portmp.routines import base, panel, small
+from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.factor import panel, small
+from portmp.routines.factor.panel import Panels, Shape
 from portmp.routines.moves import launch as moves
-from portmp.routines.panel import Panels, Shape
 from portmp.routines.qr import reference
 from portmp.routines.qr.steps import Kept, QrSteps, Reflectors, reflectors
 from portmp.routines.triangular import launch as triangular

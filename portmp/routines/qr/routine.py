@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
-from portmp.routines import panel, small
 from portmp.routines.case import Case
+from portmp.routines.factor import panel, small
 from portmp.routines.qr import launch, reference
 from portmp.routines.routine import Routine
 from portmp.runtime.program import CompilationUnit

@@ -20,8 +20,7 @@ from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise.schedule import flat
 from portmp.routines.order import launch as order
 from portmp.routines.random import reference
-from portmp.routines.random.layout import BLOCK, Draw, draw
-from portmp.routines.random.stream import Stream
+from portmp.routines.random.layout import BLOCK, Draw, Stream, draw
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 

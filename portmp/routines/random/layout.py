@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from portmp import formats
 from portmp.formats import Format
@@ -11,6 +12,19 @@ from portmp.formats import Format
 BLOCK = 4
 """Words of 32 bits that one value of the counter gives."""
 WORD_BITS = 32
+
+
+ROUNDS = 10
+MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+STEPS = (0x9E3779B9, 0xBB67AE85)
+"""What the two words of the key grow by in each round."""
+
+
+class Stream(NamedTuple):
+    """The words of one key and one upper half of the counter."""
+
+    key: tuple[int, int]
+    upper: tuple[int, int]
 
 
 @dataclass(frozen=True)

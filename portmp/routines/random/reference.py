@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from portmp.networks import functions, ieee
-from portmp.routines.random.layout import BLOCK, WORD_BITS, Draw
-from portmp.routines.random.stream import MULTIPLIERS, ROUNDS, STEPS, Stream
+from portmp.routines.random.layout import BLOCK, MULTIPLIERS, ROUNDS, STEPS, WORD_BITS, Draw, Stream
 from portmp.routines.reference import Arithmetic, Host, Value
 
 Words = np.ndarray[Any, np.dtype[np.uint64]]

@@ -9,8 +9,8 @@ are not finite are recomputed from leading limbs in the same lanes and tree.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 from portmp import definition, formats
@@ -22,7 +22,7 @@ from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
-from portmp.routines.product import (
+from portmp.routines.products.product import (
     SCALARS,
     Asked,
     Product,
@@ -33,10 +33,10 @@ from portmp.routines.product import (
 )
 from portmp.routines.reduce import reference
 from portmp.routines.reduce import schedule as schedules
-from portmp.routines.reduce.roles import IDENTITY, steps
+from portmp.routines.reduce.reference import IDENTITY, steps
 from portmp.routines.reduce.schedule import ReduceSchedule, Schedule, SweepSchedule
 from portmp.runtime import launch
-from portmp.runtime.planes import Place, Planes, allocate, blank_like
+from portmp.runtime.planes import Planes, allocate, blank_like
 from portmp.schedules.base import check_class
 
 
@@ -317,7 +317,7 @@ def chunks(kind: str, x: Planes, y: Planes | None = None, accuracy: str = "accur
         *vector, out = more
         row = x.view((1, *x.shape), (0, *x.strides), x.start)
         s = _spread(default(row, accuracy), 1, count, x.device.properties.compute_units)
-        s = fitted(s, row.place, vector[0].place if vector else None)
+        s = fitted(s, row, vector[0] if vector else None)
         unit = compilation_unit(x.format.name, kind, s, accuracy)
         sizes: dict[str, Any] = {"rows": 1, "k": x.shape[0], "chunks": count, "x": row}
         sizes |= {"partial": out} | dict(zip("y", vector, strict=False))
@@ -373,7 +373,6 @@ def shape_class(x: Planes) -> str:
     return "across" if abs(x.strides[0]) < abs(x.strides[1]) else "along"
 
 
-@lru_cache(maxsize=1024)
 def _spread(s: Schedule, rows: int, chunks: int, units: int) -> Schedule:
     """With fewer rows a work-item, where a GPU's compute units would be left without work."""
     finer = s.finer()
@@ -382,7 +381,7 @@ def _spread(s: Schedule, rows: int, chunks: int, units: int) -> Schedule:
     return s
 
 
-def fitted(s: Schedule, x: Place, y: Place | None) -> Schedule:
+def fitted(s: Schedule, x: Planes, y: Planes | None) -> Schedule:
     """Neighbours are read at once only where they lie side by side, from whole words on."""
     if s.elements_per_access > 1:
         row, step = x.strides
@@ -396,7 +395,6 @@ def fitted(s: Schedule, x: Place, y: Place | None) -> Schedule:
     return s
 
 
-@cache
 def one_by_one(s: Schedule) -> Schedule:
     """The same load on each thread, an element at a time."""
     if not isinstance(s, ReduceSchedule) or s.elements_per_access == 1:
@@ -427,68 +425,50 @@ def _reduce(
     form, device, queue = read or out.format, x.device, x.queue
     results = out.format.name if read else ""
     if schedule is None or computed:
-        units = device.properties.compute_units
-        chunks = base.blocks(k, definition.CHUNK)
+        units, chunks = device.properties.compute_units, base.blocks(k, definition.CHUNK)
         schedule = _spread(schedule or default(x, accuracy), rows, chunks, units)
     else:
         schedule.check(form, device)
-    vector = None if y is None else y.place
-    names = form.name, accuracy, x.format.name, results
-    plan = planned(kind, schedule, x.place, vector, k, *names, *computed)
-    given: dict[str, Any] = {"rows": rows, "k": k, "chunks": plan.chunks, "x": x}
+    s = fitted(schedule, x, y)
+    chunks = base.blocks(k, definition.CHUNK)
+    unit = unit_for(kind, s, rows, chunks, form.name, accuracy, x.format.name, results, *computed)
+    given: dict[str, Any] = {"rows": rows, "k": k, "chunks": chunks, "x": x}
     if y is not None:
         given["y"] = y
     ended = {"out": out} if product is None else product.ending
-    if len(plan.unit) == 1:
-        launch.run(queue, plan.unit, (plan.blocks, 1, 1), (plan.threads, 1, 1), given | ended)
+    grid, block = (s.blocks(rows, chunks), 1, 1), (s.threads, 1, 1)
+    if len(unit) == 1:
+        launch.run(queue, unit, grid, block, given | ended)
         return
-    given["partial"] = allocate(form.compute, (rows, max(plan.chunks, 1)), queue)
-    if plan.blocks:
-        launch.run(queue, plan.unit, (plan.blocks, 1, 1), (plan.threads, 1, 1), given)
-    block = (plan.combine_threads, 1, 1)
-    launch.run(queue, plan.unit, (plan.groups, 1, 1), block, given | ended, plan.unit[1].name)
+    given["partial"] = allocate(form.compute, (rows, max(chunks, 1)), queue)
+    if chunks:
+        launch.run(queue, unit, grid, block, given)
+    alone = _combines_alone(s, rows, chunks)
+    grid = (base.blocks(rows, s.combine_threads) if alone else rows, 1, 1)
+    block = (s.combine_threads, 1, 1)
+    launch.run(queue, unit, grid, block, given | ended, unit[1].name)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """Launches: ``blocks`` that reduce ``chunks`` of each row, and ``groups`` that combine them.
-
-    Rows of one chunk are done by the first of them.
-    """
-
-    unit: tuple[KernelSpec, ...]
-    chunks: int
-    blocks: int
-    threads: int
-    groups: int
-    combine_threads: int
+def _combines_alone(s: Schedule, rows: int, chunks: int) -> bool:
+    """Whether a work-item combines a row: a block a row would leave most of its threads idle."""
+    return s.combines_alone and chunks <= FEW and rows >= s.combine_threads
 
 
-@lru_cache(maxsize=4096)
-def planned(
+def unit_for(
     kind: str,
-    schedule: Schedule,
-    x: Place,
-    y: Place | None,
-    k: int,
+    s: Schedule,
+    rows: int,
+    chunks: int,
     form: str,
     accuracy: str,
     stored: str,
     results: str = "",
     computed: Computed | None = None,
     lies: tuple[tuple[str, Format], ...] = (),
-) -> Plan:
-    """How to reduce k elements of rows that lie there, in the format *stored*, to *form*."""
-    rows, chunks = x.shape[0], base.blocks(k, definition.CHUNK)
-    s = fitted(schedule, x, y)
-    # A block a row would leave most of its threads idle.
-    alone = s.combines_alone and chunks <= FEW and rows >= s.combine_threads
-    single = chunks == 1 and s.ends
-    return Plan(
-        compilation_unit(form, kind, s, accuracy, stored, alone, results, single, computed, lies),
-        chunks,
-        s.blocks(rows, chunks) if chunks else 0,
-        s.threads,
-        base.blocks(rows, s.combine_threads) if alone else rows,
-        s.combine_threads,
-    )
+) -> tuple[KernelSpec, ...]:
+    """The kernels for so many rows of so many chunks, in the format *stored*, by a fitted schedule.
+
+    Rows of one chunk are done by the first of them.
+    """
+    alone, single = _combines_alone(s, rows, chunks), chunks == 1 and s.ends
+    return compilation_unit(form, kind, s, accuracy, stored, alone, results, single, computed, lies)

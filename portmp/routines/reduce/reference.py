@@ -13,7 +13,6 @@ from portmp.definition import norm_exponent
 from portmp.formats import Format, convert
 from portmp.networks import Network, ieee
 from portmp.routines.elementwise.reference import elementwise, scal
-from portmp.routines.reduce.roles import IDENTITY, steps
 from portmp.routines.reference import Arithmetic, Host, Plane, Value, ended, is_number, patched
 
 
@@ -193,3 +192,27 @@ def nrm2(form: Format, x: Host) -> Host:
     scaled = scal(form, [np.dtype(form.word).type(math.ldexp(1.0, -exponent)), *zeros], flat)
     root = elementwise(form, "sqrt", dot(form, scaled, scaled))
     return scal(form, [np.dtype(form.word).type(math.ldexp(1.0, exponent)), *zeros], root)
+
+
+IDENTITY = {"dot": 0.0, "sum": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
+
+
+def steps(form: Format, kind: str, accuracy: str = "accurate") -> dict[str, Network]:
+    """The networks of a reduction: step, finish, combine, and renormalise where it is needed."""
+    keep = networks.get(f"keep{form.limbs}")
+    if kind == "dot":
+        accumulator = form.accumulator(accuracy)
+        nets = accumulator.networks
+        found = {
+            "step": nets["accumulate"],
+            "finish": nets["finish"],
+            "combine": form.operator("add"),
+        }
+        # Where a lane of a chunk is long enough for it.
+        if accumulator.period < definition.CHUNK // definition.LANES:
+            found |= {role: nets[role] for role in ("renormalise",) if role in nets}
+        return found
+    if kind == "sum":
+        return {"step": form.network("add"), "finish": keep, "combine": form.operator("add")}
+    operator = form.operator("mul" if kind == "prod" else kind)
+    return {"step": operator, "finish": keep, "combine": operator}

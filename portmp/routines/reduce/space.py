@@ -80,10 +80,9 @@ def reduce_problem(task: Task, device: Device, checked: bool) -> Problem:
         )
 
     def units(schedule: Schedule) -> list[CompilationUnit]:
-        plan = reduce.planned(
-            "dot", schedule, matrix.place, y.place, k, beside.name, task.accuracy, form.name
-        )
-        return [plan.unit]
+        s, chunks = reduce.fitted(schedule, matrix, y), -(-k // definition.CHUNK)
+        names = beside.name, task.accuracy, form.name
+        return [reduce.unit_for("dot", s, m, chunks, *names)]
 
     nbytes = m * k * form.itemsize + (k + m) * beside.itemsize
     return Problem({"m": m, "k": k}, 2 * m * k, nbytes, run, units)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from portmp.formats import Format
-from portmp.routines.reduce.roles import steps
+from portmp.routines.reduce.reference import steps
 from portmp.routines.work import Entry, Known, Shape, Sum, Walk
 
 

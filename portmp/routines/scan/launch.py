@@ -75,12 +75,9 @@ def _launch(op: str, x: View[Any], out: View[Any]) -> None:
         name, held = out.format.name, out.format.compute
     unit = (kernel_spec(op, name, threads),)
     totals = blank(held, (rows, chunks)).made(queue)
-    block = (threads, 1, 1)
     given = {"k": n, "chunks": chunks, "out": out, "total": totals}
-    grid = (base.blocks(rows * chunks, threads), 1, 1)
-    launch.run(queue, unit, grid, block, {**given, "rows": rows, "x": x})
+    launch.over(queue, unit, rows * chunks, threads, {**given, "rows": rows, "x": x})
     if chunks == 1:
         return
     _launch(op, totals, totals)
-    grid = (base.blocks(rows * n, threads), 1, 1)
-    launch.run(queue, unit, grid, block, {**given, "n": rows * n}, "scan_carry")
+    launch.over(queue, unit, rows * n, threads, {**given, "n": rows * n}, "scan_carry")

@@ -23,8 +23,15 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Scratch
 from portmp.errors import ShapeError
 from portmp.routines import base
-from portmp.routines.product import SCALARS, Asked, Product, completed, computed_by, vector_addend
-from portmp.routines.reduce.roles import steps
+from portmp.routines.products.product import (
+    SCALARS,
+    Asked,
+    Product,
+    completed,
+    computed_by,
+    vector_addend,
+)
+from portmp.routines.reduce.reference import steps
 from portmp.routines.sparse import reference
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, blank_like, upload_numbers
@@ -192,7 +199,5 @@ def _by_kernels(alone: bool | None, *operands: Any) -> None:
     chunks, firsts = borders
     work = allocate(x.format.compute, (chunks.shape[0] - 1, width), queue)
     multiply("csr_chunks", chunks, {"out": work})
-    count = out.size
-    what = {"rows": count, "width": width, "firsts": firsts, "partial": work, **given.ending}
-    grid = (base.blocks(count, threads), 1, 1)
-    launch.run(queue, unit, grid, (threads, 1, 1), what, "csr_add")
+    what = {"rows": out.size, "width": width, "firsts": firsts, "partial": work, **given.ending}
+    launch.over(queue, unit, out.size, threads, what, "csr_add")

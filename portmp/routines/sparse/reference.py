@@ -10,7 +10,7 @@ import numpy as np
 from portmp import definition
 from portmp.formats import Format
 from portmp.networks import ieee
-from portmp.routines.reduce.roles import steps
+from portmp.routines.reduce.reference import steps
 from portmp.routines.reference import Arithmetic, Host, Plane, Value, is_number, patched, scaled
 
 LANES = definition.SPARSE_LANES

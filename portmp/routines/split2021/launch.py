@@ -24,11 +24,12 @@ from portmp.backends.base import Multiplication, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Flag, Index, Scratch
 from portmp.errors import ArgumentError, ShapeError
-from portmp.routines import base, engines
+from portmp.routines import base
 from portmp.routines.conversions import launch as conversions
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.gemm import launch as product
 from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.products import engines
 from portmp.routines.split2021 import reference
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
@@ -96,7 +97,7 @@ def _multiply(slices: int, a: Planes, b: Planes, out: Planes) -> None:
     left, right = split(a, slices), split(b.transposed((1, 0)), slices)
     part = allocate(formats.get("float32"), (m, n), queue)
     threads = base.threads(a.device, ozaki.THREADS)
-    unit, grid = (kernel_spec(threads),), (base.blocks(m * n, threads), 1, 1)
+    unit = (kernel_spec(threads),)
     for i, (x, y) in enumerate(itertools.product(left, right)):
         sums = Rows(part.buffers[0], n)
         # Of what is left the leading word is the last slice.
@@ -104,7 +105,7 @@ def _multiply(slices: int, a: Planes, b: Planes, out: Planes) -> None:
         asked = Multiplication("float32", m, n, k, rows, columns, sums)
         engine.multiply(queue, asked)
         given = {"count": m * n, "first": i == 0, "product": part, "c": out}
-        launch.run(queue, unit, grid, (threads, 1, 1), given, "split2021_add")
+        launch.over(queue, unit, m * n, threads, given, "split2021_add")
 
 
 def split(view: Planes, slices: int, words: int = 1) -> list[Planes]:
@@ -121,10 +122,10 @@ def split(view: Planes, slices: int, words: int = 1) -> list[Planes]:
         base.all_on_host([*found, rest], by_host, view)
         return [*found, rest]
     threads = base.threads(view.device, ozaki.THREADS)
-    grid = base.blocks(rows * depth, threads), 1, 1
-    given: dict[str, Any] = {"count": rows * depth, "columns": depth, "a": rest}
+    count = rows * depth
+    given: dict[str, Any] = {"count": count, "columns": depth, "a": rest}
     given["above"] = reference.bits_above(depth, words)
     for part in found:
         given["exponents"], given["out"] = ozaki.found_of_rows(rest)["most"], part
-        launch.run(view.queue, (kernel_spec(threads),), grid, (threads, 1, 1), given)
+        launch.over(view.queue, (kernel_spec(threads),), count, threads, given)
     return [*found, rest]

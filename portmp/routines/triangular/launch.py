@@ -31,7 +31,7 @@ from portmp.routines.ozaki import choose, judged
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.options import Auto
 from portmp.routines.plain import launch as plain
-from portmp.routines.product import Product, entries
+from portmp.routines.products.product import Product, entries
 from portmp.routines.triangular import reference
 from portmp.routines.triangular.steps import WHOLE_BY_INTEGERS, Method, Run, Steps, factors, made
 from portmp.runtime import launch
@@ -286,7 +286,7 @@ class OnDevice(Steps[Planes]):
         k = a.shape[2]
         down, across = a.strides[1:]
         left, right = (
-            a.view((run.blocks, v.stop - v.start, k), (run.apart * down, down, across), start)
+            a.view((run.blocks, v.stop - v.start, k), (run.distance * down, down, across), start)
             for v, start in ((v, a.start + v.start * down) for v in run[:2])
         )
         self.product(left, self.turned(right), self._matrices(c, run)[0], kind, None)
@@ -309,8 +309,8 @@ class OnDevice(Steps[Planes]):
         found = [self.part(c, *block) for block in run.each()]
         if c.shape[0] > 1:
             return found
-        shape, apart = (run.blocks, *found[0].shape[1:]), run.apart * sum(c.strides[1:])
-        return [c.view(shape, (apart, *c.strides[1:]), found[0].start)]
+        shape, distance = (run.blocks, *found[0].shape[1:]), run.distance * sum(c.strides[1:])
+        return [c.view(shape, (distance, *c.strides[1:]), found[0].start)]
 
     def solve(self, a: Planes, b: Planes, *, lower: bool, unit: bool) -> None:
         """Overwrite b; of few unknowns in one launch where the device has such a kernel."""

@@ -179,7 +179,7 @@ class Run(NamedTuple):
     rows: slice
     columns: slice
     blocks: int = 1
-    apart: int = 0
+    distance: int = 0
 
     def turned(self) -> Run:
         """The same of the transposed matrix."""
@@ -187,7 +187,7 @@ class Run(NamedTuple):
 
     def each(self) -> Iterator[tuple[slice, slice]]:
         """Rows and columns of each block."""
-        for at in range(0, self.blocks * self.apart or 1, self.apart or 1):
+        for at in range(0, self.blocks * self.distance or 1, self.distance or 1):
             rows, columns = (slice(v.start + at, v.stop + at) for v in self[:2])
             yield rows, columns
 
@@ -220,9 +220,9 @@ def runs(blocks: Iterable[Run]) -> list[Run]:
         (top, bottom), (left, right) = ((v.start, v.stop) for v in block[:2])
         mine = found.setdefault((bottom - top, right - left, top - left), [])
         last = mine[-1] if mine else None
-        apart = 0 if last is None else top - last.rows.start - (last.blocks - 1) * last.apart
-        if last is not None and (last.blocks == 1 or apart == last.apart):
-            mine[-1] = last._replace(blocks=last.blocks + 1, apart=apart)
+        distance = 0 if last is None else top - last.rows.start - (last.blocks - 1) * last.distance
+        if last is not None and (last.blocks == 1 or distance == last.distance):
+            mine[-1] = last._replace(blocks=last.blocks + 1, distance=distance)
         else:
             mine.append(block)
     return [run for mine in found.values() for run in mine]

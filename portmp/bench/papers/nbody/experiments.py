@@ -25,7 +25,7 @@ from portmp.formats import Format
 from portmp.progress import Progress
 from portmp.routines import base, ceilings
 from portmp.routines.gravity import launch as gravity
-from portmp.routines.gravity import roles, schedule
+from portmp.routines.gravity import reference, schedule
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.runtime import program
 
@@ -441,7 +441,7 @@ class Nbody(Family):
                         f"--size: {n} given, {SMALLEST // 4} to {LARGEST} is allowed"
                     )
             for form in request.forms:
-                roles.steps(form)  # a paper's own format has no gravity
+                reference.steps(form)  # a paper's own format has no gravity
             return
         given = [name for name in _WITH_A_DEVICE if getattr(args, name) is not None]
         if given:

@@ -21,9 +21,9 @@ from portmp.bench.options import Request
 from portmp.bench.tables import Column, Row, Table, duration, key, number
 from portmp.errors import PortmpError
 from portmp.formats import Format
-from portmp.routines import engines
 from portmp.routines.gemm.schedule import GemmSchedule
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.products import engines
 from portmp.routines.split2021 import launch as split2021
 from portmp.runtime import planes
 

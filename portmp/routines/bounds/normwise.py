@@ -17,10 +17,10 @@ from portmp.formats import Format
 from portmp.networks.bounded import ADD, MUL, SMALLEST
 from portmp.networks.normwise import HELD
 from portmp.routines import base
-from portmp.routines.certified import RAISED, leading, lost, of, stored_short, upwards
+from portmp.routines.bounds.certified import RAISED, leading, lost, of, stored_short, upwards
 from portmp.routines.elementwise import launch as elementwise
-from portmp.routines.methods import Computed
-from portmp.routines.product import Asked
+from portmp.routines.products.methods import Computed
+from portmp.routines.products.product import Asked
 from portmp.routines.reduce import launch as reductions
 from portmp.runtime.planes import Planes
 

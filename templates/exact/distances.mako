@@ -31,7 +31,7 @@ ${p.kernel.format(threads)} ${head()}
         return;
     const ${long} row = (first + item) / n, col = (first + item) % n;
     const ${long} z_at = z_start + row * z_row + col * z_col;
-    ${work}mine = work + item * apart;
+    ${work}mine = work + item * stride;
     ${w.scalar} size;
 ${significands("x", [w.limb("z", i, "z_at") for i in n], n)}\
     if (mine[${digits} * step] != 0 || (${" | ".join(f"x_place{i}" for i in n)}) < 0) {

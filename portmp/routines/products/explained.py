@@ -14,7 +14,7 @@ from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.launch import Way
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 from portmp.routines.ozaki.systems import Moduli
-from portmp.routines.product import Asked, Made, last
+from portmp.routines.products.product import Asked, Made, last
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.networks import ieee
 from portmp.networks.bounded import SMALLEST
-from portmp.routines import base, engines, normwise
-from portmp.routines.methods import Computed
+from portmp.routines import base
+from portmp.routines.bounds import normwise
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki import reference, residues, systems
 from portmp.routines.ozaki.integers import Plane
@@ -35,6 +35,8 @@ from portmp.routines.ozaki.launch import Way
 from portmp.routines.ozaki.reference import Host
 from portmp.routines.ozaki.residues import Residues
 from portmp.routines.ozaki.systems import ResidueSystem, Results
+from portmp.routines.products import engines
+from portmp.routines.products.methods import Computed
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate
 from portmp.runtime.program import CompilationUnit
@@ -115,16 +117,10 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
     """The compilation units of bounds of products over few steps, by name."""
     if form.compute is not form or not formats.has_bounds(form):
         return {}
-    threads = base.threads(device, ozaki.THREADS)
     scheme = differences(form, 1, limits(form, 1, "accurate"))
     assert scheme is not None
-    tiled = ozaki.turns(form, device)
-    found = [
-        scheme.cut_spec(form, second=False, tiled=False, threads=threads),
-        scheme.cut_spec(form, second=True, tiled=tiled, threads=threads),
-        scheme.results.cut_spec(form, second=False, tiled=False, threads=threads),
-        scheme.rebuild_spec(form, 1, threads),
-    ]
+    results = scheme.results.cut_spec(form, False, False, base.threads(device, ozaki.THREADS))
+    found = [*ozaki.units_of(scheme, form, device), results]
     return {f"{one.name}_tight": (one,) for one in found}
 
 

@@ -1,16 +1,17 @@
 """Tight bounds of products' errors, however the products were computed.
 
 Large products are compared with exact ones, by integers; others with the same in one limb more or,
-where no format has that, with exact sums (``certified.apart``). Which is which depends on formats,
-shapes and methods alone, so that bounds have the same bits on every device.
+where no format has that, with exact sums (``certified.error_bound``). Which is which depends on
+formats, shapes and methods alone, so that bounds have the same bits on every device.
 """
 
 from __future__ import annotations
 
 from portmp import definition
-from portmp.routines import base, certified
-from portmp.routines.methods import Computed
-from portmp.routines.product import Asked
+from portmp.routines import base
+from portmp.routines.bounds import certified
+from portmp.routines.products.methods import Computed
+from portmp.routines.products.product import Asked
 from portmp.runtime.planes import Planes
 
 
@@ -29,9 +30,9 @@ def product(result: Planes, given: Asked, computed: Computed) -> Planes:
         (m, k), n = a.shape[-2:], b.shape[-1]
         if definition.by_integers(m, n, k, form.limbs):
             # Seldom wanted, and much to import.
-            from portmp.routines.ozaki import apart
+            from portmp.routines.ozaki import distances
 
-            found = apart.product(result, a, b, computed)
+            found = distances.product(result, a, b, computed)
             if found is not None:
                 return found
-    return certified.apart(result, given)
+    return certified.error_bound(result, given)

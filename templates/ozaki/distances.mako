@@ -4,7 +4,7 @@
 ## lowest first. Sums and residues stand in whole tiles, so that all of them may be read.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/ozaki/integers.mako" import="power_of_two"/>
-<%def name="apart(count, base, bits, each, resident)">
+<%def name="distances(count, base, bits, each, resident)">
 ## count: digits of base 2^base, bits: of operands, each: elements of a work-item; resident: blocks that a
 ## compute unit must hold. raised, smallest: what bounds are multiplied by, the smallest subnormal number.
 <%

@@ -4,9 +4,9 @@ A kernel gives, beside each value, what the proved bounds of its operations add 
 u^N and by rounded additions. Here that is made a number which is not below the error: it is raised
 for those roundings, and for what underflows and what is stored short.
 
-What ends in ``_apart`` bounds the errors of results that are there already, tightly, however they
-were computed: by their distance from the same with one limb more and its bound or, where no format
-has one limb more, from the exact sum.
+What ends in ``error_bound`` bounds the errors of results that are there already, tightly, however
+they were computed: by their distance from the same with one limb more and its bound or, where no
+format has one limb more, from the exact sum.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.exact import launch as exact
 from portmp.routines.exact.accumulator import SMALLEST
 from portmp.routines.gemm import launch as products
-from portmp.routines.product import Asked, of_vectors
+from portmp.routines.products.product import Asked, of_vectors
 from portmp.routines.reduce import launch as reductions
 from portmp.runtime.planes import Planes
 
@@ -118,7 +118,7 @@ def over_rows(x: Planes) -> Pair:
 # --- bounds of results that are there -------------------------------------------------------------
 
 
-def apart(result: Planes, given: Asked) -> Planes:
+def error_bound(result: Planes, given: Asked) -> Planes:
     """A tight bound of the error of *result*, a product with a matrix or a vector."""
     wide = formats.wider(given.b.format)
     if wide is None:
@@ -128,17 +128,17 @@ def apart(result: Planes, given: Asked) -> Planes:
     return distance(result, _ended(z, wide, bound))
 
 
-def dot_apart(result: Planes, x: Planes, y: Planes) -> Planes:
+def dot_error_bound(result: Planes, x: Planes, y: Planes) -> Planes:
     """A tight bound of the error of *result*, which is the sum of x_i y_i."""
     held = result.view((1,), (1,), result.start)
-    return apart(held, of_vectors(x, y)).view_as(())
+    return error_bound(held, of_vectors(x, y)).view_as(())
 
 
-def over_rows_apart(result: Planes, x: Planes) -> Planes:
+def over_rows_error_bound(result: Planes, x: Planes) -> Planes:
     """A tight bound of the errors of *result*, the sums of the rows of x (m, n)."""
     wide = formats.wider(x.format)
     if wide is None:
-        return exact.over_rows_apart(result, x)
+        return exact.over_rows_distances(result, x)
     sums = reductions.sums_with_bound(x, one_limb_more=True)
     return distance(result, _ended(sums, wide, _whole(sums, wide)))
 
@@ -151,7 +151,7 @@ def _exactly(result: Planes, given: Asked) -> Planes:
         z, given = base.column_of(result), given.in_columns()
         if given.a.format is not given.b.format:
             given = given._replace(a=conversions.between(given.a, given.b.format))
-    return exact.gemm_apart(z, given).view_as(result.shape)
+    return exact.gemm_distances(z, given).view_as(result.shape)
 
 
 def distance(result: Planes, near: Pair) -> Planes:

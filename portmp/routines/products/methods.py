@@ -11,7 +11,7 @@ from portmp.routines.conversions import launch as conversions
 from portmp.routines.exact import launch as exact
 from portmp.routines.gemm import launch as gemm
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
-from portmp.routines.product import Asked, last
+from portmp.routines.products.product import Asked, last
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes
 

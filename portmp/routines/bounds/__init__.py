@@ -1,0 +1,1 @@
+"""Bounds of errors beside results of products and sums."""

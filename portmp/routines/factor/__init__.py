@@ -1,0 +1,1 @@
+"""What factorisations share: panels of columns, and many small matrices at once."""
