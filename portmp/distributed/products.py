@@ -20,9 +20,9 @@ from portmp.distributed.array import DistributedArray
 from portmp.distributed.functions import Queues, joined, known, team, total
 from portmp.distributed.layout import Axis, Placement, Replicated, Rows, columns, whole
 from portmp.errors import FormatError, ShapeError
-from portmp.routines.products import methods
 from portmp.routines.ozaki import levels
 from portmp.routines.ozaki.options import Auto
+from portmp.routines.products import methods
 from portmp.runtime.planes import View, blank
 
 COLUMNS = 4096
