@@ -515,7 +515,7 @@ def get(name: str | Format) -> Format:
     if isinstance(name, str) and name in _REGISTRY:
         return _REGISTRY[name]
     held = _HOLDING.get(str(name), suggestion(str(name), list(_REGISTRY)))
-    known = ", ".join((*NAMES, *COMPLEX, *STORAGE))
+    known = ", ".join((*NAMES, "cdd ...", *STORAGE))
     raise FormatError(f"unknown format {name!r}{held}; formats: {known}")
 
 
