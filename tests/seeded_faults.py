@@ -465,8 +465,8 @@ FAULTS = (
     Fault(
         "gemm: operands in the other order",
         "portmp/arrays/blas.py",
-        "_swapped(left) if trans_a else left, _swapped(right) if trans_b else right",
-        "_swapped(left) if trans_b else left, _swapped(right) if trans_a else right",
+        '_turned(operand(a, "a"), trans_a), _turned(operand(b, "b"), trans_b)',
+        '_turned(operand(a, "a"), trans_b), _turned(operand(b, "b"), trans_a)',
         "test_blas.py",
         "gemm_of_views and dd",
     ),
@@ -1747,7 +1747,7 @@ FAULTS = (
     Fault(
         "tight bounds of results that take c's place are those with another c",
         "portmp/arrays/blas.py",
-        '    return given._replace(c=elementwise.apply("copy", [given.c]))\n',
+        '    return given._replace(c=routine.apply("copy", [given.c]))\n',
         "    return given\n",
         "test_certified_tight.py",
         "any_way",

@@ -534,7 +534,7 @@ def get(name: str | Format) -> Format:
     if isinstance(name, str) and name in known:
         return known[name]
     held = _HOLDING.get(str(name), suggestion(str(name), list(_REGISTRY)))
-    usual = ", ".join((*NAMES, *COMPLEX, *STORAGE))
+    usual = ", ".join((*NAMES, "cdd ...", *STORAGE))
     raise FormatError(f"unknown format {name!r}{held}; formats: {usual}")
 
 
