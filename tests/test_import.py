@@ -241,7 +241,7 @@ def arrows() -> dict[str, set[str]]:
 def test_no_two_rooms_import_each_other() -> None:
     """Also in a roundabout way: rooms can be ordered so that imports run downwards."""
     found = arrows()
-    assert len(found.keys() - {"__main__"}) <= 29  # which only calls the command line
+    assert len(found.keys() - {"__main__"}) <= 30  # which only calls the command line
     list(graphlib.TopologicalSorter(found).static_order())
 
 
