@@ -555,8 +555,3 @@ def test_linear_algebra(name: str, kind: str) -> None:
 def test_every_function_of_linear_algebra_is_called() -> None:
     own = {n for n, f in vars(strict.linalg).items() if f.__class__.__name__ == "function"}
     assert {n for n in strict.linalg.__all__ if n in own} <= {*LINALG, "vecdot"}
-
-
-def test_transforms_are_refused_by_name() -> None:
-    with pytest.raises(AttributeError, match="convolve"):
-        _ = mp.fft

@@ -255,7 +255,7 @@ def test_digests_in_little_time(
 
 def test_order_of_digests() -> None:
     """All results of all formats once."""
-    names = [*formats.NAMES, *formats.STORED]
+    names = [*formats.NAMES, *formats.COMPLEX, *formats.STORED]
     found = [c.key for _, _, group in digests.order(names) for c in group]
     assert sorted(found) == sorted(verified.recorded())
     first = [form.name for form, routine, _ in digests.order(names) if routine == "gemm"]

@@ -474,9 +474,9 @@ def test_a_format_is_known_without_the_limbs(
     path = tmp_path / "x.npz"
     files.write(path, mp.array([1.0] * 1000, "qd"))
     unpacked: list[str] = []
-    plain = files.arrays._parsed_npy
+    plain = files._parsed_npy
     monkeypatch.setattr(
-        files.arrays, "_parsed_npy", lambda name, data: unpacked.append(name) or plain(name, data)
+        files, "_parsed_npy", lambda name, data: unpacked.append(name) or plain(name, data)
     )
     assert files.stored_format(path) is mp.formats.get("qd")
     assert unpacked == [f"{path}, format.npy"]
@@ -677,7 +677,7 @@ def test_missing_memory_is_told(
     def greedy(_: Any) -> int:
         raise MemoryError(said)
 
-    monkeypatch.setattr(cli, "_cache", greedy)
+    monkeypatch.setattr("portmp.cli.cache.run", greedy)
     assert cli.main(["cache"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "this machine's memory does not suffice" in line and said in line

@@ -47,7 +47,7 @@ def order(names: Collection[str]) -> list[tuple[Format, str, list[Result]]]:
 
 def cases(bench: Bench) -> Iterator[Case]:
     """Each routine of each format, until the time is over."""
-    names = [*formats.NAMES, *formats.STORED]
+    names = [*formats.NAMES, *formats.COMPLEX, *formats.STORED]
     lacking = [name for name in names if not bench.computes(formats.get(name))]
     if lacking:
         bench.skip("digests", ", ".join(lacking), f"{bench.device.name} has no float64")

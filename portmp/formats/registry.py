@@ -534,8 +534,11 @@ def get(name: str | Format) -> Format:
     if isinstance(name, str) and name in known:
         return known[name]
     held = _HOLDING.get(str(name), suggestion(str(name), list(_REGISTRY)))
-    usual = ", ".join((*NAMES, "cdd ...", *STORAGE))
-    raise FormatError(f"unknown format {name!r}{held}; formats: {usual}")
+    usual = ", ".join(one.name for one in _TABLE if not one.paper)
+    raise FormatError(
+        f"unknown format {name!r}{held}; formats: {usual}, cdd ... (complex), float16, "
+        "slfp64in48b ... (storage); portmp formats lists all"
+    )
 
 
 def complex_of(form: Format) -> Format:
