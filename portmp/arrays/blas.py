@@ -255,7 +255,7 @@ def gemm(
     docs/bounds.md what each costs.
     """
     left, right = _turned(operand(a, "a"), trans_a), _turned(operand(b, "b"), trans_b)
-    if complexes.is_complex(left) or complexes.is_complex(right):
+    if left.format.components > 1 or right.format.components > 1:
         options = {"accuracy": accuracy, "schedule": schedule, "method": method}
         ends = alpha, beta, c, out
         return _of_complex(gemm, left, right, ends, rounding, bound, options)
@@ -304,7 +304,7 @@ def gemv(
     stored in the vectors' format.
     """
     matrix, vector = _turned(operand(a, "a"), trans), operand(x, "x")
-    if complexes.is_complex(matrix) or complexes.is_complex(vector):
+    if matrix.format.components > 1 or vector.format.components > 1:
         options = {"accuracy": accuracy, "schedule": schedule}
         ends = alpha, beta, y, out
         return _of_complex(gemv, matrix, vector, ends, rounding, bound, options)
@@ -360,7 +360,7 @@ def _kept(given: Asked) -> Asked:
 def axpy(alpha: Factor, x: A, y: A, *, out: A | None = None) -> A:
     """alpha x + y, elementwise."""
     left, right, target = operand(x, "x"), operand(y, "y"), _planes(out, "out")
-    if complexes.is_complex(left) or complexes.is_complex(right) or is_complex(alpha):
+    if left.format.components > 1 or right.format.components > 1 or is_complex(alpha):
         factor, given_out = cast("Array", alpha), cast("Array | None", out)
         return cast("A", elementwise.add(elementwise.multiply(factor, left), right, out=given_out))
     words = scalar(left, alpha, "alpha")
@@ -371,7 +371,7 @@ def axpy(alpha: Factor, x: A, y: A, *, out: A | None = None) -> A:
 def scal(alpha: Factor, x: A, *, out: A | None = None) -> A:
     """alpha x."""
     given = operand(x, "x")
-    if complexes.is_complex(given) or is_complex(alpha):
+    if given.format.components > 1 or is_complex(alpha):
         factor, given_out = cast("Array", alpha), cast("Array | None", out)
         return cast("A", elementwise.multiply(factor, given, out=given_out))
     words = scalar(given, alpha, "alpha")

@@ -36,6 +36,8 @@ def transformed(x: Any, inverse: bool = False) -> Any:
     if not x.size:
         return wrapped(allocate(form, shape, x.queue))
     given = x.reshape((x.size // n, n)).planes
+    if not given.contiguous:
+        given = wrapped(given).copy().planes
     out = allocate(form, given.shape, x.queue)
     of, to = _pair(given), _pair(out)
     # The inverse of exchanged parts is the transform, its parts exchanged.

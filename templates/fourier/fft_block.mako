@@ -1,7 +1,8 @@
 ## Steps of Fourier transforms of rows, from length *before* on: a block of threads takes ${columns}
 ## neighbouring transforms that its steps join, a thread four elements a step; between steps they lie
 ## in block memory.
-## networks["add"], ["mul"], ["neg"]; radices of 2 and 4, first (before is 1), columns, constants
+## networks["add"], ["mul"], ["neg"]; radices of 2 and 4, first (before is 1), binary, columns,
+## constants
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace name="steps" file="/fourier/steps.mako"/>
 <%
@@ -11,9 +12,10 @@
     s, size = Spelling(w, networks), prod(radices)
     quarter, each = size // 4, 4
     parts = ("re", "im")
-    ## A number's words lie so far apart; rows of columns are moved by one now and then.
-    span = size * columns + size * columns // 32
-    place = lambda element: f"moved({element})"
+    apart = "(1 << apart)" if binary else "apart"
+    beside = "" if first else f" * (({long})1 << before)" if binary else f" * ({long})before"
+    ## A number's words lie so far apart.
+    span = size * columns
 %>
 ${arithmetic(w, list(networks.values()))}
 ${p.kernel.format(threads)} ${head()}
@@ -35,8 +37,7 @@ ${p.kernel.format(threads)} ${head()}
         const int column = ${column}, item = ${item};
         const int id = (int)${p.axis(p.group_id, 0)} * ${columns} + column;
         const int inside = id < count;
-        const int row = id / apart, i = id % apart, k = ${"0" if first else "i % before"};
-<% ys = [] %>\
+${steps.places(binary, first, size, long)}<% ys = [] %>\
 % for b in range(together):
 <%
     x = [s.name() for _ in range(radix)]
@@ -45,21 +46,21 @@ ${p.kernel.format(threads)} ${head()}
         const int ${spot} = item${f" + {b * quarter}" if b else ""}, ${spot}kk = ${spot} / ${left}, ${spot}q = ${spot} % ${left};
 % for q in range(radix):
 % if stage == 0:
-<% beside = f" + ({long})({spot}q + {q * left}) * apart" %>\
+<% there = f"from + ({long})({spot}q + {q * left}) * {apart}" %>\
 % for part, of in zip(parts, "xy"):
-${steps.let(s, f"{x[q]}{part}", w.element(of, f"{of}_start + row * {of}_row + (i{beside}) * {of}_col", "inside"))}\
+${steps.let(s, f"{x[q]}{part}", w.element(of, f"{of}_start + {there}", "inside"))}\
 % endfor
 % else:
         const int ${x[q]}at = (${spot}kk * ${left * radix} + ${spot}q + ${q * left}) * ${columns} + column;
 % for n_part, part in enumerate(parts):
-${steps.let(s, f"{x[q]}{part}", w.pack(f"held[{(n_part * w.format.limbs + limb) * span} + {x[q]}at + {x[q]}at / 32]" for limb in w.limbs))}\
+${steps.let(s, f"{x[q]}{part}", w.pack(f"held[{(n_part * w.format.limbs + limb) * span} + {x[q]}at]" for limb in w.limbs))}\
 % endfor
 % endif
 % endfor
 % if not (first and stage == 0):
 % for q in range(1, radix):
 <% z, x[q] = x[q], s.name() %>\
-${steps.rooted(s, x[q], z, q, f"{spot}kk" if stage else 0, left)}\
+${steps.rooted(s, binary, x[q], z, q, f"{spot}kk" if stage else 0, left)}\
 % endfor
 % endif
 <%
@@ -77,7 +78,7 @@ ${steps.small(s, x, y, constants)}\
         const int ${y[q]}to = (${spot} + ${q * done * left}) * ${columns} + column;
 % for n_part, part in enumerate(parts):
 % for limb in w.limbs:
-        held[${(n_part * w.format.limbs + limb) * span} + ${y[q]}to + ${y[q]}to / 32] = ${w.word_of(y[q] + part, limb)};
+        held[${(n_part * w.format.limbs + limb) * span} + ${y[q]}to] = ${w.word_of(y[q] + part, limb)};
 % endfor
 % endfor
 % endfor
@@ -86,12 +87,11 @@ ${steps.small(s, x, y, constants)}\
     ${p.barrier}
 % else:
         if (inside) {
-            const ${long} to = ${f"(({long})i) * {size}" if first else f"({long})(i - k) * {size} + k"};
 % for spot, y in ys:
 % for q in range(radix):
 % for part, of in zip(parts, "uv"):
 % for limb in w.limbs:
-            ${w.store(of, limb, f"{of}_start + row * {of}_row + (to + ({spot}kk + {q * done}){'' if first else f' * ({long})before'}) * {of}_col", w.word_of(y[q] + part, limb))}
+            ${w.store(of, limb, f"{of}_start + to + ({spot}kk + {q * done}){beside}", w.word_of(y[q] + part, limb))}
 % endfor
 % endfor
 % endfor

@@ -11,20 +11,42 @@
 ${let(s, to + part, by(a + part, b + part))}\
 % endfor
 </%def>
-## Element q of the sub-transform that k and kk tell, times its root, by the name *to*.
-<%def name="rooted(s, to, z, q, kk, step)">
-<% w, limbs = s.w, s.w.format.limbs %>\
+## Where a work-item's elements come *from*, and go *to*: rows lie one after the other.
+<%def name="places(binary, first, size, long)">
+% if binary:
+        const int row = id >> apart, i = id & ((1 << apart) - 1), k = ${"0" if first else "i & ((1 << before) - 1)"};
+        const ${long} begin = (${long})row * ${size} << apart;
+% else:
+        const int row = id / apart, i = id % apart, k = ${"0" if first else "i % before"};
+        const ${long} begin = (${long})row * ${size} * apart;
+% endif
+        const ${long} from = begin + i, to = begin + (${long})${f"i * {size}" if first else f"(i - k) * {size} + k"};
+</%def>
+## Element q of the sub-transform that k and kk tell, times its root, by the name *to*. *binary*: apart,
+## before, part and eighth are powers of two, told by their exponents.
+<%def name="rooted(s, binary, to, z, q, kk, step)">
+<%
+    w, limbs = s.w, s.w.format.limbs
+    less, more = w.literal(-1), w.literal(1)
+%>\
         ${w.value} ${to}re, ${to}im;
         {
-            int j = (k${f" + {kk} * before" if kk not in (0, "0") else ""}) * (${q * step} * part);
+            int j = (k${"" if kk == 0 else f" + ({kk} << before)" if binary else f" + {kk} * before"}) * ${f"({q * step} << part)" if binary else f"({q * step} * part)"};
+% if binary:
+            const int behind = j >> (eighth + 2), quarter = j >> (eighth + 1) & 1, over = j >> eighth & 1;
+            j &= (1 << eighth) - 1;
+            const ${w.platform.index} at = ${2 * limbs} * (${w.platform.index})(over ? (1 << eighth) - j : j);
+% else:
             const int behind = j >= 4 * eighth;
             j -= behind ? 4 * eighth : 0;
             const int quarter = j >= 2 * eighth;
             j -= quarter ? 2 * eighth : 0;
             const int over = j > eighth;
             const ${w.platform.index} at = ${2 * limbs} * (${w.platform.index})(over ? 2 * eighth - j : j);
+% endif
             const int from = over != quarter ? ${limbs} : 0;
-            const ${w.scalar} sign = behind != quarter ? -1 : 1, below = behind ? 1 : -1;
+            const ${w.scalar} sign = behind != quarter ? ${less} : ${more};
+            const ${w.scalar} below = behind ? ${more} : ${less};
             const ${w.value} c = ${w.pack(f"sign * roots[at + from + {i}]" for i in w.limbs)};
             const ${w.value} e = ${w.pack(f"below * roots[at + {limbs} - from + {i}]" for i in w.limbs)};
             ${to}re = ${s.minus(s.times(z + "re", "c"), s.times(z + "im", "e"))};

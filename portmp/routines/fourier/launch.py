@@ -37,20 +37,24 @@ EACH = 4
 """Elements of a thread whose block has block memory."""
 LONGEST = 2**31 - 1
 """Parts of a circle, and elements of a call: kernels count in 32 bits."""
-CELLS = ("row", "col")
 
 
 @cache
 def kernel_spec(
-    form: str, radices: tuple[int, ...], first: bool, columns: int, threads: int = THREADS
+    form: str,
+    radices: tuple[int, ...],
+    first: bool,
+    binary: bool,
+    columns: int,
+    threads: int = THREADS,
 ) -> KernelSpec:
     """The kernel of these steps; *first*: of those that a transform begins with.
 
-    With *columns* by block memory.
+    *binary*: sizes are powers of two, told by their exponents. With *columns* by block memory.
     """
     f = formats.get(form)
     nets = {"add": f.network("add"), "mul": f.network("mul"), "neg": f.operator("neg")}
-    parts = [Array(name, CELLS) for name in "xy"] + [Array(n, CELLS, const=False) for n in "uv"]
+    parts = [Array(name) for name in "xy"] + [Array(name, const=False) for name in "uv"]
     sizes = [Flag(name) for name in ("count", "apart", "before", "part", "eighth")]
     odd = {r: _constants(form, r) for r in radices if r % 2}
     threads = prod(radices) * columns // EACH or threads
@@ -62,6 +66,7 @@ def kernel_spec(
         takes=[*sizes, *parts, Scratch("roots", f.word, const=True)],
         radices=radices,
         first=first,
+        binary=binary,
         constants=tuple(odd.items()),
         columns=columns,
         threads=threads,
@@ -78,6 +83,8 @@ def _constants(form: str, r: int) -> tuple[tuple[tuple[float, ...], ...], ...]:
 
 def transform(parts: tuple[Planes, Planes], out: tuple[Planes, Planes]) -> None:
     """The transforms of rows (m, n) of real and imaginary *parts*, in *out*, which is no operand.
+
+    All lie dense in memory.
 
     n has no prime factors but 2, 3, 5 and 7. Exchanging the parts of both is the inverse, times n.
     """
@@ -137,16 +144,15 @@ def _launch(x: Planes, y: Planes, words: Numbers, u: Planes, v: Planes) -> None:
             made = allocate(form, x.shape, queue), allocate(form, x.shape, queue)
         size = prod(radices)
         count = rows * n // size
-        numbers = {
-            "count": count,
-            "apart": n // size,
-            "before": before,
-            "part": order // (before * size),
-            "eighth": order // 8,
-        }
+        numbers = {"apart": n // size, "before": before}
+        numbers |= {"part": order // (before * size), "eighth": order // 8}
+        binary = n & (n - 1) == 0
+        if binary:
+            numbers = {name: value.bit_length() - 1 for name, value in numbers.items()}
+        numbers["count"] = count
         views = dict(zip("xyuv", (*given, *made), strict=True))
         threads = size * columns // EACH or base.threads(x.device, THREADS)
-        unit = (kernel_spec(form.name, radices, before == 1, columns, threads),)
+        unit = (kernel_spec(form.name, radices, before == 1, binary, columns, threads),)
         grid = (base.blocks(count, columns or threads), 1, 1)
         launch.run(queue, unit, grid, (threads, 1, 1), {**numbers, **views, "roots": words})
         given = made

@@ -29,7 +29,10 @@ class Fourier(Routine):
         part, threads = form.component, base.threads(device, launch.THREADS)
         for before, radices, columns in [*passes(4**8, part, launch.blocked(device))][:2]:
             name = "fft" if before == 1 else "fft_later"
-            yield name, (launch.kernel_spec(part.name, radices, before == 1, columns, threads),)
+            yield (
+                name,
+                (launch.kernel_spec(part.name, radices, before == 1, True, columns, threads),),
+            )
 
     def cases(self, form: Format) -> Iterator[Case]:
         for n in LENGTHS:
