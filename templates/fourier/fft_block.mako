@@ -14,8 +14,9 @@
     parts = ("re", "im")
     apart = "(1 << apart)" if binary else "apart"
     beside = "" if first else f" * (({long})1 << before)" if binary else f" * ({long})before"
-    ## A number's words lie so far apart.
-    span = size * columns
+    ## A number's words lie so far apart. After four rows of columns one is left out, so that threads
+    ## that read every fourth row meet other banks.
+    span = size * columns * 5 // 4
 %>
 ${arithmetic(w, list(networks.values()))}
 ${p.kernel.format(threads)} ${head()}
@@ -28,10 +29,13 @@ ${p.kernel.format(threads)} ${head()}
     left //= radix
     last = stage == len(radices) - 1
     together = each // radix
-    ## In the last step of the first pass neighbouring threads write neighbouring elements.
-    turned = last and first and len(radices) > 1
-    column = f"thread / {quarter}" if turned else f"thread % {columns}"
-    item = f"thread % {quarter}" if turned else f"thread / {columns}"
+    ## In the last step of the first pass four neighbouring threads write neighbouring elements.
+    turned = last and first and quarter >= 4
+    ## Rows, one behind each four of which is left out; steps between them are of four, or the last ones.
+    lies = lambda row: f"({row} + {row} / 4) * {columns} + column"
+    beyond = lambda rows: (rows + rows // 4) * columns
+    column = f"thread / 4 % {columns}" if turned else f"thread % {columns}"
+    item = f"thread / {4 * columns} * 4 + thread % 4" if turned else f"thread / {columns}"
 %>\
     {
         const int column = ${column}, item = ${item};
@@ -44,6 +48,12 @@ ${steps.places(binary, first, size, long)}<% ys = [] %>\
     spot = s.name()
 %>\
         const int ${spot} = item${f" + {b * quarter}" if b else ""}, ${spot}kk = ${spot} / ${left}, ${spot}q = ${spot} % ${left};
+% if stage:
+        const int ${spot}row = ${left * radix} * ${spot}kk + ${spot}q, ${spot}at = ${lies(f"{spot}row")};
+% endif
+% if not last:
+        const int ${spot}to = ${lies(spot)};
+% endif
 % for q in range(radix):
 % if stage == 0:
 <% there = f"from + ({long})({spot}q + {q * left}) * {apart}" %>\
@@ -51,9 +61,8 @@ ${steps.places(binary, first, size, long)}<% ys = [] %>\
 ${steps.let(s, f"{x[q]}{part}", w.element(of, f"{of}_start + {there}", "inside"))}\
 % endfor
 % else:
-        const int ${x[q]}at = (${spot}kk * ${left * radix} + ${spot}q + ${q * left}) * ${columns} + column;
 % for n_part, part in enumerate(parts):
-${steps.let(s, f"{x[q]}{part}", w.pack(f"held[{(n_part * w.format.limbs + limb) * span} + {x[q]}at]" for limb in w.limbs))}\
+${steps.let(s, f"{x[q]}{part}", w.pack(f"held[{(n_part * w.format.limbs + limb) * span} + {beyond(q * left)} + {spot}at]" for limb in w.limbs))}\
 % endfor
 % endif
 % endfor
@@ -75,10 +84,9 @@ ${steps.small(s, x, y, constants)}\
 % endif
 % for spot, y in ys:
 % for q in range(radix):
-        const int ${y[q]}to = (${spot} + ${q * done * left}) * ${columns} + column;
 % for n_part, part in enumerate(parts):
 % for limb in w.limbs:
-        held[${(n_part * w.format.limbs + limb) * span} + ${y[q]}to] = ${w.word_of(y[q] + part, limb)};
+        held[${(n_part * w.format.limbs + limb) * span} + ${beyond(q * done * left)} + ${spot}to] = ${w.word_of(y[q] + part, limb)};
 % endfor
 % endfor
 % endfor
