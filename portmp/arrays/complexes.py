@@ -12,7 +12,7 @@ from portmp.routines.complexes import launch
 
 def is_complex(x: Any) -> bool:
     """Whether something is an array of complex numbers."""
-    return isinstance(x, Viewed) and is_complex_format(x.planes.elements)
+    return isinstance(x, Viewed) and is_complex_format(x.dtype)
 
 
 def is_complex_format(elements: Any) -> bool:
