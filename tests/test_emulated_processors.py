@@ -14,6 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import devices_page
 import gmpy2
 import numpy as np
 import operands
@@ -41,7 +42,7 @@ from portmp.bench import reports
 from portmp.bench.energy import Observer
 from portmp.compilers import cpu
 from portmp.errors import BackendUnavailable, CompileError, DeviceError, LaunchError
-from portmp.report import devices, subjects
+from portmp.report import subjects
 from portmp.routines.case import Case
 from portmp.verify import cases, command
 
@@ -289,7 +290,7 @@ def test_what_reports_call_it(processor: CpuDevice, tmp_path: Path) -> None:
     found = reports.read_all(path)
     (subject,) = subjects.sorted_by_device(found)
     assert subject.interpreted and subject.through == "emulated processor"
-    assert "| *emulated processor* | clang" in devices.table([(path, found)])
+    assert "| *emulated processor* | clang" in devices_page.table([(path, found)])
 
 
 def test_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

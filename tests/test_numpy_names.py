@@ -509,7 +509,6 @@ def test_lists_and_ranges_of_generators() -> None:
     [
         ("", "savetxt", "to_strings"),
         ("", "polynomial", "poly1d"),
-        ("", "fft", "convolve"),
         ("", "busday_count", "to_float64"),
         ("", "inverse", "^portmp has no inverse: portmp.linalg has inv, eigh"),
         ("", "solve_ivp", "recipes"),
