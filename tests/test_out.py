@@ -130,6 +130,7 @@ def operands(name: str, rooms: Callable[[Any], Room]) -> tuple[Any, ...]:
         "trace": (filled((N, N)),),
         "choose": (filled((N,), "int64") - 3, (a, a)),
         "take": (a, filled((N,), "int64") - 3),
+        **dict.fromkeys(("fft2", "ifft2", "irfft2", "rfft2"), (m,)),
         **dict.fromkeys(("random", "standard_normal"), (SEED,)),
         **dict.fromkeys(("exponential", "lognormal", "normal", "uniform"), (SEED, a)),
     }

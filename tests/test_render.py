@@ -44,6 +44,7 @@ from portmp.routines.cholesky import launch as cholesky
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.factor.panel import Shape
+from portmp.routines.fourier import launch as fourier
 from portmp.routines.gemm import launch as gemm
 from portmp.routines.gemm.schedule import PanelSchedule, UnitSchedule
 from portmp.routines.lu import launch as lu
@@ -188,6 +189,9 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 probe.roots_spec(),
                 probe.barrier_spec(64),
                 split2021.kernel_spec(),
+                fourier.kernel_spec(name, (5, 3), True, False, 0),
+                fourier.kernel_spec(name, (2, 4), False, True, 0),
+                fourier.kernel_spec(name, (2, 4, 4), True, True, 16),
                 hpcs2011.gemv_spec(name, 64),
             ]
             if name in ("float32", "dd"):
