@@ -197,7 +197,8 @@ def some(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few results of few formats."""
     monkeypatch.setattr(digests, "results", few)
     monkeypatch.setattr(digests.formats, "NAMES", ("float32", "dd"))
-    monkeypatch.setattr(digests.formats, "STORED", ())
+    for others in ("COMPLEX", "STORED"):
+        monkeypatch.setattr(digests.formats, others, ())
 
 
 def test_digests(some: None, device: Device, capsys: Any, tmp_path: Path) -> None:
