@@ -1,6 +1,8 @@
 """Fourier transforms: values, bits on devices, NumPy's and SciPy's conventions, refusals."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -211,7 +213,7 @@ def test_inverses_and_views() -> None:
         (lambda z: mp.fft.fft(z, out=mp.zeros(3, "cdd", HOST)), ShapeError, "out: shape"),
     ],
 )
-def test_refusals(call, error, words) -> None:  # type: ignore[no-untyped-def]
+def test_refusals(call: Callable[[Any], Any], error: type[Exception], words: str) -> None:
     """Errors name the argument, what was given and what is allowed."""
     with pytest.raises(error, match=words):
         call(mp.array(numbers((2, 4)), "cdd", HOST))
