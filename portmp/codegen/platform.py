@@ -117,6 +117,8 @@ class Platform:
     resident_kernel: str = ""
     """The same with registers that let {1} blocks, {2} warps a scheduler, share a compute unit."""
     function: str = "static inline"
+    overloaded: str = ""
+    """What begins functions of one name for several types, where the language needs that."""
     noinline: str = ""
     """What keeps a function of vectors out of its caller's body."""
     pointer: str = "{0} *"
@@ -529,6 +531,7 @@ OPENCL = Platform(
     name="opencl",
     title="OpenCL C (any GPU, CPUs)",
     prologue="#pragma OPENCL FP_CONTRACT OFF\n",
+    overloaded="__attribute__((overloadable)) ",
     kernel="__kernel __attribute__((reqd_work_group_size({0}, 1, 1))) void",
     block_kernel="__kernel __attribute__((reqd_work_group_size({0}, {1}, {2}))) void",
     group_count="get_num_groups({0})",

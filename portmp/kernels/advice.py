@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from portmp.codegen.render import RenderedSource
+from portmp.codegen.writer import PREFIX
 from portmp.errors import ArgumentError, CompileError, RenderError, suggestion
 from portmp.formats import Format
 
@@ -69,9 +70,9 @@ def of_values(
         for number, line in enumerate(source.text.split("\n"), 1)
         if (origin := source.origin(number)) and origin[0] == name
     ]
-    if form.limbs == 1:
+    if form.words == 1:
         return error
-    value = form.arithmetic.name
+    value = "c" * (form.components - 1) + PREFIX[form.word, form.limbs]
     named = {n for _, line in lines for n in re.findall(rf"\b{re.escape(value)}\s+(\w+)", line)}
     either = "|".join(sorted(named)) or value
     one = rf"(?:\b(?:{either})\b(?!\.)|\bmake_{value}\((?:[^()]|\([^()]*\))*\))"

@@ -99,7 +99,6 @@ class Module:
         **values: object,
     ) -> None:
         self.format = formats.get(format)
-        formats.real_only(self.format, "format")
         self.checked = checked
         self.values = values
         self.kernels: dict[str, Kernel] = {}

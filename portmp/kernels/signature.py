@@ -244,14 +244,13 @@ def _parameter(kernel: str, text: str) -> Operand:
     name, way, kind, shape = match["name"], match["way"], match["kind"] or OWN, match["shape"]
     if kind not in (OWN, *DTYPES):
         try:
-            form = formats.get(kind)
+            formats.get(kind)
         except FormatError:
             near = suggestion(kind, [OWN, *DTYPES, *formats.STANDARD, *WAYS])
             raise ArgumentError(
                 f"{kernel}: {name}: unknown kind of elements {kind!r}{near}; value, formats and "
                 f"{', '.join(DTYPES)} are known"
             ) from None
-        formats.real_only(form, f"{kernel}: {name}")
     if shape is None:
         if way not in (None, "in"):
             raise ArgumentError(f"{kernel}: {name}: {way} given for a number; only arrays go out")

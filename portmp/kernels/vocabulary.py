@@ -16,6 +16,7 @@ from portmp.codegen.render import RenderedSource
 from portmp.kernels.words.arithmetic import FUNCTIONS, OPERATORS
 from portmp.kernels.words.atomics import Atomics
 from portmp.kernels.words.bits import Bits
+from portmp.kernels.words.complexes import OWN, Complexes
 from portmp.kernels.words.tools import Tools
 from portmp.kernels.words.warps import Warps
 
@@ -39,6 +40,7 @@ class Words(Warps, Atomics, Bits, Tools):
             "number": own.number,
             "from_real": own.from_real,
             "limb": own.limb,
+            **({word: getattr(own, word) for word in OWN} if self.form.components > 1 else {}),
             "warp_size": self.traits.warp_size,
             **{name: getattr(self, name) for name in WORDS},
         }
@@ -47,6 +49,13 @@ class Words(Warps, Atomics, Bits, Tools):
         """What the module's kernels need before them."""
         context = {
             "arithmetics": [(a.writer, a.networks) for a in self._arithmetic.values()],
+            "mixed": [
+                one
+                for a in self._arithmetic.values()
+                if isinstance(a, Complexes)
+                for functions in a.mixed.values()
+                for one in functions
+            ],
             "words": self,
             "p": self.platform,
         }

@@ -286,6 +286,14 @@ def _abs(p: Parts) -> str:
     return p.returned(p("hypot", "a", "b"))
 
 
+def _angle(p: Parts) -> str:
+    return p.returned(p("atan2", "b", "a"))
+
+
+def _part(name: str) -> Callable[[Parts], str]:
+    return lambda p: p.returned(name)
+
+
 # --- parts ----------------------------------------------------------------------------------------
 
 
@@ -679,6 +687,9 @@ _OPERATIONS: dict[str, tuple[str, str, _Listing, str, str]] = {
     "neg_conj": ("ab", "c", _neg_conj, "-conj(x)", _EXACT),
     "root": ("ab", "c", _root, "the root of the real part", "that of the root"),
     "abs": ("ab", "v", _abs, "hypot", f"4{_NORM}"),
+    "angle": ("ab", "v", _angle, "atan2", f"4{_NORM}"),
+    "real": ("ab", "v", _part("a"), "by parts", _EXACT),
+    "imag": ("ab", "v", _part("b"), "by parts", _EXACT),
     "equal": ("abcd", "f", _same("equal", "both"), "by parts", _EXACT),
     "not_equal": ("abcd", "f", _same("not_equal", "either"), "by parts", _EXACT),
     "isnan": ("ab", "f", _test("either(isnan(a[0]), isnan(b[0]))"), "by parts", _EXACT),
@@ -693,6 +704,7 @@ INNER = ("mul_recovered", "div_recovered", "log_near")
 """Operations that only others call."""
 
 STEPS = ("fma", "fma_conj", "conj_fma", "div_conj", "neg_conj", "root", "abs")
+STEPS += ("angle", "real", "imag")
 """Those of whole values in kernels alone: no functions on arrays."""
 
 NAMES = tuple(name for name in _OPERATIONS if name not in (*INNER, *STEPS))

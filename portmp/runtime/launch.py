@@ -254,8 +254,9 @@ class Plans(dict[Any, Plan]):
         """
         queue = self.queue
         function = key[0][0]
+        real = callable(function) and function not in TAKES_COMPLEX  # no kernel of the user's
         for one in operands:
-            if isinstance(one, Planes) and function not in TAKES_COMPLEX:
+            if real and isinstance(one, Planes):
                 formats.real_only(one.format, _called(function))
         if any(isinstance(one, View) and one.queue is not queue for one in operands):
             raise DeviceError("operands: of several queues or devices; copy with to(...)")

@@ -49,7 +49,7 @@ ${p.function} ${words.scalar} exchange_${words.scalar}(const ${words.scalar} x, 
 %>
 ${p.function} ${kind} ${name}(const ${kind} x, const int from, const int self${memory(words)})
 {
-% if form and form.limbs > 1:
+% if form and form.words > 1:
 <% w = words.of(form.name).writer %>
 % for i in w.limbs:
     const ${w.scalar} x${i} = ${joined_name("shuffle", w.scalar)}(x.x${i}, from, self${passed});

@@ -1,5 +1,6 @@
 ## What a user's kernels need before them: arithmetic of their formats, constants, functions.
-## arithmetics: (Writer, networks) of each format; words: the module; p: its platform
+## arithmetics: (Writer, networks) of each format; mixed: functions of complex and real values;
+## words: the module; p: its platform
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace name="lanes" file="/kernels/lanes.mako"/>
 <%namespace name="atomics" file="/kernels/atomics.mako"/>
@@ -20,6 +21,13 @@ ${extension}
 % endfor
 % for w, networks in arithmetics:
 ${arithmetic(w, networks)}
+% endfor
+% for one in mixed:
+${p.overloaded}${p.function} ${one.gives} ${one.name}(const ${one.takes[0]} x, const ${one.takes[1]} y)
+{
+    return ${one.call};
+}
+
 % endfor
 % if any(m.dynamic for m in words.memory.values()) and p.dynamic_shared:
 ${p.dynamic_shared}

@@ -11,7 +11,7 @@
     most = max([len(parts(p)) for p in arrays] or [1])
     words = lambda p: p.format(form).arithmetic
     count = sum(len(parts(p)) for p in arrays) + len(signature.sizes)
-    count += sum(1 if p.is_plain else words(p).limbs for p in numbers)
+    count += sum(1 if p.is_plain else words(p).words for p in numbers)
     size_of = lambda part: 1 if part == "bool" else int(part.lstrip("uintfloa")) // 8
     of_threads, axes, values = grid
 %>
@@ -20,7 +20,7 @@
    Build:  ${part.build.format(name)}
    Run:    ./${name}${"".join(f" {s}=64" for s in signature.sizes)}
 % for p in numbers:
-           ${p.name}=${"1" if p.is_plain else "1,1e-20"}: ${f"an integer ({p.kind})" if p.is_plain else f"a number of {words(p).name}: its words, leading one first; 1 by default"}
+           ${p.name}=${"1" if p.is_plain else "1,1e-20"}: ${f"an integer ({p.kind})" if p.is_plain else f"a number of {words(p).name}: its words, leading one first{", those of the real part before the others" * (words(p).components - 1)}; 1 by default"}
 % endfor
 % for p in arrays:
 % if p.way != "out":
@@ -121,7 +121,7 @@ static struct host_array host_arrays[${max(len(arrays), 1)}] = {
 % for p in arrays:
     {"${p.name}", "${p.name}.to", ${len(parts(p))}, ${int(p.way != "out")}, ${int(p.written)},
      {${", ".join(str(size_of(part)) for part in parts(p))}},
-     {${", ".join(str(int(part in ends and not (i and not p.is_plain))) for i, part in enumerate(parts(p)))}}, 0, {0}, {0}},
+     {${", ".join(str(int(part in ends and not (not p.is_plain and i % (len(parts(p)) // p.format(form).components)))) for i, part in enumerate(parts(p)))}}, 0, {0}, {0}},
 % endfor
 };
 
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 % if p.is_plain:
     ${whole[p.kind]} number${i};
 % else:
-% for limb in range(words(p).limbs):
+% for limb in range(words(p).words):
     ${ends[words(p).word]} number${i}_${limb};
 % endfor
 % endif
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
     numbers[${i}] = host_whole("${p.name}", 1, ${"0, 0xffffffffLL" if p.kind == "uint32" else "-0x7fffffffLL - 1, 0x7fffffffLL" if p.kind == "int32" else "-0x7fffffffffffffffLL - 1, 0x7fffffffffffffffLL"});
     number${i} = (${whole[p.kind]})numbers[${i}];
 % else:
-% for limb in range(words(p).limbs):
+% for limb in range(words(p).words):
     number${i}_${limb} = (${ends[words(p).word]})host_word("${p.name}", ${limb});
 % endfor
 % endif
@@ -292,7 +292,7 @@ int main(int argc, char **argv)
         bytes[k] = sizeof(void *);
     }
 % else:
-% for variable in ([f"number{at[p.name]}"] if p.is_plain else [f"number{at[p.name]}_{limb}" for limb in range(words(p).limbs)]):
+% for variable in ([f"number{at[p.name]}"] if p.is_plain else [f"number{at[p.name]}_{limb}" for limb in range(words(p).words)]):
     arguments[k] = &${variable};
     bytes[k++] = sizeof ${variable};
 % endfor

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 from math import isfinite
+from typing import ClassVar
 
 from portmp import formats
 from portmp.codegen.writer import Writer
 from portmp.errors import ArgumentError
-from portmp.formats import Format, convert
+from portmp.formats import Format, complexes
 from portmp.formats.constants import CONSTANTS
 from portmp.kernels.words.types import Type, Value, suited
 from portmp.networks import Network, functions
@@ -33,7 +34,6 @@ OPERATORS = {
 
 FUNCTIONS = {{"pow": "power", "round": "rint"}.get(name, name): name for name in functions.ARITY}
 """Words of elementary functions; those that are functions of Python's have NumPy's names."""
-_CALLS = OPERATORS | FUNCTIONS
 
 
 @dataclass
@@ -44,6 +44,9 @@ class Arithmetic:
     writer_of: Callable[[Format], Writer]
     used: dict[str, Network] = field(default_factory=dict)
 
+    calls: ClassVar[Mapping[str, str]] = OPERATORS | FUNCTIONS
+    """Words of arithmetic, and the operations that they are."""
+
     @cached_property
     def writer(self) -> Writer:
         """Spells the format's names."""
@@ -52,7 +55,7 @@ class Arithmetic:
     @property
     def value(self) -> Type:
         """The type of its values."""
-        return Type(self.writer.value, self.form.limbs * self.real.bytes, self.form)
+        return Type(self.writer.value, self.form.words * self.real.bytes, self.form)
 
     @property
     def real(self) -> Type:
@@ -67,7 +70,7 @@ class Arithmetic:
 
     def operator(self, op: str, *operands: object) -> str:
         """A call of the format's operator on values."""
-        network = self.form.operator(_CALLS[op])
+        network = self.form.operator(self.calls[op])
         if len(operands) != len(network.inputs):
             raise ArgumentError(
                 f"{op}: {len(operands)} operands given, {len(network.inputs)} are needed"
@@ -75,7 +78,12 @@ class Arithmetic:
         self.used[network.name] = network
         texts = [suited(op, operand, self.form) for operand in operands]
         text = f"{self.writer.function(network)}({', '.join(texts)})"
-        return text if op == "compare" else Value(text, self.form.name)
+        plain = op == "compare" or network.result.role == "flag"
+        return text if plain else Value(text, self._kind(network.result.role))
+
+    def _kind(self, result: str) -> str:
+        """The name of the format that a result has."""
+        return self.form.name
 
     def limbs(self, value: object) -> list[str]:
         """The limbs of a constant, rounded correctly, as text."""
@@ -86,7 +94,7 @@ class Arithmetic:
                 f'number: {value!r} is a float, a number near {value!r}: number("{value!r}") is '
                 f"the decimal, number(Fraction({value!r})) what the float is"
             )
-        limbs = convert.to_limbs(known or value, self.form, "number")
+        limbs = complexes.limbs_of(known or value, self.form, "number")
         if limbs[0].shape != ():
             raise ArgumentError(f"number: one number is needed, {value!r:.60} given")
         return [self.writer.literal(float(limb)) for limb in limbs]
@@ -97,16 +105,16 @@ class Arithmetic:
 
     def from_real(self, text: object) -> str:
         """A value whose leading limb is this text of a real number; the others are zero."""
-        zeros = [self.writer.literal(0)] * (self.form.limbs - 1)
+        zeros = [self.writer.literal(0)] * (self.form.words - 1)
         return Value(self.writer.pack([str(text), *zeros]), self.form.name)
 
     def limb(self, value: str, i: int = 0) -> str:
-        """One limb of a value in a variable."""
-        if not 0 <= i < self.form.limbs:
-            raise ArgumentError(f"limb: {i} given, {self.form.name} has {self.form.limbs} limbs")
+        """One limb of a value in a variable; of a complex one those of both parts in turn."""
+        if not 0 <= i < self.form.words:
+            raise ArgumentError(f"limb: {i} given, {self.form.name} has {self.form.words} limbs")
         return self.writer.word_of(value, i)
 
     def __getattr__(self, word: str) -> Callable[..., str]:
-        if word in _CALLS:
+        if word in self.calls:
             return partial(self.operator, word)
-        raise AttributeError(f"{word!r} is no word of arithmetic; words: {', '.join(_CALLS)}")
+        raise AttributeError(f"{word!r} is no word of arithmetic; words: {', '.join(self.calls)}")

@@ -17,6 +17,7 @@ from portmp.formats import Format
 from portmp.kernels.requirements import Requirement
 from portmp.kernels.signature import Declaration, Operand, Size
 from portmp.kernels.words.arithmetic import Arithmetic
+from portmp.kernels.words.complexes import Complexes
 from portmp.kernels.words.types import Block, Type
 
 
@@ -120,7 +121,12 @@ class Base:
                 f"of: {form.name} beside {self.form.name}: name a format of the other words in a "
                 "signature, or the kernel's values stay in one word"
             )
-        return self._arithmetic.setdefault(form.name, Arithmetic(form, self.module_writer))
+        if form.name not in self._arithmetic:
+            made = Arithmetic(form, self.module_writer)
+            if form.components > 1:
+                made = Complexes(form, self.module_writer, part=self.of(form.component.name))
+            self._arithmetic[form.name] = made
+        return self._arithmetic[form.name]
 
     @property
     def value(self) -> Type:

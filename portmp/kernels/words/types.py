@@ -28,7 +28,7 @@ class Type(str):
     @property
     def number(self) -> str:
         """The name of its plain integers or single words: int32, float64; empty for others."""
-        return self.dtype or (self.form.name if self.form and self.form.limbs == 1 else "")
+        return self.dtype or (self.form.name if self.form and self.form.words == 1 else "")
 
     @property
     def is_integer(self) -> bool:
@@ -53,9 +53,13 @@ def suited(word: str, operand: object, form: Format) -> str:
     What is one word in C becomes another one by itself.
     """
     if isinstance(operand, Value) and operand.kind != form.name:
-        limbs = 1 if operand.kind in DTYPES else formats.get(operand.kind).limbs
-        if max(limbs, form.limbs) > 1:
-            how = "from_real(...)" if limbs == 1 else "from_real of what limb(name, 0) says"
+        words = 1 if operand.kind in DTYPES else formats.get(operand.kind).words
+        if max(words, form.words) > 1:
+            how = "from_real(...)" if words == 1 else "from_real of what limb(name, 0) says"
+            if operand.kind == form.component.name:
+                how = "from_parts(..., part.number(0))"
+            elif words == 2 * form.words:
+                how = "real_part(...), imag_part(...) or absolute(...)"
             raise RenderError(
                 f"{word}: {operand} is {operand.kind}, {form.name} is needed: {how} makes it one"
             )

@@ -65,7 +65,7 @@ class Warps(Threads):
         kind = self.value if kind is None else typed(word, kind)
         if not kind.form and not kind.is_integer:
             raise RenderError(f"{word}: {kind} given, numbers of 32 and 64 bits are exchanged")
-        if kind.form and kind.form.limbs > 1:
+        if kind.form and kind.form.words > 1:
             self._exchanged(word, self.of(kind.form.name).real)
         self.function(joined_name("shuffle", kind), "shuffle", kind=kind)
         return kind
