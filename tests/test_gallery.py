@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import runpy
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cache
@@ -39,7 +40,11 @@ def planes(found: Any) -> list[bytes]:
     return [plane.tobytes() for plane in ([found.to_numpy()] if plain else found.to_limbs())]
 
 
-SMALLER: dict[str, dict[str, Any]] = {"mandelbrot": {"size": 16}}
+SMALLER: dict[str, dict[str, Any]] = {
+    "boundary": {"size": 8},
+    "mandelbrot": {"size": 16},
+    "schroedinger": {"n": 64, "steps": 1},
+}
 """What interpreters, which take their time, are asked for."""
 
 
@@ -59,6 +64,7 @@ def test_bits(name: str, other: str, device: Device) -> None:
 
 KERNELS: dict[str, Callable[[Any], Sequence[mp.Kernel]]] = {
     "axpy": lambda file: [file.axpy],
+    "boundary": lambda file: [file.boundary(form) for form in file.FORMATS],
     "heat": lambda file: [file.step],
     "histogram": lambda file: [file.histogram],
     "lennard_jones": lambda file: [file.forces("dd")],
@@ -66,6 +72,7 @@ KERNELS: dict[str, Callable[[Any], Sequence[mp.Kernel]]] = {
     "mixed": lambda file: [file.row_sums],
     "monte_carlo": lambda file: [file.draw],
     "prefix_sum": lambda file: [file.within],
+    "schroedinger": lambda file: [file.turn("complex64", "float32"), file.turn("cqd", "qd")],
     "solver4": lambda file: [file.solve(form) for form in ("float64", "dd")],
     "transpose": lambda file: [file.transpose],
 }
@@ -142,6 +149,23 @@ def _mandelbrot(found: tuple[mp.PlainArray, ...]) -> None:
             assert count[i, j] == steps(*c, file.MOST), (i, j)
 
 
+def _boundary(found: tuple[mp.Array, ...]) -> None:
+    """Distances by 400 bits of points drawn at random; complex128's rows repeat, then all do."""
+    file = gallery("boundary")
+    rows = [len({row.tobytes() for row in one.to_float64()}) for one in found]
+    size = found[0].shape[0]
+    assert rows[0] <= 11 and rows[2] == 1 and rows[1] == rows[3] == size
+    assert len(np.unique(found[2].to_float64())) == 1
+    c = mp.array(file.CENTRE, "cqd")
+    middle = c.real.to_fractions(), c.imag.to_fractions()
+    for width, one in zip(file.WIDTHS, found[1::2], strict=True):
+        step, distance = Fraction(width) / size, one.to_float64()
+        for i, j in np.random.default_rng(2).integers(0, size, (60, 2)).tolist():
+            x, y = middle[0] + (j - size // 2) * step, middle[1] + (size // 2 - i) * step
+            exact = away(x, y, file.MOST) / step
+            assert abs(distance[i, j] - exact) <= 1e-6 * exact or exact < 1e-2, (i, j)
+
+
 def _monte_carlo(counts: mp.PlainArray) -> None:
     """The counts of the same points by NumPy; of each thread's, then of each warp's."""
     file, threads = gallery("monte_carlo"), 32 * counts.size
@@ -155,6 +179,7 @@ def _monte_carlo(counts: mp.PlainArray) -> None:
 
 RIGHT: dict[str, Callable[[Any], None]] = {
     "axpy": _axpy,
+    "boundary": _boundary,
     "heat": _heat,
     "histogram": _histogram,
     "lennard_jones": _lennard_jones,
@@ -162,6 +187,7 @@ RIGHT: dict[str, Callable[[Any], None]] = {
     "mixed": _mixed,
     "monte_carlo": _monte_carlo,
     "prefix_sum": _prefix_sum,
+    "schroedinger": lambda found: waves_within(*found, most=1e-29),
     "solver4": _solver4,
     "transpose": _transpose,
 }
@@ -320,6 +346,19 @@ def steps(x: Fraction, y: Fraction, most: int) -> int:
         return most
 
 
+def away(x: Fraction, y: Fraction, most: int) -> Fraction:
+    """The distance of x + iy from the set, estimated where its orbit is beyond 1000."""
+    with precise():
+        from gmpy2 import log, mpc, mpfr, mpq
+
+        c, z, slope = mpc(mpfr(mpq(x)), mpfr(mpq(y))), mpc(0), mpc(0)
+        for _ in range(most):
+            slope, z = 2 * z * slope + 1, z * z + c
+            if abs(z) > 1000:
+                return Fraction(mpq(2 * abs(z) * log(abs(z)) / abs(slope)))
+        return Fraction(0)
+
+
 @pytest.mark.parametrize(("place", "period", "digits"), [("dd", 36, 40), ("qd", 76, 70)])
 def test_centres_come_back(place: str, period: int, digits: int) -> None:
     """A Newton step towards the point whose orbit comes back to 0 is below the digits given."""
@@ -331,6 +370,58 @@ def test_centres_come_back(place: str, period: int, digits: int) -> None:
             slope, z = 2 * z * slope + 1, z * z + c
             assert k == period - 1 or abs(z) > mpmath.mpf(10) ** -20
         assert abs(z / slope) < mpmath.mpf(10) ** -digits
+
+
+# --- waves --------------------------------------------------------------------------------------
+
+
+def waves_within(first: mp.Array, after: mp.Array, back: mp.Array, most: float) -> None:
+    """Waves by 400 bits, forth; back they are what they were. Each turn errs by a few units."""
+    file = gallery("schroedinger")
+    n, steps = len(first), 200
+    with precise():
+        from gmpy2 import cos, exp, mpc, mpfr, mpq, sin
+
+        def wide(wave: mp.Array) -> list[Any]:
+            pairs = zip(wave.real.to_fractions(), wave.imag.to_fractions(), strict=True)
+            return [mpc(mpfr(mpq(a)), mpfr(mpq(b))) for a, b in pairs]
+
+        step = mpfr(file.STEP)
+        wall = exp(mpc(0, -2 * step))
+        psi = start = wide(first)
+        for _ in range(steps):
+            for even in (0, 1):
+                psi = [
+                    cos(step) * one + mpc(0, sin(step)) * psi[(k + 1 - 2 * ((k + even) % 2)) % n]
+                    for k, one in enumerate(psi)
+                ]
+            psi = [one * (wall if 0 <= k - n // 2 < 4 else 1) for k, one in enumerate(psi)]
+        error = max(abs(a - b) for a, b in zip(wide(after), psi, strict=True))
+        lost = max(abs(a - b) for a, b in zip(wide(back), start, strict=True))
+        assert 0 < error < most and 0 < lost < most
+        assert abs(sum(abs(one) ** 2 for one in psi) - 1) < 20 * first.format.unit_roundoff
+        through = float(sum(abs(one) ** 2 for one in psi[n // 2 + 4 :]))
+        assert 0.03 < through < 0.05
+
+
+@pytest.mark.parametrize(("form", "most"), [("float32", 1e-4), ("float64", 1e-12), ("qd", 1e-61)])
+def test_waves_in_other_formats(form: str, most: float, device: Device) -> None:
+    """With the digits of their own arithmetic."""
+    waves_within(*gallery("schroedinger").main(device.name, form), most=most)
+
+
+@pytest.mark.parametrize("name", ["boundary", "schroedinger"])
+def test_as_commands(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the files print by themselves."""
+    monkeypatch.setattr("sys.argv", [f"{name}.py"])
+    runpy.run_path(str(GALLERY / f"{name}.py"), run_name="__main__")
+    lines = capsys.readouterr().out.splitlines()
+    if name == "boundary":
+        assert len(lines) == 32 and not lines[20][:32].strip() and lines[20][33:].strip()
+    else:
+        assert [line.partition(":")[0] for line in lines] == ["float64", "dd", "qd"]
 
 
 # --- random numbers -----------------------------------------------------------------------------

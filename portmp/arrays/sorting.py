@@ -9,6 +9,7 @@ import numpy as np
 
 from portmp import formats
 from portmp.arrays import creation, elementwise, indexing, manipulation, statistics
+from portmp.arrays.complexes import is_complex
 from portmp.arrays.dtypes import BOOL
 from portmp.arrays.viewed import AnyArray, called, everywhere, integers, wrapped
 from portmp.errors import ArgumentError, ShapeError, choice
@@ -167,16 +168,22 @@ def _of_all(x: AnyArray, equal_nan: bool) -> UniqueAll:
     return found._replace(inverse_indices=found.inverse_indices.reshape(x.shape))
 
 
+def _keys(x: AnyArray) -> list[Any]:
+    """What puts different values in an order, the last one first: NumPy's order of complex ones."""
+    return [x.imag, x.real, elementwise.isnan(x)] if is_complex(x) else [x]
+
+
 def _unique(x: AnyArray, equal_nan: bool) -> UniqueAll:
     """Of a vector, or of the rows of a matrix: in lexicographic order."""
     n, queue = len(x), x.queue
     if not n:
         none = wrapped(allocate_numbers("int64", (0,), queue))
         return UniqueAll(x.copy(), none, none.copy(), none.copy())
-    if x.ndim == 1:
+    if x.ndim == 1 and not is_complex(x):
         places = argsort(x)
-    elif x.shape[1]:
-        places = lexsort(list(reversed(manipulation.unstack(x, axis=1))))
+    elif x.ndim == 1 or x.shape[1]:
+        columns = [x] if x.ndim == 1 else reversed(manipulation.unstack(x, axis=1))
+        places = lexsort([key for column in columns for key in _keys(column)])
     else:
         places = creation.arange(n, device=queue)
     values = x[places]

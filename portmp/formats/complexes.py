@@ -47,14 +47,16 @@ class Complex:
 
     def __add__(self, other: Any) -> Any:
         it = self._with(other)
-        return Complex(self.real + it.real, self.imag + it.imag) if it else NotImplemented
+        if it is None:
+            return NotImplemented
+        return Complex(self.real + it.real, self.imag + it.imag)
 
     def __neg__(self) -> Complex:
         return Complex(-self.real, -self.imag)
 
     def __sub__(self, other: Any) -> Any:
         it = self._with(other)
-        return self + -it if it else NotImplemented
+        return NotImplemented if it is None else self + -it
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
@@ -75,7 +77,7 @@ class Complex:
 
     def __rtruediv__(self, other: Any) -> Any:
         it = self._with(other)
-        return it / self if it else NotImplemented
+        return NotImplemented if it is None else it / self
 
     __radd__, __rmul__ = __add__, __mul__
 

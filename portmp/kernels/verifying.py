@@ -36,7 +36,7 @@ from portmp.arrays.viewed import Viewed
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError, PortmpError, ShapeError, VerifyError
 from portmp.files import target as targets
-from portmp.formats import convert
+from portmp.formats import Format, complexes, convert, foreign
 from portmp.kernels.signature import Operand
 from portmp.kernels.tuned import Subject
 from portmp.progress import lasting
@@ -102,8 +102,8 @@ class Call:
         parameter = self.kernel.signature.by_name.get(name)
         if parameter is None or parameter.is_array or parameter.is_plain:
             return value
-        limbs = base.scalar_limbs(parameter.format(self.kernel.module.format), value, name)
-        return _exact(tuple(map(float, limbs)))
+        form = parameter.format(self.kernel.module.format)
+        return _exact(tuple(map(float, base.scalar_limbs(form, value, name))), form)
 
 
 @dataclass(frozen=True)
@@ -239,23 +239,29 @@ def _digest(found: Arrays) -> str:
     return each[0] if len(each) == 1 else hashlib.sha256(" ".join(each).encode()).hexdigest()[:32]
 
 
-def _exact(limbs: tuple[float, ...]) -> Fraction | float:
-    return convert.to_fraction(limbs) if math.isfinite(limbs[0]) else limbs[0]
+def _exact(limbs: tuple[float, ...], form: Format) -> Any:
+    """A number exactly: a Fraction, or a float that is not finite; of complex ones such parts."""
+    halves = [limbs[i : i + form.limbs] for i in range(0, len(limbs), form.limbs)]
+    found = [convert.to_fraction(half) if math.isfinite(half[0]) else half[0] for half in halves]
+    return complexes.Complex(*found) if form.components > 1 else found[0]
 
 
 def _numbers(value: Any, where: str) -> tuple[tuple[int, ...], list[Any]]:
-    """The shape of an array, and its elements exactly: Fractions, or floats that are not finite."""
+    """The shape of an array, and its elements exactly."""
     if isinstance(value, Array):
-        return value.shape, [_exact(row) for row in convert.element_rows(value.to_limbs())]
+        rows = convert.element_rows(value.to_limbs())
+        return value.shape, [_exact(row, value.format) for row in rows]
     data = value.to_numpy() if isinstance(value, PlainArray) else np.asarray(value)
-    if data.dtype.kind not in "iubfOU":
+    if data.dtype.kind not in "iubfcOU":
         raise ArgumentError(f"{where}: elements of {data.dtype} given, numbers are needed")
     return data.shape, [_fraction(one, where) for one in data.ravel().tolist()]
 
 
-def _fraction(number: Any, where: str) -> Fraction | float:
+def _fraction(number: Any, where: str) -> Any:
     if isinstance(number, float) and not math.isfinite(number):
         return number
+    if complexes.is_complex(number):
+        return complexes.Complex(*(part or 0 for part in complexes.parts(number, where)))
     try:
         return Fraction(number)
     except (TypeError, ValueError, OverflowError):
@@ -293,18 +299,31 @@ def _expected(call: Call, reference: Callable[..., Any]) -> Expected:
     return {n: _numbers(v, where + n) for n, v in zip(names, several, strict=True)}
 
 
-def _allowance(call: Call, bound: Any) -> Callable[[Fraction], Any]:
-    """How far a result may be from an expected number."""
+Allowed = Callable[[Fraction, Any], Any]
+"""Whether a result may be so far, squared, from an expected number."""
+
+
+def _allowance(call: Call, bound: Any) -> Allowed:
+    """How far a result may be from an expected number: a distance of it, or relative to it."""
     if callable(bound):
-        given: Callable[[Fraction], Any] = bound
-        return given
+
+        def within(square: Fraction, expected: Any) -> Any:
+            limit = foreign.exact(bound(expected), f"{call.kernel.name}: bound")
+            return limit >= 0 and square <= limit**2
+
+        return within
     relative = _fraction(bound, f"{call.kernel.name}: bound")
-    if not relative >= 0:
+    if complexes.is_complex(relative) or not relative >= 0:
         raise ArgumentError(f"{call.kernel.name}: bound: {bound!r:.60} given, at least 0 is needed")
-    return lambda expected: relative * abs(expected)
+    return lambda square, expected: square <= relative**2 * _square(expected)
 
 
-def _unexpected(found: Arrays, expected: Expected, allowed: Callable[[Fraction], Any]) -> str:
+def _square(number: Any) -> Any:
+    """The square of an absolute value."""
+    return number.real**2 + number.imag**2
+
+
+def _unexpected(found: Arrays, expected: Expected, allowed: Allowed) -> str:
     """Where a result is too far from what is expected; nothing where none is."""
     for name, (shape, wanted) in expected.items():
         have, numbers = _numbers(found[name], name)
@@ -317,16 +336,18 @@ def _unexpected(found: Arrays, expected: Expected, allowed: Callable[[Fraction],
     return ""
 
 
-def _near(x: Any, y: Any, allowed: Callable[[Fraction], Any]) -> bool:
-    if isinstance(x, float) or isinstance(y, float):  # not finite: NaN is NaN
-        return str(x) == str(y)
-    return bool(x == y or abs(x - y) <= allowed(y))
+def _near(x: Any, y: Any, allowed: Allowed) -> bool:
+    if any(isinstance(part, float) for one in (x, y) for part in (one.real, one.imag)):
+        return str(x) == str(y)  # not finite: NaN is NaN
+    return bool(x == y or allowed(_square(x - y), y))
 
 
 def _short(number: Any) -> str:
     """Forty digits at most."""
     if isinstance(number, float):
         return str(number)
+    if isinstance(number, complexes.Complex):
+        return complexes.joined(_short(number.real), _short(number.imag))
     with localcontext(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN):
         return str((Decimal(number.numerator) / Decimal(number.denominator)).normalize())
 

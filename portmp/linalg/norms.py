@@ -163,6 +163,8 @@ def _extreme(sizes: Array, axis: int, largest: bool) -> Array:
 
 def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
     """The root of the sum of squares along axes (from 0 on), each scaled by a power of two."""
+    if x.format.components > 1:
+        return euclidean(manipulation.stack([x.real, x.imag], axis=x.ndim), (*axes, x.ndim))
     if not x.size:
         none: Array = (x * x).sum(axes)
         return none

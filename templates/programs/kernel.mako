@@ -14,13 +14,14 @@
     count += sum(1 if p.is_plain else words(p).words for p in numbers)
     size_of = lambda part: 1 if part == "bool" else int(part.lstrip("uintfloa")) // 8
     of_threads, axes, values = grid
+    parts_told = ", those of the real part before the others"
 %>
 /* ${name}, written by portmp: a kernel and a program that runs it once.
 
    Build:  ${part.build.format(name)}
    Run:    ./${name}${"".join(f" {s}=64" for s in signature.sizes)}
 % for p in numbers:
-           ${p.name}=${"1" if p.is_plain else "1,1e-20"}: ${f"an integer ({p.kind})" if p.is_plain else f"a number of {words(p).name}: its words, leading one first{", those of the real part before the others" * (words(p).components - 1)}; 1 by default"}
+           ${p.name}=${"1" if p.is_plain else "1,1e-20"}: ${f"an integer ({p.kind})" if p.is_plain else f"a number of {words(p).name}: its words, leading one first{parts_told * (words(p).components - 1)}; 1 by default"}
 % endfor
 % for p in arrays:
 % if p.way != "out":
