@@ -118,8 +118,24 @@ def rows_summed(module: Any, device: str) -> None:
     assert module.row_sums(a=a).to_float64().tolist() == [45, 90]
 
 
+def measured(module: Any, device: str) -> None:
+    """Distances on a picture of less than two blocks."""
+    kernel = module.boundary("complex128")
+    assert kernel("0.1+0.2j", "0.1", 20, m=3, n=9, device=device).shape == (3, 9)
+
+
+def waved(module: Any, device: str) -> None:
+    """A wave at one place, which is turned to its neighbour, of more than a block."""
+    wave = mp.zeros(70, "complex64", device)
+    wave[69] = 1
+    given = mp.ones(70, "complex64", device), wave
+    found = module.turn("complex64", "float32")("0.5", "0.25", 1, *given)
+    assert found[[0, 68, 69]].tolist() == [0.25j, 0, 0.5]
+
+
 RUNS: dict[str, Callable[[Any, str], None]] = {
     "axpy": scaled,
+    "boundary": measured,
     "heat": heated,
     "histogram": counted,
     "lennard_jones": pulled,
@@ -127,6 +143,7 @@ RUNS: dict[str, Callable[[Any, str], None]] = {
     "mixed": rows_summed,
     "monte_carlo": drawn,
     "prefix_sum": summed,
+    "schroedinger": waved,
     "solver4": solved,
     "transpose": turned,
 }
@@ -263,6 +280,9 @@ MUTANTS = {
         "w <= ${warp()} + 1",
         OUTSIDE,
         'before = ${add("before"',
+    ),
+    "schroedinger: a neighbour beyond the ring": Mutant(
+        "schroedinger", "turn", "(i + n - 1) % n", "i - 1", OUTSIDE, "const ${value} beside"
     ),
     "solver4: a bound off by one": Mutant(
         "solver4",

@@ -381,8 +381,6 @@ def test_order_is_refused_by_name() -> None:
         "degrees": lambda: mp.degrees(z),
         "covariances": lambda: mp.cov(z),
         "csr_array": lambda: mp.sparse.csr_array(square),
-        "format": lambda: mp.Kernel("${kernel()} {}", "f(n: int64)", threads="n", format="cdd"),
-        "f: x": lambda: mp.Kernel("${kernel()} {}", "f(x: in cdd [n])", threads="n"),
         "explain": lambda: mp.explain("gemm", square, square),
     }
     for name, call in refused.items():

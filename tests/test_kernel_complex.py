@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -189,15 +190,15 @@ def test_lanes_and_block_memory(form: str, anywhere: Device) -> None:
 def test_words_of_another_format(device: Device) -> None:
     """A kernel of real values with complex arrays: ``of`` has all words of theirs."""
     body = """
-    <% c = of("cqs") %>
+    <% c = of("cds") %>
     const ${c.value} z = ${c.mul(load("z", "i"), c.number("0.5+1j"))};
-    ${store("y", "i", of("qs").add(c.absolute("z"), of("qs").mul(c.imag_part("z"), load("a"))))}
+    ${store("y", "i", of("ds").add(c.absolute("z"), of("ds").mul(c.imag_part("z"), load("a"))))}
     ${store("z", "i", c.exp(c.conj("z")))}
     """
-    takes = "f(a: value, z: inout cqs [n], y: out [n])"
-    z = numbers("cqs", device)
-    expected = z * mp.array("0.5+1j", "cqs", device)
-    y = kernel("qs", body, takes)(3, z)
+    takes = "f(a: value, z: inout cds [n], y: out [n])"
+    z = numbers("cds", device)
+    expected = z * mp.array("0.5+1j", "cds", device)
+    y = kernel("ds", body, takes)(3, z)
     assert same(y, abs(expected) + expected.imag * 3)
     assert same(z, mp.exp(expected.conj()))
 
@@ -251,7 +252,7 @@ def test_verified_by_a_reference(device: Device) -> None:
     near = f.verify(lambda a, z: [a * p for p in z.tolist()], "0.1+3j", taken, bound=2.0**-100)
     assert near.ok
     wrong = f.verify(lambda a, z: [a * p for p in z.tolist()], "0.1+3j", taken)
-    assert not wrong.ok and "y[0] is -6.49" in wrong.errors[0] and "j, the reference" in str(wrong)
+    assert not wrong.ok and re.search(r"y\[0\] is -6\.4\d+\+3\.5\d+j, the ref", wrong.errors[0])
     distance = f.verify(lambda a, z: [0, 0, 0], 1, taken, bound=lambda expected: 3)
     assert distance.ok and not f.verify(lambda a, z: [0, 0, 0], 1, taken, bound=1).ok
     numpys = f.verify(lambda z: z.to_numpy() * 2, 2, mp.array([1 + 2j, -0.0], "cdd", device))

@@ -34,6 +34,7 @@ from portmp.errors import (
 from portmp.kernels import names, signature
 from portmp.kernels.vocabulary import WORDS
 from portmp.kernels.words.arithmetic import FUNCTIONS, OPERATORS
+from portmp.kernels.words.complexes import OWN
 from portmp.kernels.words.warps import WARPS, WHOLE
 from portmp.networks.functions import ARITY
 
@@ -879,5 +880,6 @@ def test_the_page_names_every_word() -> None:
         "number",
         "from_real",
         "limb",
+        *OWN,
     )
     assert not [word for word in words if f"`{word}" not in text]

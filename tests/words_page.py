@@ -17,6 +17,7 @@ from portmp.errors import RenderError
 from portmp.kernels.kernel import Kernel
 from portmp.kernels.vocabulary import VERSION, WORDS, Words
 from portmp.kernels.words.arithmetic import FUNCTIONS, OPERATORS, Arithmetic
+from portmp.kernels.words.complexes import PARTS
 
 TAKES = "k(n_: int32, x: in [n], y: inout [n], k: inout int32 [n], p: in float64 [m, n])"
 """What the kernel of all examples takes; its format is dd."""
@@ -169,14 +170,24 @@ before the kernel; `kernel.render(platform)` shows it. Tests are in `tests/test_
 """
 
 
-def texts(call: str) -> dict[str, str]:
+_COMPLEX = (
+    *(f'{word}("z")' for word in PARTS),
+    'equal("z", "w")',
+    'from_parts("x", "y")',
+    'part.add("x", "y")',
+    'mul("x", "z")',
+    'fma("x", "z", number("2j"))',
+)
+
+
+def texts(call: str, form: str = "dd") -> dict[str, str]:
     """What a word says on each platform; the refusal where a platform does not have it."""
     if call == "kernel()":
         kernel = Kernel("${kernel()}\n{\n}\n", "k(k: inout int32 [n])", threads="n", block=64)
         shown = {name: kernel.render(name) for name in PLATFORMS}
         return {name: text[text.index(_head(text)) :].strip() for name, text in shown.items()}
     template = "${kernel()}\n{\n<<${" + call + "}>>\n}\n"
-    kernel = Kernel(template, TAKES, threads="n", block=64, format="dd", checked=True)
+    kernel = Kernel(template, TAKES, threads="n", block=64, format=form, checked=True)
     found = {}
     for name in PLATFORMS:
         try:
@@ -225,8 +236,8 @@ def _default(parameter: inspect.Parameter) -> str:
     return f"={parameter.default!r}"
 
 
-def _table(call: str) -> Iterator[str]:
-    said = texts(call)
+def _table(call: str, form: str = "dd") -> Iterator[str]:
+    said = texts(call, form)
     yield "```text"
     yield f"{'template':9} ${{{call}}}"
     if len(set(said.values())) == 1:
@@ -259,6 +270,13 @@ def _arithmetic() -> Iterator[str]:
     )
     yield from _table('exp("v")')
     yield from _table('add("a", "b")')
+    yield "### Complex values\n"
+    yield (
+        "Where the format is complex, here `cdd`: words of complex values z and w alone, and one of "
+        "those\nthat take real values, too. Tests: `test_kernel_complex.py`.\n"
+    )
+    for call in _COMPLEX:
+        yield from _table(call, "cdd")
     for word, call in (
         ("number", 'number("0.1")'),
         ("from_real", 'from_real("t")'),

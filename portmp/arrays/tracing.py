@@ -16,11 +16,13 @@ import numpy as np
 
 from portmp import formats
 from portmp.arrays import elementwise
+from portmp.arrays.complexes import is_complex
 from portmp.arrays.viewed import Viewed, wrapped
 from portmp.backends.base import recorder
 from portmp.backends.host.runtime import HostDevice
 from portmp.errors import DeviceError, UnsupportedError
 from portmp.formats import Format, encode
+from portmp.routines.complexes import launch as complexes
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.fused import launch as fused
 from portmp.routines.fused.expression import TRUTH, Expression, expression, operand_name, rounding
@@ -55,6 +57,10 @@ _LOGIC = {
 _HOST = (
     "it needs a value on the host (if, while, float(), an index, printing), which has none before "
     "the kernel runs; portmp.where(condition, x, y) chooses by values"
+)
+_COMPLEX = (
+    "it computes with complex numbers, which fused kernels do not have; give it their parts, "
+    "z.real and z.imag, or write a kernel (portmp.Kernel)"
 )
 _KERNELS = "it launches kernels of its own; call that outside"
 _PLACE = (
@@ -228,6 +234,8 @@ class _Trace:
     def operand(self, number: int, given: Viewed[Any]) -> Any:
         """The stand-in of an operand."""
         view = given.planes
+        if is_complex(given):
+            self.refuse(_COMPLEX)
         parts = self.queue.allocate_parts([b.nbytes for b in view.buffers])
         place = self.operands[parts[0]] = Place(view.shape, view.strides, 0)
         self.home[parts[0]] = self.add("leaf", (), view, (number, place, None))
@@ -248,6 +256,8 @@ class _Trace:
         *given, out = views
         op = _CALLS.get(what[0], what[1] if len(what) > 1 else "")
         copies = what[:3] == (moves.run, "x", "")
+        if what[0] is complexes.apply:
+            self.refuse(_COMPLEX)
         if what[0] not in (*_CALLS, routine.apply, plain.apply, reduce.over_rows) and not copies:
             called = f"{what[0].__module__.split('.')[-2]}.{what[0].__name__}"
             self.refuse(f"it calls {called}, which is no elementwise operation; call it outside")
