@@ -525,3 +525,43 @@ GPUS: dict[str, tuple[type[Compiler], str, str]] = {
     "nvrtc": (NvrtcCompiler, "cuda", "sm_90"),
     "hiprtc": (HiprtcCompiler, "rocm", "gfx90a"),
 }
+
+
+# --- sets, norms, exact numbers -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("equal_nan", [True, False])
+def test_different_values(equal_nan: bool) -> None:
+    """NumPy's, in its order of complex numbers, and all that is known of them; rows, too."""
+    nan, inf = math.nan, math.inf
+    z = np.array([1 + 2j, 1 + 1j, nan, 1 + 2j, -0.0, 0j, complex(1, nan), 3, complex(inf, -1), 1j])
+    options: dict[str, Any] = dict.fromkeys(
+        ("return_index", "return_inverse", "return_counts"), True
+    )
+    found = mp.unique(mp.array(z, "cdd", HOST), equal_nan=equal_nan, **options)
+    expected = np.unique(z, equal_nan=equal_nan, **options)
+    for mine, theirs in zip(found, expected, strict=True):
+        assert np.array_equal(mine.to_numpy(), theirs, equal_nan=True)
+    rows = mp.array([["0.1+1j", "2"], ["0.1", "2"], ["0.1+1j", "2"]], "cdd", HOST)
+    assert (mp.unique(rows, axis=0) == rows[[1, 0]]).all()
+    assert (mp.union1d(rows[0], rows[1]) == mp.array(["0.1", "0.1+1j", "2"], "cdd", HOST)).all()
+
+
+def test_norms_of_matrices() -> None:
+    """Real, of absolute values: huge and tiny ones, along axes, of none."""
+    z = mp.array([["3+4j", "0"], ["-12j", "0"]], "cdd", HOST)
+    size = mp.linalg.norm(z, axis=(0, 1))
+    assert size.format.name == "dd" and size == 13
+    for scale in ("1e200", "1e-200"):
+        far = mp.linalg.norm(z * mp.array(scale, "dd", HOST), "fro")
+        assert abs(far / mp.array(scale, "dd", HOST) / 13 - 1) < 1e-30
+    assert (mp.linalg.norm(z, axis=1) == mp.array([5, 12], "dd", HOST)).all()
+    assert mp.linalg.matrix_norm(z[:0]).format.name == "dd"
+
+
+def test_exact_numbers_beside_zero() -> None:
+    """What ``tolist`` gives of more than one limb, added to 0 and subtracted from it."""
+    z, w = mp.array(["0.1+2j", "-3j"], "cdd", HOST).tolist()
+    assert z + 0 == 0 + z == z - 0 == z and 0 - z == -z and z * 0 == 0 / z == 0
+    assert sum([z, w]) == z + w
+    assert z + complexes.Complex(0) == z

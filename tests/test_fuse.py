@@ -254,7 +254,7 @@ def test_what_cannot_be_fused(device: Device) -> None:
         mp.fuse(lambda self, x: x)(object(), x)
     z = mp.array(["1+2j"] * 4, "cdd", device)
     for f in (lambda z: z * z, lambda z: z.real * 2, lambda z: abs(x * 1j), lambda z: x * z):
-        with pytest.raises(UnsupportedError, match=r"complex numbers, .* z\.real and z\.imag, or w"):
+        with pytest.raises(UnsupportedError, match=r"complex numbers, .* z\.real and z\.imag"):
             mp.fuse(f)(z)
     sizes = mp.fuse(lambda a, b: a * a + b * b)(z.real, z.imag)
     assert (sizes == z.real * z.real + z.imag * z.imag).all()

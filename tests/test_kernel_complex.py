@@ -131,7 +131,7 @@ def words_of_complex(form: str, device: Device) -> None:
     assert same(fused, mp.fma(x, z, w.conj())) and same(fused, x * z + w.conj())
     assert same(root.real, mp.sqrt(z).real + w.imag) and same(root.imag, mp.sqrt(z).imag + x)
     assert same(sizes, abs(z) + (mp.angle(z) - w.real))
-    assert (alike.to_numpy() == (z == z).to_numpy()).all() and not alike.to_numpy().all()
+    assert (alike.to_numpy() == ~mp.isnan(z).to_numpy()).all() and not alike.to_numpy().all()
     lowest, others = z.to_limbs()[-1], first.to_limbs()
     assert np.array_equal(others[0], lowest, equal_nan=True) and not any(map(np.any, others[1:]))
 
@@ -315,7 +315,7 @@ def test_wrong_calls(device: Device) -> None:
     f = kernel("cdd", STEP, "f(c: value, z: inout [n])")
     with pytest.raises(mp.errors.FormatError, match="z: elements are dd, cdd is needed"):
         f(1, mp.zeros(3, "dd", device))
-    with pytest.raises(mp.errors.PortmpError, match="c: .*1;2"):
+    with pytest.raises(mp.errors.PortmpError, match=r"c: .*1;2"):
         f("1;2", mp.zeros(3, "cdd", device))
     real = mp.Kernel("${kernel()}\n{\n${conj('z')}\n}\n", "f(z: inout [n])", threads="n")
     with pytest.raises(RenderError, match="'conj' is not defined"):

@@ -272,8 +272,8 @@ def _arithmetic() -> Iterator[str]:
     yield from _table('add("a", "b")')
     yield "### Complex values\n"
     yield (
-        "Where the format is complex, here `cdd`: words of complex values z and w alone, and one of "
-        "those\nthat take real values, too. Tests: `test_kernel_complex.py`.\n"
+        "Where the format is complex, here `cdd`: words of complex values z and w alone, and "
+        "those\nthat take real values x and y, too. Tests: `test_kernel_complex.py`.\n"
     )
     for call in _COMPLEX:
         yield from _table(call, "cdd")

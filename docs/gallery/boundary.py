@@ -35,14 +35,15 @@ ${kernel()}
         while (k < most && ${part.limb("far", 0)} < 1e6) {
             slope = ${fma(mul(part.number(2), "z"), "slope", part.number(1))};
             z = ${fma("z", "z", "c")};
-            far = ${part.add(part.mul(real_part("z"), real_part("z")), part.mul(imag_part("z"), imag_part("z")))};
+            far = ${real_part(mul("z", conj("z")))};
             ++k;
         }
         double pixels = 0;
         if (k < most) {
             const ${part.value} size = ${absolute("z")};
-            const ${part.value} away = ${part.div(part.mul("size", part.log("size")), absolute("slope"))};
-            const ${part.value} found = ${part.div("away", load("step"))};
+            const ${part.value} away = ${part.mul("size", part.log("size"))};
+            const ${part.value} step = ${part.mul(absolute("slope"), load("step"))};
+            const ${part.value} found = ${part.div("away", "step")};
             pixels = 2 * ${part.limb("found", 0)};
         }
         ${store("distance", "i", "j", "pixels")}
@@ -55,9 +56,7 @@ ${kernel()}
 def boundary(form: str) -> mp.Kernel:
     """Distances from the set in pixels, 0 within it, of the points around the centre."""
     takes = f"centre: value, step: {FORMATS[form]}, most: int32, distance: out float64 [m, n]"
-    return mp.Kernel(
-        TEMPLATE, f"boundary({takes})", threads=("n", "m"), block=(8, 8), format=form
-    )
+    return mp.Kernel(TEMPLATE, f"boundary({takes})", threads=("n", "m"), block=(8, 8), format=form)
 
 
 def main(device: str | None = None, size: int = 32) -> tuple[mp.Array, ...]:

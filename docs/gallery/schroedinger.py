@@ -19,7 +19,8 @@ ${kernel()}
     if (i < n) {
         const ${index} other = (i + first) % 2 == 0 ? (i + 1) % n : (i + n - 1) % n;
         const ${value} beside = ${load("psi", "other")};
-        const ${value} turned = ${from_parts(part.negative(imag_part("beside")), real_part("beside"))};
+        const ${part.value} real = ${real_part("beside")}, imag = ${imag_part("beside")};
+        const ${value} turned = ${from_parts(part.negative("imag"), "real")}; // i times it
         const ${value} both = ${fma(load("cosine"), load("psi", "i"), mul(load("sine"), "turned"))};
         ${store("next", "i", mul("both", load("factor", "i")))}
     }
@@ -38,7 +39,7 @@ def turn(form: str, part: str) -> mp.Kernel:
 def packet(form: str, n: int, device: str | None = None) -> mp.Array:
     """A wave of length 1 that goes right, about a quarter of the ring."""
     k = mp.arange(n, dtype=form, device=device)
-    wave = mp.exp(-(((k - n // 4) * 4 / n) ** 2) * 8) * mp.exp(1j * k * mp.array("1.5", form, device))
+    wave = mp.exp(-8 * ((k - n // 4) * 4 / n) ** 2) * mp.exp(1.5j * k)
     return wave / mp.linalg.norm(wave)
 
 

@@ -254,9 +254,8 @@ class Plans(dict[Any, Plan]):
         """
         queue = self.queue
         function = key[0][0]
-        real = callable(function) and function not in TAKES_COMPLEX  # no kernel of the user's
-        for one in operands:
-            if real and isinstance(one, Planes):
+        for one in operands if callable(function) else ():  # else a kernel of the user's
+            if isinstance(one, Planes) and function not in TAKES_COMPLEX:
                 formats.real_only(one.format, _called(function))
         if any(isinstance(one, View) and one.queue is not queue for one in operands):
             raise DeviceError("operands: of several queues or devices; copy with to(...)")

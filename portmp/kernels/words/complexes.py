@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from portmp.errors import RenderError
-from portmp.kernels.words.arithmetic import FUNCTIONS, OPERATORS, Arithmetic
+from portmp.kernels.words.arithmetic import Arithmetic
 from portmp.kernels.words.types import Value, suited
 from portmp.networks import complexes
 
