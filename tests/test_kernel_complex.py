@@ -255,6 +255,8 @@ def test_verified_by_a_reference(device: Device) -> None:
     assert not wrong.ok and re.search(r"y\[0\] is -6\.4\d+\+3\.5\d+j, the ref", wrong.errors[0])
     distance = f.verify(lambda a, z: [0, 0, 0], 1, taken, bound=lambda expected: 3)
     assert distance.ok and not f.verify(lambda a, z: [0, 0, 0], 1, taken, bound=1).ok
+    turned = [p + 0.5j for p in taken.tolist()]
+    assert not f.verify(lambda z: turned, 1, taken, bound=lambda expected: 0.25).ok
     numpys = f.verify(lambda z: z.to_numpy() * 2, 2, mp.array([1 + 2j, -0.0], "cdd", device))
     assert numpys.ok
     special = f.verify(lambda z: [complex("inf+infj")], "1+1j", z[2:3])

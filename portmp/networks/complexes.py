@@ -704,10 +704,12 @@ INNER = ("mul_recovered", "div_recovered", "log_near")
 """Operations that only others call."""
 
 STEPS = ("fma", "fma_conj", "conj_fma", "div_conj", "neg_conj", "root", "abs")
-STEPS += ("angle", "real", "imag")
 """Those of whole values in kernels alone: no functions on arrays."""
 
-NAMES = tuple(name for name in _OPERATIONS if name not in (*INNER, *STEPS))
+READ = ("angle", "real", "imag")
+"""What kernels of users read of a value."""
+
+NAMES = tuple(name for name in _OPERATIONS if name not in (*INNER, *STEPS, *READ))
 """Those on complex numbers."""
 
 OF_VALUES = tuple(name for name in _OPERATIONS if name not in INNER)

@@ -39,7 +39,7 @@ class Complexes(Arithmetic):
     mixed: dict[str, list[Overload]] = field(default_factory=dict)
     """Functions of one name that take complex and real values, by word."""
 
-    calls = Arithmetic.calls | PARTS | COMPARED
+    calls = {**Arithmetic.calls, **PARTS, **COMPARED}
 
     def operator(self, op: str, *operands: object) -> str:
         """A call of an operation on values; of ``MIXED`` ones some may be real."""
