@@ -286,14 +286,6 @@ def _abs(p: Parts) -> str:
     return p.returned(p("hypot", "a", "b"))
 
 
-def _angle(p: Parts) -> str:
-    return p.returned(p("atan2", "b", "a"))
-
-
-def _part(name: str) -> Callable[[Parts], str]:
-    return lambda p: p.returned(name)
-
-
 # --- parts ----------------------------------------------------------------------------------------
 
 
@@ -606,6 +598,14 @@ def _atanh(p: Parts) -> str:
     return p.returned(real, imaginary)
 
 
+def _angle(p: Parts) -> str:
+    return p.returned(p("atan2", "b", "a"))
+
+
+def _part(name: str) -> Callable[[Parts], str]:
+    return lambda p: p.returned(name)
+
+
 # --- questions ------------------------------------------------------------------------------------
 
 
@@ -687,14 +687,14 @@ _OPERATIONS: dict[str, tuple[str, str, _Listing, str, str]] = {
     "neg_conj": ("ab", "c", _neg_conj, "-conj(x)", _EXACT),
     "root": ("ab", "c", _root, "the root of the real part", "that of the root"),
     "abs": ("ab", "v", _abs, "hypot", f"4{_NORM}"),
-    "angle": ("ab", "v", _angle, "atan2", f"4{_NORM}"),
-    "real": ("ab", "v", _part("a"), "by parts", _EXACT),
-    "imag": ("ab", "v", _part("b"), "by parts", _EXACT),
     "equal": ("abcd", "f", _same("equal", "both"), "by parts", _EXACT),
     "not_equal": ("abcd", "f", _same("not_equal", "either"), "by parts", _EXACT),
     "isnan": ("ab", "f", _test("either(isnan(a[0]), isnan(b[0]))"), "by parts", _EXACT),
     "isfinite": ("ab", "f", _test("both(finite(a[0]), finite(b[0]))"), "by parts", _EXACT),
     "isinf": ("ab", "f", _isinf, "by parts", _EXACT),
+    "angle": ("ab", "v", _angle, "atan2", f"4{_NORM}"),
+    "real": ("ab", "v", _part("a"), "by parts", _EXACT),
+    "imag": ("ab", "v", _part("b"), "by parts", _EXACT),
     "nonzero": ("ab", "f", _test("either(nonzero(a[0]), nonzero(b[0]))"), "by parts", _EXACT),
 }
 """Operations by name."""
