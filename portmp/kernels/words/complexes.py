@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from portmp.errors import RenderError
 from portmp.kernels.words.arithmetic import Arithmetic
@@ -39,7 +40,7 @@ class Complexes(Arithmetic):
     mixed: dict[str, list[Overload]] = field(default_factory=dict)
     """Functions of one name that take complex and real values, by word."""
 
-    calls = {**Arithmetic.calls, **PARTS, **COMPARED}
+    calls: ClassVar[Mapping[str, str]] = {**Arithmetic.calls, **PARTS, **COMPARED}
 
     def operator(self, op: str, *operands: object) -> str:
         """A call of an operation on values; of ``MIXED`` ones some may be real."""
