@@ -32,6 +32,19 @@ def mandelbrot(path: Path) -> None:
     figure.savefig(path, dpi=80)
 
 
+def boundary(path: Path) -> None:
+    """How near the set is, 1e-15 and 1e-55 wide: blocks, and what is there."""
+    import boundary as gallery
+
+    figure, axes = plt.subplots(1, 4, figsize=(12, 3.4), layout="constrained")
+    titles = ["complex128, 1e-15 wide", "cqd", "complex128, 1e-55 wide", "cqd"]
+    for axis, distance, title in zip(axes, gallery.main(size=240), titles, strict=True):
+        axis.imshow(gallery.shades(distance), "bone", vmin=0, vmax=1)
+        axis.set_title(title)
+        axis.axis("off")
+    figure.savefig(path, dpi=80)
+
+
 def cancellation(path: Path) -> None:
     """(x - 1)^7, multiplied out, close to its root."""
     figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
@@ -135,6 +148,7 @@ ${slopes(k)}
 
 PICTURES: dict[str, Callable[[Path], None]] = {
     "mandelbrot": mandelbrot,
+    "boundary": boundary,
     "cancellation": cancellation,
     "lorenz": lorenz,
     "ill_conditioned": ill_conditioned,
