@@ -1,7 +1,9 @@
 """How far points are from the Mandelbrot set, by complex numbers, where float64 sees blocks.
 
-Two widths about a point where three branches meet: at 1e-15 neighbours on the picture are the same number in
-complex128, which draws blocks of them, at 1e-55 all are; quad-double (cqd) tells them apart.
+Two widths about a point where three branches meet: at 1e-15 neighbours on the picture are the same
+number in complex128, which draws blocks of them, at 1e-55 all are; quad-double (cqd) tells them
+apart.
+
 `python boundary.py` prints all four pictures, `python boundary.py FILE.png` draws them.
 """
 
