@@ -10,7 +10,7 @@ import gmpy2
 import numpy as np
 import pytest
 from gmpy2 import mpq
-from slow import mostly_slow, slow
+from slow import mostly_slow, one_in, slow
 from test_certified_hostile import CASES, HOST, LONG, RANGE, Sums, exact, number
 
 import portmp as mp
@@ -126,9 +126,12 @@ def check(case: Sums, form: str, device: Any, subnormal: bool = False) -> int:
 FEW = ["float16_rz", "slfp32in16b", "tsin80b", "qdin192b", "fp64infp32"]
 
 
-@pytest.mark.parametrize(
-    "form", mostly_slow([*formats.STANDARD, *FEW], ["float64", "ts", "qs", "d+s"], "the same code")
-)
+FAST = ["float64", "ts", "qs", "d+s"]
+HALF = one_in(2, name=CASES, form=[*formats.STANDARD, *FEW])
+
+
+@slow("the same code", unless=lambda p: p["form"] in FAST and HALF(p))
+@pytest.mark.parametrize("form", [*formats.STANDARD, *FEW])
 @pytest.mark.parametrize("name", CASES)
 def test_hostile_sums(name: str, form: str) -> None:
     """On the host, at the ends of the range and with all that cancels."""
@@ -144,7 +147,14 @@ def test_hostile_sums_of_several_slabs(name: str, form: str) -> None:
     assert check(LONG[name](formats.get(form)), form, HOST)
 
 
-@pytest.mark.parametrize("form", ALL)
+@pytest.mark.parametrize(
+    "form",
+    mostly_slow(
+        ALL,
+        ["float64", "ts", "d+s", "qd", "float16", "slfp64in48b", "tsin80b", "fp64infp32_rz"],
+        "storage formats compute as these",
+    ),
+)
 def test_long_random_sums_are_within_two_percent(form: str) -> None:
     """Three thousand steps: what a bound without signs is hundreds of times above."""
     f = formats.get(form)
@@ -346,7 +356,11 @@ def check_norm(pair: tuple[Array, Array], values: Any, order: Any, tight: bool) 
         assert limit <= mpq(105, 100) * error + least + 99 * SMALLEST[norm.format.word]
 
 
-@pytest.mark.parametrize("kind", ["ordinary", "positive", "wide"])
+KINDS = ["ordinary", "positive", "wide"]
+
+
+@slow("each format and each kind, by turns", one_in(2, kind=KINDS, form=[*formats.STANDARD, *FEW]))
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", [*formats.STANDARD, *FEW])
 def test_norms_have_bounds(form: str, kind: str) -> None:
     """Along axes, of vectors and of matrices, each order that has one."""

@@ -421,9 +421,15 @@ def _program(net: Network) -> Callable[..., Any]:
     lines.append(f"return {text(net.returned)}")
     lines[:0] = [f"gate_{name} = gates_[{name!r}]" for name in used]
     head = f"def program(gates_, {', '.join(name for name, _ in net.inputs)}):"
-    known = {"evaluate_": evaluate, "get_": get, "partial_": partial, "negated_": _negated}
+    known: dict[str, Any] = {
+        "evaluate_": evaluate,
+        "get_": get,
+        "partial_": partial,
+        "negated_": _negated,
+    }
     exec(compile("\n ".join([head, *lines]), f"<network {net.name}>", "exec"), known)
-    return known["program"]
+    program: Callable[..., Any] = known["program"]
+    return program
 
 
 def _negated(neg: Callable[[Any], Any], value: Any) -> Any:
