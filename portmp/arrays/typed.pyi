@@ -271,7 +271,7 @@ class Filled(Protocol):
     ) -> Array: ...
     @overload
     def __call__(
-        self, shape: Shape, format: Any = None, device: Where = None, *, dtype: Any
+        self, shape: Shape, format: Any = None, device: Where = None, *, dtype: Any = None
     ) -> Any: ...
 
 class Like(Protocol):
@@ -305,7 +305,7 @@ class Eye(Protocol):
         format: Any = None,
         device: Where = None,
         *,
-        dtype: Any,
+        dtype: Any = None,
     ) -> Any: ...
 
 class Spaced(Protocol):
