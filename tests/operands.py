@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gmpy2
@@ -51,3 +51,8 @@ def rounded(kind: str, compute: Callable[..., Any], *values: float) -> float:
     """What MPFR makes of it in this format."""
     with gmpy2.context(CONTEXTS[kind]):
         return float(compute(*(gmpy2.mpfr(v) for v in values)))
+
+
+def rationals(planes: Sequence[Any]) -> Any:
+    """The exact values of finite limb planes, as gmpy2's rational numbers."""
+    return np.asarray(sum(map(np.frompyfunc(gmpy2.mpq, 1, 1), planes)), object)

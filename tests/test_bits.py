@@ -19,7 +19,9 @@ def _differences(outcomes: list[command.Outcome]) -> list[str]:
 
 
 WHOLE = {"dd", "d+s", "float32"}
-"""Formats that each device has in the fast tier, as users compile them: words of both kinds."""
+"""Formats whose core the fast tier has, as users compile them ..."""
+EACH = {"d+s", "float32"}
+"""... and those that each device has: words of both kinds, and one limb."""
 CORE = {"add", "mul", "div", "sqrt", "dot", "gemm"}
 """Routines that call all networks of a format, but for those of gravity and the fast sums."""
 
@@ -31,7 +33,9 @@ def _chosen(name: str, part: str) -> list[Case]:
 def _kept(case: dict[str, str]) -> bool:
     """Every routine of one format on one device, and the core of a few on each."""
     first = case["every_device"] == first_device()
-    return (first and case["name"] == "dd") or (case["part"] == "core" and case["name"] in WHOLE)
+    if first and case["name"] == "dd":
+        return True
+    return case["part"] == "core" and case["name"] in (WHOLE if first else EACH)
 
 
 @slow(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from gmpy2 import mpq
 from hunting import FOUND, PRECISION, Hunt, Prey
+from operands import rationals
 from slow import slow
 
 import portmp as mp
@@ -22,18 +23,18 @@ SEVERAL = ["ds", "ts", "qs", "dd", "td", "qd"]
 OPERATIONS = {
     "add": {2: 6, 3: 16, 4: 16},
     "mul": {2: 7, 3: 23, 4: 50},
-    "div": {2: Fraction(15001, 1000), 3: Fraction(101, 100), 4: Fraction(102, 100)},
-    "sqrt": {2: Fraction(25, 8), 3: Fraction(101, 100), 4: Fraction(101, 100)},
+    "div": {2: mpq(15001, 1000), 3: mpq(101, 100), 4: mpq(102, 100)},
+    "sqrt": {2: mpq(25, 8), 3: mpq(101, 100), 4: mpq(101, 100)},
 }
 """docs/bits.md: units of u^N of the result."""
-SUMS: dict[tuple[int, str], tuple[Fraction, Fraction]] = {
-    (1, "accurate"): (Fraction(1001, 1000), Fraction(0)),
-    (2, "accurate"): (Fraction(1001, 1000), Fraction(9001, 1000)),
-    (3, "accurate"): (Fraction(0), Fraction(24)),
-    (4, "accurate"): (Fraction(0), Fraction(83)),
-    (2, "fast"): (Fraction(11001, 1000), Fraction(29001, 1000)),
-    (3, "fast"): (Fraction(71), Fraction(212)),
-    (4, "fast"): (Fraction(383), Fraction(1517)),
+SUMS: dict[tuple[int, str], tuple[mpq, mpq]] = {
+    (1, "accurate"): (mpq(1001, 1000), mpq(0)),
+    (2, "accurate"): (mpq(1001, 1000), mpq(9001, 1000)),
+    (3, "accurate"): (mpq(0), mpq(24)),
+    (4, "accurate"): (mpq(0), mpq(83)),
+    (2, "fast"): (mpq(11001, 1000), mpq(29001, 1000)),
+    (3, "fast"): (mpq(71), mpq(212)),
+    (4, "fast"): (mpq(383), mpq(1517)),
 }
 """The same of sums of products: of the running sums' magnitudes, and of T."""
 ADD = {1: 1, 2: 6, 3: 16, 4: 16}
@@ -41,9 +42,9 @@ RANGE = {"float32": (-149, -126, 127), "float64": (-1074, -1022, 1023)}
 """Exponents of the smallest subnormal, the smallest normal and the largest numbers."""
 
 
-def values(x: Array) -> list[Fraction]:
+def values(x: Array) -> list[mpq]:
     """Exact values of a vector."""
-    return list(x.to_fractions())
+    return list(rationals(x.to_limbs()))
 
 
 def hostile(f: Format, count: int, seed: int, low: int, high: int) -> Array:
@@ -111,19 +112,19 @@ def check_operation(f: Format, op: str, x: Array, y: Array) -> None:
     }
     limbs = calls[op]().to_limbs()
     smallest, _, top = RANGE[f.word]
-    unit, relative = Fraction(2) ** smallest, Fraction(f.unit_roundoff) * OPERATIONS[op][f.limbs]
+    unit, relative = mpq(2) ** smallest, mpq(f.unit_roundoff) * OPERATIONS[op][f.limbs]
     parts = {2: 3, 3: 6, 4: 10}[f.limbs]
     lost = {"add": 0, "mul": unit * parts / 2, "div": f.limbs * unit, "sqrt": f.limbs * unit}[op]
     known = np.isfinite(limbs[0])
     for i, (a, b) in enumerate(zip(values(x), values(y), strict=True)):
         if not known[i] or (op == "div" and not b):
             continue
-        found = sum((Fraction(float(limb[i])) for limb in limbs), Fraction(0))
+        found = sum((mpq(float(limb[i])) for limb in limbs), mpq(0))
         if op == "sqrt":
-            exact = (found * found + a) / (2 * found) if found else Fraction(0)
+            exact = (found * found + a) / (2 * found) if found else mpq(0)
         else:
             exact = {"add": a + b, "mul": a * b, "div": a / b if b else a}[op]
-        if abs(exact) >= Fraction(2) ** (top - PRECISION[f.word]):
+        if abs(exact) >= mpq(2) ** (top - PRECISION[f.word]):
             continue  # lower limbs may be lost: docs/bits.md
         assert abs(found - exact) <= relative * abs(exact) + lost, (i, a, b)
         for above, below in pairwise(float(limb[i]) for limb in limbs):
@@ -212,12 +213,12 @@ def powers(form: str, sign: int) -> Array:
     return mp.array([2.0 ** (sign * i) for i in range(40)], form, HOST)
 
 
-def stated(f: Format, accuracy: str, slabs: list[list[Fraction]]) -> tuple[Fraction, Fraction]:
+def stated(f: Format, accuracy: str, slabs: list[list[mpq]]) -> tuple[mpq, mpq]:
     """What sums of parts, each in its order, lose at most, and T; additions of parts besides."""
     of_sums, of_terms = SUMS[f.limbs, accuracy]
-    u, running, total = Fraction(f.unit_roundoff), Fraction(0), Fraction(0)
+    u, running, total = mpq(f.unit_roundoff), mpq(0), mpq(0)
     for terms in slabs:
-        partial = Fraction(0)
+        partial = mpq(0)
         for term in terms:
             partial += term
             running += abs(partial)
@@ -250,8 +251,8 @@ def check_sums(
 ) -> None:
     """The bounds of docs/bits.md and of the docstrings, element by element."""
     products = [a * b for a, b in zip(values(x), values(y), strict=True)]
-    exact, slab, chunk = sum(products, Fraction(0)), definition.SLAB, definition.CHUNK
-    u = Fraction(f.unit_roundoff)
+    exact, slab, chunk = sum(products, mpq(0)), definition.SLAB, definition.CHUNK
+    u = mpq(f.unit_roundoff)
     slabs = [products[i : i + slab] for i in range(0, len(products), slab)]
     lanes = [
         products[i : i + chunk][lane :: definition.LANES]
@@ -260,17 +261,17 @@ def check_sums(
     ]
     chunks = -(-len(products) // chunk)
     levels = definition.LANES.bit_length() - 1 + (chunks - 1).bit_length()
-    tiny = Fraction(2) ** RANGE[f.word][0] * 20 * len(products)
+    tiny = mpq(2) ** RANGE[f.word][0] * 20 * len(products)
     for accuracy in accuracies:
         lost, total = stated(f, accuracy, slabs)
-        more = (len(slabs) - 1) * ADD[f.limbs] * u * total * Fraction(1001, 1000)
+        more = (len(slabs) - 1) * ADD[f.limbs] * u * total * mpq(1001, 1000)
         product = mp.gemm(x[None, :], y[:, None], accuracy=accuracy)[0, 0]
-        assert abs(Fraction(product) - exact) <= lost + more + tiny
+        assert abs(mpq(product) - exact) <= lost + more + tiny
         turned = mp.gemm(y[:, None], x[:, None], trans_a=True, accuracy=accuracy)[0, 0]
-        assert abs(Fraction(turned) - exact) <= lost + more + tiny
+        assert abs(mpq(turned) - exact) <= lost + more + tiny
         lost, total = stated(f, accuracy, lanes)
-        more = levels * ADD[f.limbs] * u * total * Fraction(1001, 1000)
-        assert abs(Fraction(mp.dot(x, y, accuracy=accuracy)) - exact) <= lost + more + tiny
+        more = levels * ADD[f.limbs] * u * total * mpq(1001, 1000)
+        assert abs(mpq(mp.dot(x, y, accuracy=accuracy)) - exact) <= lost + more + tiny
 
 
 @pytest.mark.parametrize("form", formats.STORED)
@@ -281,13 +282,13 @@ def test_sums_in_storage_formats_keep_what_is_stated(form: str) -> None:
     a, b = (mp.from_limbs(inputs.ordinary(f, (70,), s), f, HOST) for s in "ab")
     products = [p * q for p, q in zip(values(a), values(b), strict=True)]
     lost, total = stated(parent, "accurate", [products])
-    exact = sum(products, Fraction(0))
+    exact = sum(products, mpq(0))
     levels = definition.LANES.bit_length() - 1
-    more = levels * ADD[f.limbs] * Fraction(parent.unit_roundoff) * total
-    lost += more + 2 * Fraction(2) ** -f.bits * (abs(exact) + lost + more)
-    lost += Fraction(2) ** min(one.smallest for one in f.encodings if one.parts)
-    assert abs(Fraction(mp.dot(a, b)) - exact) <= lost
-    assert abs(Fraction(mp.gemm(a[None, :], b[:, None])[0, 0]) - exact) <= lost
+    more = levels * ADD[f.limbs] * mpq(parent.unit_roundoff) * total
+    lost += more + 2 * mpq(2) ** -f.bits * (abs(exact) + lost + more)
+    lost += mpq(2) ** min(one.smallest for one in f.encodings if one.parts)
+    assert abs(mpq(mp.dot(a, b)) - exact) <= lost
+    assert abs(mpq(mp.gemm(a[None, :], b[:, None])[0, 0]) - exact) <= lost
 
 
 def test_what_an_audit_found_is_below_the_bounds() -> None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from gmpy2 import mpq
 from slow import mostly_slow
 from test_certified import HOST, MAKERS, fractions
 
@@ -28,7 +28,7 @@ from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 
 FORMS = ["float32", "float64", "ds", "dd", "ts", "td", "qs", "qd"]
 TIGHT: dict[str, Any] = {"bound": "tight"}
-SMALLEST = {"float32": Fraction(2) ** -149, "float64": Fraction(2) ** -1074}
+SMALLEST = {"float32": mpq(2) ** -149, "float64": mpq(2) ** -1074}
 
 
 def ways(form: Format) -> list[dict[str, Any]]:
@@ -44,7 +44,7 @@ def powers(planes: Any, axis: int) -> Any:
     """The powers of two above the largest entries of rows or columns."""
     least = np.finfo(planes[0].dtype).minexp + 1
     exponents = np.maximum(np.frexp(planes[0])[1], least).max(axis)
-    return np.array([Fraction(2) ** int(e) for e in exponents], object)
+    return np.array([mpq(2) ** int(e) for e in exponents], object)
 
 
 def near(found: tuple[mp.Array, mp.Array], a: Any, b: Any, far: bool = False) -> int:
@@ -57,12 +57,12 @@ def near(found: tuple[mp.Array, mp.Array], a: Any, b: Any, far: bool = False) ->
     errors = abs(fractions(value.to_limbs()) - np.dot(fractions(a), fractions(b)))
     limits = bound.to_limbs()[0]
     assert bound.format.name == form.word and limits.shape == errors.shape
-    more = powers(a, 1)[:, None] * powers(b, 0)[None, :] * Fraction(form.unit_roundoff) / 2**29
+    more = powers(a, 1)[:, None] * powers(b, 0)[None, :] * mpq(form.unit_roundoff) / 2**29
     known = np.isfinite(limits)
     for limit, error, extra in zip(limits[known], errors[known], more[known], strict=True):
-        assert error <= Fraction(float(limit))
-        allowed = (error + extra) * (1 + Fraction(1, 2**18)) + 8 * SMALLEST[form.word]
-        assert far or Fraction(float(limit)) <= allowed
+        assert error <= mpq(float(limit))
+        allowed = (error + extra) * (1 + mpq(1, 2**18)) + 8 * SMALLEST[form.word]
+        assert far or mpq(float(limit)) <= allowed
     return int(known.sum())
 
 
@@ -108,7 +108,7 @@ def test_entries_of_different_sizes(form: str, binary_orders: int) -> None:
     assert near((value, bound), a, b) == 36
     errors = abs(fractions(value.to_limbs()) - np.dot(fractions(a), fractions(b)))
     rows = zip(bound.to_limbs()[0].flat, errors.flat, strict=True)
-    close = sum(Fraction(float(w)) <= Fraction(102, 100) * e for w, e in rows)
+    close = sum(mpq(float(w)) <= mpq(102, 100) * e for w, e in rows)
     assert binary_orders not in (16, 64) or (close >= 34) == (binary_orders == 16)
 
 
@@ -235,9 +235,9 @@ def test_moduli_tell_all_that_may_be_left(form: str, k: int, computed: Any) -> N
         assert (form == "qd" and k > 4096) or isinstance(computed, Ozaki2)
         return
     product = math.prod(systems.moduli()[: scheme.count])
-    known = Fraction(found.known)
-    assert 2 * (2 * known * 4**found.bits + Fraction(found.cut)) < product
-    assert Fraction(found.lost) <= known * Fraction(2) ** found.least
+    known = mpq(found.known)
+    assert 2 * (2 * known * 4**found.bits + mpq(found.cut)) < product
+    assert mpq(found.lost) <= known * mpq(2) ** found.least
     # Results are no larger than their integers' bits.
     bits, steps = scheme.results.system.bits, max(k, 1)
     assert steps * 4**found.bits * (1 + known) < 2**bits
@@ -246,8 +246,8 @@ def test_moduli_tell_all_that_may_be_left(form: str, k: int, computed: Any) -> N
             weights = [w >> (8 * i) & 255 for w in system.weights(m) for i in range(4)]
             assert sum(weights) * 255 + m < 2**22
     # What is promised.
-    cut = Fraction(found.cut) / 4**found.bits
-    assert cut <= Fraction(f.unit_roundoff) / 2**30 * (1 + Fraction(1, 2**19))
+    cut = mpq(found.cut) / 4**found.bits
+    assert cut <= mpq(f.unit_roundoff) / 2**30 * (1 + mpq(1, 2**19))
 
 
 # --- the rule ------------------------------------------------------------------------------------

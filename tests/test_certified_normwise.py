@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from gmpy2 import mpq
 from hunting import FOUND
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,10 +36,10 @@ def check(pair: tuple[mp.Array, mp.Array], plain: mp.Array, exact: Any) -> None:
     check_bounds(pair, plain, exact, always=False)
 
 
-def scalar(form: str, text: str) -> Fraction:
+def scalar(form: str, text: str) -> mpq:
     """A factor as it is converted."""
     arithmetic = formats.get(form).arithmetic
-    return Fraction(fractions(mp.array(text, arithmetic, HOST).to_limbs()).item())
+    return mpq(fractions(mp.array(text, arithmetic, HOST).to_limbs()).item())
 
 
 def ways(form: str) -> list[dict[str, Any]]:
@@ -116,7 +116,7 @@ def norms(values: Any, word: str) -> Any:
     x = mp.array(np.asarray(values, word), word, HOST)
     found = normwise._norms(x.planes, 0.0)
     words = found.seen_as(formats.get(word)).in_place()[0]
-    return [Fraction(float(v)) * 2**HELD if math.isfinite(v) else v for v in words]
+    return [mpq(float(v)) * 2**HELD if math.isfinite(v) else v for v in words]
 
 
 @pytest.mark.parametrize("word", LEAST)
@@ -136,11 +136,11 @@ def test_norms_are_not_below(word: str, data: st.DataObject) -> None:
     )
     row = data.draw(st.lists(number, min_size=1, max_size=40))
     (held,) = norms([row], word)
-    square = sum(Fraction(v) ** 2 for v in row)
-    raised = held * Fraction(1001, 1000)  # RAISED covers the roundings
+    square = sum(mpq(v) ** 2 for v in row)
+    raised = held * mpq(1001, 1000)  # RAISED covers the roundings
     assert raised**2 >= square
-    unit = Fraction(2) ** (LEAST[word] + HELD)  # added to small ones, before half of it rounds
-    assert max(held - 3 * unit / 2, 0) ** 2 <= square * Fraction(1001, 1000)
+    unit = mpq(2) ** (LEAST[word] + HELD)  # added to small ones, before half of it rounds
+    assert max(held - 3 * unit / 2, 0) ** 2 <= square * mpq(1001, 1000)
 
 
 @pytest.mark.parametrize("word", LEAST)
@@ -150,9 +150,9 @@ def test_norms_at_the_ends(word: str) -> None:
     assert norms(np.zeros((2, 0)), word) == [0, 0]
     assert norms([[0.0, -0.0]], word) == [0]
     (large,) = norms([[top] * 4096], word)
-    assert Fraction(top) * 64 <= large * Fraction(1001, 1000)
+    assert mpq(top) * 64 <= large * mpq(1001, 1000)
     (small,) = norms([[least, 0.0]], word)
-    assert small >= Fraction(least)
+    assert small >= mpq(least)
     for value in (np.inf, -np.inf, np.nan):
         assert not math.isfinite(norms([[1.0, value, least]], word)[0])
 
@@ -237,7 +237,7 @@ def test_large_numbers_with_small_ones() -> None:
         y = mp.array(np.full((9, 1), small), form, HOST)
         pair = mp.gemm(x, y, **NORMWISE)
         assert np.isfinite(pair[1].to_float64()).all()
-        check(pair, mp.gemm(x, y), np.array([[9 * Fraction(top) * Fraction(small)]]))
+        check(pair, mp.gemm(x, y), np.array([[9 * mpq(top) * mpq(small)]]))
 
 
 @pytest.mark.parametrize("form", ["ds", "ts", "qs", "dd", "qd", "d+s", "float32"])
@@ -247,7 +247,7 @@ def test_products_that_underflow_partly(form: str) -> None:
     low = LEAST[f.word] + 9
     for exponent in (low // 2, low // 2 + 20, low):
         values = [generator.uniform(-1, 1, (4, 40)) * 2.0**exponent for _ in range(2)]
-        x, y = (mp.array([[Fraction(v) / 3 for v in r] for r in m], form, HOST) for m in values)
+        x, y = (mp.array([[mpq(v) / 3 for v in r] for r in m], form, HOST) for m in values)
         exact = np.dot(fractions(x.to_limbs()), fractions(y.to_limbs()).T)
         for how in ways(form):
             pair = mp.gemm(x, y, trans_b=True, **how, **NORMWISE)
@@ -276,7 +276,7 @@ def test_any_product(data: st.DataObject) -> None:
 
     a, b, c = matrix(2, k), matrix(k, 2), matrix(2, 2)
     alpha, beta = (data.draw(st.sampled_from(["1", "0", "-0.3", "1e30", "1e-30"])) for _ in "ab")
-    exact = np.zeros((2, 2), object) + Fraction(0)
+    exact = np.zeros((2, 2), object) + mpq(0)
     if k:
         exact = np.dot(fractions(a.to_limbs()), fractions(b.to_limbs()))
     exact = scalar(form, alpha) * exact + scalar(form, beta) * fractions(c.to_limbs())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import gmpy2
 import numpy as np
 import pytest
-from slow import mostly_slow, slow
+from gmpy2 import mpq
+from slow import mostly_slow, one_in, slow
 from test_certified_hostile import CASES, HOST, LONG, RANGE, Sums, exact, number
 
 import portmp as mp
@@ -25,7 +25,7 @@ EXACT = [name for name in ALL if formats.wider(formats.get(name)) is None]
 """Formats of four limbs, whose results are compared with exact sums."""
 MORE = 10**4
 """Steps of a sum, at most, times what each product may lose."""
-SMALLEST = {"float32": Fraction(2) ** -149, "float64": Fraction(2) ** -1074}
+SMALLEST = {"float32": mpq(2) ** -149, "float64": mpq(2) ** -1074}
 
 
 def test_which_formats_have_one_limb_more() -> None:
@@ -58,36 +58,36 @@ def near(pair: tuple[Array, Array], plain: Array, sums: Any, terms: Any = None) 
     for i, limit in enumerate(limits):
         if not np.isfinite(limit):
             continue
-        error = abs(sum((Fraction(float(p[i])) for p in planes), Fraction(0)) - wanted[i])
-        assert error <= Fraction(float(limit)), (i, float(limit))
+        error = abs(sum((mpq(float(p[i])) for p in planes), mpq(0)) - wanted[i])
+        assert error <= mpq(float(limit)), (i, float(limit))
         if wide is None:
             below = np.nextafter(limit, word(0))
-            assert limit == 0 or Fraction(float(below)) < error
+            assert limit == 0 or mpq(float(below)) < error
         elif sizes is not None:
-            more = sizes[i] * Fraction(wide.unit_roundoff) + SMALLEST[form.word]
-            assert Fraction(float(limit)) <= Fraction(102, 100) * error + MORE * more
+            more = sizes[i] * mpq(wide.unit_roundoff) + SMALLEST[form.word]
+            assert mpq(float(limit)) <= mpq(102, 100) * error + MORE * more
     return int(np.isfinite(limits).sum())
 
 
-def root_error(norm: Fraction, square: Fraction) -> Fraction:
+def root_error(norm: mpq, square: mpq) -> mpq:
     """|norm - sqrt(square)|."""
     with gmpy2.context(gmpy2.get_context(), precision=4000, emin=-(10**6), emax=10**6):
-        found = abs(gmpy2.sqrt(gmpy2.mpq(square)) - gmpy2.mpq(norm))
-        return Fraction(gmpy2.mpq(found))
+        found = abs(gmpy2.sqrt(mpq(square)) - mpq(norm))
+        return mpq(found)
 
 
-def near_root(norm: Array, bound: Array, square: Fraction) -> None:
+def near_root(norm: Array, bound: Array, square: mpq) -> None:
     """The bound of one norm: not below the error, and at most 1.05 times it but for tiny ones."""
     limit = bound.to_limbs()[0].item()
     if not math.isfinite(limit):
         return
     value, form = number(norm), norm.format
     error = root_error(value, square)
-    assert error <= Fraction(limit)
-    u = Fraction(2) ** (-24 if form.word == "float32" else -53)
-    unit = Fraction(form.unit_roundoff)
+    assert error <= mpq(limit)
+    u = mpq(2) ** (-24 if form.word == "float32" else -53)
+    unit = mpq(form.unit_roundoff)
     less = 99 * u * unit * abs(value) + 99 * SMALLEST[form.word]
-    assert Fraction(limit) <= Fraction(105, 100) * error + less
+    assert mpq(limit) <= mpq(105, 100) * error + less
 
 
 def check(case: Sums, form: str, device: Any, subnormal: bool = False) -> int:
@@ -99,7 +99,7 @@ def check(case: Sums, form: str, device: Any, subnormal: bool = False) -> int:
     a, b = (v if isinstance(v, Array) else mp.array(v, f, device) for v in (case.a, case.b))
     c = None if case.c is None else mp.array(case.c, f, device)
     xs, ys = exact(a), exact(b)
-    product = np.dot(xs, ys) if a.shape[1] else np.full((a.shape[0], b.shape[1]), Fraction(0))
+    product = np.dot(xs, ys) if a.shape[1] else np.full((a.shape[0], b.shape[1]), mpq(0))
     alpha, beta = (number(mp.array(v, f.arithmetic, HOST)) for v in (case.alpha, case.beta))
     sums = alpha * product + (0 if c is None else beta * exact(c))
     terms = abs(alpha) * (np.dot(abs(xs), abs(ys)) if a.shape[1] else 0 * abs(product))
@@ -119,16 +119,19 @@ def check(case: Sums, form: str, device: Any, subnormal: bool = False) -> int:
             for v in (xs, abs(xs))
         )
         known += near(a.sum(axis=axis, bound="tight"), a.sum(axis=axis), totals, sizes)
-    near_root(*mp.nrm2(a, bound="tight"), sum((v * v for v in xs.ravel()), Fraction(0)))
+    near_root(*mp.nrm2(a, bound="tight"), sum((v * v for v in xs.ravel()), mpq(0)))
     return known
 
 
 FEW = ["float16_rz", "slfp32in16b", "tsin80b", "qdin192b", "fp64infp32"]
 
 
-@pytest.mark.parametrize(
-    "form", mostly_slow([*formats.STANDARD, *FEW], ["float64", "ts", "qs", "d+s"], "the same code")
-)
+FAST = ["float64", "ts", "qs", "d+s"]
+HALF = one_in(2, name=CASES, form=[*formats.STANDARD, *FEW])
+
+
+@slow("the same code", unless=lambda p: p["form"] in FAST and HALF(p))
+@pytest.mark.parametrize("form", [*formats.STANDARD, *FEW])
 @pytest.mark.parametrize("name", CASES)
 def test_hostile_sums(name: str, form: str) -> None:
     """On the host, at the ends of the range and with all that cancels."""
@@ -144,7 +147,14 @@ def test_hostile_sums_of_several_slabs(name: str, form: str) -> None:
     assert check(LONG[name](formats.get(form)), form, HOST)
 
 
-@pytest.mark.parametrize("form", ALL)
+@pytest.mark.parametrize(
+    "form",
+    mostly_slow(
+        ALL,
+        ["float64", "ts", "d+s", "qd", "float16", "slfp64in48b", "tsin80b", "fp64infp32_rz"],
+        "storage formats compute as these",
+    ),
+)
 def test_long_random_sums_are_within_two_percent(form: str) -> None:
     """Three thousand steps: what a bound without signs is hundreds of times above."""
     f = formats.get(form)
@@ -156,9 +166,9 @@ def test_long_random_sums_are_within_two_percent(form: str) -> None:
         exact(found).ravel(), limits.to_limbs()[0].ravel(), product.ravel(), strict=True
     ):
         error = abs(value - wanted)
-        assert error <= Fraction(float(limit))
-        if error > abs(wanted) * Fraction(f.unit_roundoff) / 1000:
-            assert Fraction(float(limit)) <= Fraction(102, 100) * error
+        assert error <= mpq(float(limit))
+        if error > abs(wanted) * mpq(f.unit_roundoff) / 1000:
+            assert mpq(float(limit)) <= mpq(102, 100) * error
 
 
 @pytest.mark.parametrize(
@@ -317,36 +327,40 @@ VECTORS = (None, 2, 1, math.inf, -math.inf, 0)
 MATRICES = (None, "fro", 1, -1, math.inf, -math.inf)
 
 
-def exact_norm(values: Any, order: Any) -> Fraction | None:
+def exact_norm(values: Any, order: Any) -> mpq | None:
     """The exact norm of a vector or a matrix; None for the root of the sum of squares."""
     sizes = np.vectorize(abs, otypes=[object])(values)
     if order in (None, 2, "fro"):
         return None
     if values.ndim == 1:
         if order == 0:
-            return Fraction(int((values != 0).sum()))
-        return Fraction(sizes.sum() if order == 1 else sizes.max() if order > 0 else sizes.min())
+            return mpq(int((values != 0).sum()))
+        return mpq(sizes.sum() if order == 1 else sizes.max() if order > 0 else sizes.min())
     sums = sizes.sum(axis=0 if abs(order) == 1 else 1)
-    return Fraction(sums.max() if order > 0 else sums.min())
+    return mpq(sums.max() if order > 0 else sums.min())
 
 
 def check_norm(pair: tuple[Array, Array], values: Any, order: Any, tight: bool) -> None:
     """One norm's bound: not below the error and, of tight ones, hardly above it."""
     norm, bound = pair
     wanted = exact_norm(values, order)
-    limit = Fraction(bound.to_limbs()[0].item())
+    limit = mpq(bound.to_limbs()[0].item())
     if wanted is None:
-        square = sum((v * v for v in values.ravel()), Fraction(0))
+        square = sum((v * v for v in values.ravel()), mpq(0))
         error = root_error(number(norm), square)
     else:
         error = abs(number(norm) - wanted)
     assert error <= limit
     if tight:
-        least = Fraction(norm.format.unit_roundoff) * abs(number(norm)) / 1000
-        assert limit <= Fraction(105, 100) * error + least + 99 * SMALLEST[norm.format.word]
+        least = mpq(norm.format.unit_roundoff) * abs(number(norm)) / 1000
+        assert limit <= mpq(105, 100) * error + least + 99 * SMALLEST[norm.format.word]
 
 
-@pytest.mark.parametrize("kind", ["ordinary", "positive", "wide"])
+KINDS = ["ordinary", "positive", "wide"]
+
+
+@slow("each format and each kind, by turns", one_in(2, kind=KINDS, form=[*formats.STANDARD, *FEW]))
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", [*formats.STANDARD, *FEW])
 def test_norms_have_bounds(form: str, kind: str) -> None:
     """Along axes, of vectors and of matrices, each order that has one."""
@@ -397,12 +411,8 @@ def test_norms_keep_their_shapes() -> None:
 
 def test_largest_sums_that_are_near_each_other() -> None:
     """The exact largest sum need not be the one that is largest as computed."""
-    third = Fraction(1, 3)
-    columns: Sequence[Any] = [
-        [third, third, third],
-        [1, Fraction(2) ** -130, 0],
-        [Fraction(2) ** -140, 1, 0],
-    ]
+    third = mpq(1, 3)
+    columns: Sequence[Any] = [[third, third, third], [1, mpq(2) ** -130, 0], [mpq(2) ** -140, 1, 0]]
     x = mp.array(np.array(columns, object).T.tolist(), "dd", HOST)
     for order in (1, -1):
         for bound in (True, "tight"):

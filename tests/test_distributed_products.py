@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ import slow
 from test_distributed import HOST, check_same, drawn, team
 
 import portmp as mp
-from portmp import cli
+from portmp import cli, discovery
 from portmp.distributed import factor, products, tiles
 from portmp.errors import LinAlgError, ShapeError, UnsupportedError
+from portmp.routines.factor import small
 
 LAYOUTS = (mp.Rows(), mp.Replicated(), mp.BlockCyclic(16, 2, 2), mp.BlockCyclic(7, 4, 1))
 SIZES = ("37 50 45", "1 20 33", "40 12 1", "3 0 4")
@@ -178,8 +180,15 @@ def test_done_on_one_device(name: str) -> None:
     check_same(mp.linalg.qr(mixed).Q, mp.linalg.qr(a).Q)
 
 
-def test_errors_and_warnings_are_those_of_one_device() -> None:
-    """Singular, numerically singular, not positive definite: the same words."""
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+def test_errors_and_warnings_are_those_of_one_device(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Singular, numerically singular, not positive definite: the same words, and the same of
+    kernels that GPUs have for few rows."""
+    device = discovery.get(slow.first_device())
+    properties = replace(device.properties, kind=kind, warp_size=small.WARP)
+    monkeypatch.setattr(device, "properties", properties)
     a = drawn((60, 60))
     a[5] = a[6] * 3
     zero = a * 1

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import Any
 
 import gmpy2
 import numpy as np
 import pytest
 import tiers
+from gmpy2 import mpq
+from operands import rationals
 from slow import mostly_slow, slow
 
 import portmp as mp
 from portmp import formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, ShapeError
-from portmp.formats import convert, inputs
+from portmp.formats import inputs
 from portmp.routines.exact import launch
 from portmp.routines.exact.accumulator import HELD, LONGEST, SAFE, SMALLEST, LongAccumulator
 from portmp.routines.reference import Host
@@ -30,15 +31,15 @@ CORRECT: dict[str, Any] = {"rounding": "correct"}
 # --- what is expected ----------------------------------------------------------------------
 
 
-def rounded(value: Fraction, dtype: str) -> float:
+def rounded(value: mpq, dtype: str) -> float:
     """The word nearest to a number, ties to even, subnormal ones included, by MPFR."""
     bits, top = (24, 128) if dtype == "float32" else (53, 1024)
     lowest = SMALLEST[dtype] + 1
     with gmpy2.context(precision=bits, emax=top, emin=lowest, subnormalize=True):
-        return float(gmpy2.mpfr(gmpy2.mpq(value)))
+        return float(gmpy2.mpfr(mpq(value)))
 
 
-def expected(value: Fraction, form: str) -> list[float]:
+def expected(value: mpq, form: str) -> list[float]:
     """Limbs of a format whose limbs are words: each what is left, rounded."""
     limbs: list[float] = []
     for dtype in formats.get(form).planes:
@@ -47,7 +48,7 @@ def expected(value: Fraction, form: str) -> list[float]:
             limb = 0.0 if limbs else limb
             return [*limbs, limb] + [0.0] * (formats.get(form).limbs - len(limbs) - 1)
         limbs.append(limb)
-        value -= Fraction(limb)
+        value -= mpq(limb)
     return limbs
 
 
@@ -57,7 +58,7 @@ def check(result: mp.Array, sums: Any) -> None:
     planes = [p.ravel() for p in result.to_limbs()]
     for i, value in enumerate(np.asarray(sums, object).ravel()):
         found = [float(p[i]) for p in planes]
-        assert found == expected(Fraction(value), form), (i, float(value))
+        assert found == expected(mpq(value), form), (i, float(value))
 
 
 # --- hostile sums --------------------------------------------------------------------------
@@ -84,10 +85,10 @@ def hostile(form: str, rows: int, pairs: int, seed: int) -> tuple[Host, Host]:
     return left, right
 
 
-def exact_products(x: Host, y: Host) -> Iterator[Fraction]:
+def exact_products(x: Host, y: Host) -> Iterator[mpq]:
     """The exact sums of rows' products."""
-    for row in convert.to_fractions(x) * convert.to_fractions(y):
-        yield sum(row, Fraction(0))
+    for row in rationals(x) * rationals(y):
+        yield sum(row, mpq(0))
 
 
 def dots(form: str, x: Host, y: Host, device: Any) -> mp.Array:
@@ -113,7 +114,7 @@ def test_devices_round_as_mpfr(device: Device, form: str) -> None:
     x, y = hostile(form, 40, 8, 2)
     a, b = mp.from_limbs(x, form, device), mp.from_limbs([p.T.copy() for p in y], form, device)
     found = mp.gemm(a, b, **CORRECT)
-    sums = np.dot(convert.to_fractions(x), convert.to_fractions(y).T)
+    sums = np.dot(rationals(x), rationals(y).T)
     check(found, sums)
 
 
@@ -133,7 +134,7 @@ def test_sums_held_in_words(device: Device) -> None:
         check(dots("float64", x, y, device), list(exact_products(x, y)))
         values = np.ldexp(x[0], of_terms[:, :1] // 2) * np.sign(y[0])
         found = mp.array(values, "float64", device).sum(axis=1, **CORRECT)
-        check(found, [sum(map(Fraction, row), Fraction(0)) for row in values.tolist()])
+        check(found, [sum(map(mpq, row), mpq(0)) for row in values.tolist()])
 
 
 @slow("ten thousand sums of each word's formats")
@@ -143,7 +144,7 @@ def test_many_sums(device: Device, form: str) -> None:
     for seed in range(100):
         x, y = hostile(form, 10, 6, 100 + seed)
         a, b = mp.from_limbs(x, form, device), mp.from_limbs([p.T.copy() for p in y], form, device)
-        sums = np.dot(convert.to_fractions(x), convert.to_fractions(y).T)
+        sums = np.dot(rationals(x), rationals(y).T)
         check(mp.gemm(a, b, **CORRECT), sums)
 
 
@@ -203,8 +204,8 @@ def test_sums(form: str, terms: list[float]) -> None:
     values = np.array(terms, np.float64)
     x = mp.from_limbs([values, *[0 * values] * (formats.get(form).limbs - 1)], form, HOST)
     found = x.sum(**CORRECT)
-    check(found, sum(map(Fraction, terms), Fraction(0)))
-    if not sum(map(Fraction, terms)):
+    check(found, sum(map(mpq, terms), mpq(0)))
+    if not sum(map(mpq, terms)):
         assert not any(np.signbit(p) for p in found.to_limbs())
 
 
@@ -215,7 +216,7 @@ def test_sums_on_devices(device: Device) -> None:
     values = np.array([row + [0.0] * (longest - len(row)) for row in rows])
     x = mp.from_limbs([values, 0 * values], "dd", device)
     found = x.sum(axis=1, **CORRECT)
-    check(found, [sum(map(Fraction, row), Fraction(0)) for row in rows])
+    check(found, [sum(map(mpq, row), mpq(0)) for row in rows])
     assert x.sum(axis=0, **CORRECT).shape == (longest,)
 
 
@@ -225,7 +226,7 @@ def test_lengths(device: Device, n: int) -> None:
     x = inputs.wide(formats.get("dd"), (n,), "exact n")
     x = [np.where(np.abs(x[0]) < 1e150, p, 0) for p in x]
     found = mp.dot(*2 * [mp.from_limbs(x, "dd", device)], **CORRECT)
-    check(found, sum((v * v for v in convert.to_fractions(x)), Fraction(0)))
+    check(found, sum((v * v for v in rationals(x)), mpq(0)))
     if n == 20000:
         assert launch.shares(device, 1, n)[1] > 1
 
@@ -235,7 +236,7 @@ def test_operands(device: Device) -> None:
     f = formats.get("dd")
     a, b, c = (inputs.ordinary(f, s, "exact") for s in ((2, 5, 7), (7, 4), (5, 4)))
     left, right, addend = (mp.from_limbs(v, f, device) for v in (a, b, c))
-    values = [convert.to_fractions(v) for v in (a, b, c)]
+    values = [rationals(v) for v in (a, b, c)]
     out = mp.zeros((2, 8, 5), "dd", device)
     turned = mp.gemm(
         right,
@@ -264,12 +265,12 @@ def test_alpha_multiplies_the_exact_sum(device: Device, form: str) -> None:
     x, y = hostile(form, 12, 5, 3)
     addend = inputs.ordinary(f, (12, 12), "exact addend")
     places: list[Any] = [device, HOST]
-    sums = np.dot(convert.to_fractions(x), convert.to_fractions(y).T)
+    sums = np.dot(rationals(x), rationals(y).T)
     for alpha in ALPHAS:
-        scale = convert.to_fractions(mp.array(alpha, f.arithmetic, HOST).to_limbs()).item()
+        scale = rationals(mp.array(alpha, f.arithmetic, HOST).to_limbs()).item()
         for beta in (0, -1, "0.7"):
-            add = convert.to_fractions(mp.array(beta, f.arithmetic, HOST).to_limbs()).item()
-            wanted = scale * sums + add * convert.to_fractions(addend)
+            add = rationals(mp.array(beta, f.arithmetic, HOST).to_limbs()).item()
+            wanted = scale * sums + add * rationals(addend)
             for place in places:
                 a, b = (mp.from_limbs(v, form, place) for v in (x, [p.T.copy() for p in y]))
                 c = mp.from_limbs(addend, form, place) if beta else None
@@ -282,11 +283,11 @@ def test_scaled_sums_at_the_ends_of_the_range(device: Device) -> None:
         for sign in (1, -1):
             values = [2.0**top, 2.0**top, -(2.0**-top) * 3, 1.5]
             x, y = (mp.array(v, form, device) for v in (values, [2.0**20, 5.0, 2.0**-40, 7.0]))
-            exact = sum(map(operator.mul, *(convert.to_fractions(v.to_limbs()) for v in (x, y))))
+            exact = sum(map(operator.mul, *(rationals(v.to_limbs()) for v in (x, y))))
             for alpha in (sign * 2.0**-30, sign * 2.0**-top, sign * 3.0):
                 c = mp.array([[-(2.0**-top)]], form, device)
                 found = mp.gemm(x[None, :], y[:, None], alpha=alpha, beta=2, c=c, **CORRECT)
-                check(found, [[Fraction(alpha) * exact - 2 * Fraction(2) ** -top]])
+                check(found, [[mpq(alpha) * exact - 2 * mpq(2) ** -top]])
 
 
 def test_alpha_of_zero_reads_nothing() -> None:
@@ -294,7 +295,7 @@ def test_alpha_of_zero_reads_nothing() -> None:
     x = mp.array([[float("nan"), 1.0]], "dd", HOST)
     c = mp.array([[3.0]], "dd", HOST)
     found = mp.gemm(x, x, trans_b=True, alpha=0, beta="0.1", c=c, **CORRECT)
-    tenth = convert.to_fractions(mp.array("0.1", "dd", HOST).to_limbs()).item()
+    tenth = rationals(mp.array("0.1", "dd", HOST).to_limbs()).item()
     check(found, [[3 * tenth]])
     assert float(mp.gemm(x, x, trans_b=True, alpha=0, **CORRECT).to_float64().item()) == 0
 
@@ -304,15 +305,15 @@ def test_short_matrices_of_a_vector() -> None:
     x = mp.array([0.1, 0.2], "float32", HOST)
     a = mp.array([[1.5, -3]], "bfloat16", HOST)
     found = mp.gemv(a, x, **CORRECT)
-    values = convert.to_fractions(x.to_limbs())
-    check(found, [Fraction(3, 2) * values[0] - 3 * values[1]])
+    values = rationals(x.to_limbs())
+    check(found, [mpq(3, 2) * values[0] - 3 * values[1]])
 
 
 @pytest.mark.parametrize("form", ["float16", "float16_rz", "bfloat16", "tsin80b", "qdin192b_rz"])
 def test_storage_formats_round_once(form: str) -> None:
     """As numbers that are converted, not by way of the parent's words."""
     x = inputs.ordinary(formats.get(form), (50, 9), "exact")
-    values = convert.to_fractions(x)
+    values = rationals(x)
     found = mp.from_limbs(x, form, HOST).sum(axis=1, **CORRECT).to_limbs()
     wanted = mp.array([sum(row) for row in values], form, HOST).to_limbs()
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
@@ -383,7 +384,7 @@ def test_options_that_do_not_fit() -> None:
 def test_accumulators_hold_every_sum(word: str, factors: int) -> None:
     """2^40 of the largest terms stay below the sign's digit, and digits within their integers."""
     long = LongAccumulator(word, factors)
-    largest = Fraction(float(np.finfo(word).max)) ** factors
-    assert 2**40 * largest / Fraction(2) ** long.unit < 2 ** (32 * (long.digits - 1))
-    assert Fraction(2) ** long.unit == Fraction(float(np.finfo(word).smallest_subnormal)) ** factors
+    largest = mpq(float(np.finfo(word).max)) ** factors
+    assert 2**40 * largest / mpq(2) ** long.unit < 2 ** (32 * (long.digits - 1))
+    assert mpq(2) ** long.unit == mpq(float(np.finfo(word).smallest_subnormal)) ** factors
     assert LONGEST * 16 * 2**33 < 2**63

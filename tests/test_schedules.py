@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from slow import mostly_slow, slow
+from tiers import INTERPRETED
 
 import portmp as mp
 from portmp import definition, discovery, formats
@@ -95,8 +96,18 @@ def test_gemm(device: Device, name: str) -> None:
         assert _bits(got) == usual, schedule
 
 
+WORDS = ["float32", "float64", "float16", "bfloat16", "fp64infp32"]
+
+
+@slow(
+    "each format with one device and one width",
+    unless=lambda p: (
+        p["anywhere"] == ("default", *INTERPRETED)[WORDS.index(p["form"]) % 3]
+        and p["vector"] == (4, 2)[WORDS.index(p["form"]) // 3]
+    ),
+)
 @pytest.mark.parametrize("vector", [4, 2])
-@pytest.mark.parametrize("form", ["float32", "float64", "float16", "bfloat16", "fp64infp32"])
+@pytest.mark.parametrize("form", WORDS)
 def test_whole_tiles_of_one_limb_are_the_hosts(anywhere: Device, form: str, vector: int) -> None:
     """Neighbours are stored at once: over slabs, beside tiles that are cut off, with infinities."""
     schedule = GemmSchedule(4, 4, 2, 4, 8, vector=min(vector, 2), pad=2, unroll=1)
@@ -242,7 +253,17 @@ def test_many_chunks(device: Device, chunks: int) -> None:
         assert _bits(got) == usual, threads
 
 
-@pytest.mark.parametrize("name", ["float32", "ts", "slfp64in48b"])
+ROWS = ["float32", "ts", "slfp64in48b"]
+
+
+@slow(
+    "each format with the default device and another one",
+    unless=lambda p: (
+        p["anywhere"] == "default"
+        or (p["anywhere"], p["name"]) in zip(INTERPRETED, ROWS[1:], strict=True)
+    ),
+)
+@pytest.mark.parametrize("name", ROWS)
 def test_rows_of_one_chunk(anywhere: Device, name: str) -> None:
     """A kernel alone ends them: scaled, added to, and where they are not finite, as on the host."""
     form, rows = formats.get(name), 5

@@ -14,6 +14,7 @@ from portmp import formats
 from portmp.arrays import complexes, creation, dtypes, elementwise, numpy_protocol, printing
 from portmp.arrays.creation import Where, opened
 from portmp.arrays.methods import Methods
+from portmp.arrays.typed import Filled
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, ShapeError, shown
 from portmp.formats import Format, convert, decimal, exact, longer, losses
@@ -255,7 +256,7 @@ numbers.Rational.register(Scalar)
 # --- creation from planes -------------------------------------------------------------------------
 
 array: Callable[..., Array] = creation.array
-zeros: Callable[..., Array] = creation.zeros
+zeros: Filled = creation.zeros
 
 
 def from_limbs(

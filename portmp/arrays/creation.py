@@ -1,5 +1,6 @@
 """New arrays: of given numbers, of equal ones, of numbers at equal distances."""
 
+# mypy: disable-error-code="type-abstract"
 from __future__ import annotations
 
 import math
@@ -13,6 +14,7 @@ from portmp import discovery, formats
 from portmp.arrays import complexes as complex_arrays
 from portmp.arrays import dtypes, elementwise, exchange, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
+from portmp.arrays.typed import Eye, Filled, Like, Spaced, as_
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_arrays, wrapped
 from portmp.backends import dlpack
 from portmp.backends.base import Device, Queue, is_recording
@@ -345,6 +347,7 @@ def _whole(given: np.ndarray[Any, Any]) -> bool:
 # --- of equal numbers -----------------------------------------------------------------------------
 
 
+@as_(Filled)
 def zeros(
     shape: int | Sequence[int], format: Any = None, device: Where = None, *, dtype: Any = None
 ) -> Any:
@@ -358,6 +361,7 @@ def zeros(
     return wrapped(made)
 
 
+@as_(Filled)
 def ones(
     shape: int | Sequence[int], format: Any = None, device: Where = None, *, dtype: Any = None
 ) -> Any:
@@ -365,6 +369,7 @@ def ones(
     return full(shape, 1, chosen(format, dtype), device)
 
 
+@as_(Filled)
 def empty(
     shape: int | Sequence[int], format: Any = None, device: Where = None, *, dtype: Any = None
 ) -> Any:
@@ -422,8 +427,9 @@ def full_like(x: AnyArray, /, fill_value: Any, *, dtype: Any = None, device: Whe
     return full(shape, fill_value, kind, where)
 
 
-zeros_like, ones_like = _like(zeros, "Zeros"), _like(ones, "Ones")
-empty_like = _like(empty, "Elements that are not set,")
+zeros_like: Like = _like(zeros, "Zeros")
+ones_like: Like = _like(ones, "Ones")
+empty_like: Like = _like(empty, "Elements that are not set,")
 
 
 # --- at equal distances ---------------------------------------------------------------------------
@@ -500,6 +506,7 @@ def _end(x: Any, which: int) -> Any:
     return halves[which]
 
 
+@as_(Spaced)
 def linspace(
     start: Any,
     stop: Any,
@@ -573,6 +580,7 @@ def _point(value: Any, kind: Format, queue: Queue) -> Any:
 # --- matrices -------------------------------------------------------------------------------------
 
 
+@as_(Eye)
 def eye(
     n_rows: int,
     n_cols: int | None = None,

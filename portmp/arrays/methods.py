@@ -51,6 +51,11 @@ class Flat:
 V = TypeVar("V", bound=View[Any])
 
 
+def _bound(*names: str) -> Any:
+    """Functions over axes, whose first operand is the array that they are methods of."""
+    return (getattr(statistics, name) for name in names)
+
+
 def _sorted_in_place(x: Any, axis: int = -1, **options: Any) -> None:
     """Put the elements in order along an axis, in their own memory."""
     moves.copied(sorting.sort(x, axis, **options).planes, elementwise.written(x, "sort").planes)
@@ -90,12 +95,10 @@ class Methods(Operators[V]):
     __array_namespace__ = numpy_protocol.namespace
     __str__, __repr__ = printing.shown, printing.written
 
-    sum, prod = statistics.sum, statistics.prod
-    max, min, ptp = statistics.max, statistics.min, statistics.ptp
-    mean, var, std = statistics.mean, statistics.var, statistics.std
-    all, any = statistics.all, statistics.any
-    argmax, argmin = statistics.argmax, statistics.argmin
-    cumsum, cumprod = statistics.cumsum, statistics.cumprod
+    sum, prod, cumsum, cumprod, mean, var, std, max, min, ptp, all, any, argmax, argmin = _bound(
+        *("sum", "prod", "cumsum", "cumprod", "mean", "var", "std", "max", "min", "ptp", "all"),
+        *("any", "argmax", "argmin"),
+    )
     sort = _sorted_in_place
     argsort, searchsorted, nonzero = sorting.argsort, sorting.searchsorted, sorting.nonzero
     round = functions.round

@@ -1,5 +1,6 @@
 """Sums, products, extrema, means and variances, over all elements or along axes."""
 
+# mypy: disable-error-code="type-abstract"
 from __future__ import annotations
 
 import math
@@ -10,6 +11,17 @@ from portmp import formats
 from portmp.arrays import complexes, composed, creation, dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.foreign import as_they_are
+from portmp.arrays.typed import (
+    Averaged,
+    Counted,
+    Position,
+    Reduced,
+    Running,
+    Spread,
+    Summed,
+    Truth,
+    as_,
+)
 from portmp.arrays.viewed import AnyArray, Viewed, called, everywhere, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format, foreign
@@ -145,6 +157,7 @@ def _sum_dtype(view: View[Any], dtype: Any) -> Dtype:
     return INTEGER if own.kind in "ib" else dtypes.resolved("uint64")
 
 
+@as_(Summed)
 @as_they_are
 def sum(
     x: AnyArray,
@@ -205,6 +218,7 @@ def _certified(
     return _shaped(value, shape, over, keepdims), _shaped(error, shape, over, keepdims)
 
 
+@as_(Summed)
 @everywhere
 def prod(
     x: AnyArray,
@@ -255,8 +269,8 @@ def _extremum(kind: str, about: str) -> Any:
     return everywhere(called(extremum, kind, about))
 
 
-max = _extremum("max", "The largest of all elements or along axes; NaN propagates.")
-min = _extremum("min", "The smallest of all elements or along axes; NaN propagates.")
+max: Reduced = _extremum("max", "The largest of all elements or along axes; NaN propagates.")
+min: Reduced = _extremum("min", "The smallest of all elements or along axes; NaN propagates.")
 
 
 # --- means ----------------------------------------------------------------------------------------
@@ -299,6 +313,7 @@ def scaled_back(found: AnyArray, power: AnyArray) -> Any:
     return composed.ldexp(found, power.reshape(found.shape))
 
 
+@as_(Averaged)
 def mean(
     x: AnyArray,
     /,
@@ -381,7 +396,7 @@ def _spread(name: str, about: str) -> Any:
     return called(spread, name, about)
 
 
-var = _spread(
+var: Spread = _spread(
     "var",
     """The sum of squares of the differences from the mean, divided by n - *correction*.
 
@@ -390,7 +405,7 @@ var = _spread(
     differences over a power of two: it reads the result.
     """,
 )
-std = _spread("std", "The square root of the variance, whose own range does not matter.")
+std: Spread = _spread("std", "The square root of the variance, whose own range does not matter.")
 
 
 # --- truth values ---------------------------------------------------------------------------------
@@ -418,10 +433,11 @@ def _of_truth(name: str, neutral: int, about: str) -> Any:
     return called(of_truth, name, f"{about}, or other than zero, where *where* is true.")
 
 
-all = _of_truth("all", 1, "Whether all elements are true")
-any = _of_truth("any", 0, "Whether one element is true")
+all: Truth = _of_truth("all", 1, "Whether all elements are true")
+any: Truth = _of_truth("any", 0, "Whether one element is true")
 
 
+@as_(Counted)
 def count_nonzero(x: AnyArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """How many elements are true, or other than zero."""
     return _reduced("count", _truth(x), axis, keepdims, "int64")
@@ -445,7 +461,8 @@ def _position(name: str, about: str) -> Any:
     return called(position, name, f"{about}\n\nOver all elements in C order, or along an axis.")
 
 
-argmax, argmin = _position("argmax", "largest"), _position("argmin", "smallest")
+argmax: Position = _position("argmax", "largest")
+argmin: Position = _position("argmin", "smallest")
 
 
 # --- running --------------------------------------------------------------------------------------
@@ -511,12 +528,12 @@ def _running_product(x: AnyArray, dtype: Any, axis: int | None, include_initial:
     return moved.copy()
 
 
-cumulative_sum = _running(
+cumulative_sum: Running = _running(
     "add",
     "cumulative_sum",
     "Running sums along an axis, which vectors need not name; first a 0, if it is asked for.",
 )
-cumulative_prod = _running(
+cumulative_prod: Running = _running(
     "mul", "cumulative_prod", "Running products, likewise; first a 1, if it is asked for."
 )
 

@@ -1,6 +1,13 @@
-"""Types of elementwise functions, which tables make: type checkers read ``typed.pyi``."""
+"""Types of public functions, which tables and decorators make: checkers read ``typed.pyi``."""
 
+from collections.abc import Callable
 from typing import Any
 
 AlikeOfOne = AlikeOfTwo = Array = OfOne = OfThree = OfTwo = Operand = PlainArray = Any
-PlainOfOne = PlainOfTwo = Any
+Averaged = Counted = Eye = Filled = Like = PlainOfOne = PlainOfTwo = Position = Reduced = Any
+Running = Spaced = Spread = Summed = Truth = Any
+
+
+def as_(kind: Any) -> Callable[[Any], Any]:
+    """A decorator that changes nothing: the function has the type that is named."""
+    return lambda function: function

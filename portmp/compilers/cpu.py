@@ -112,7 +112,8 @@ def found() -> Iterator[Clang]:
             tried.append(f"{' '.join(one.command)}: {line}")
     if none and (named := os.environ.get("PORTMP_CLANG")):
         raise BackendUnavailable(
-            f"PORTMP_CLANG={named} is no clang of at least {OLDEST}: {tried[0]}"
+            f"PORTMP_CLANG={named} is no clang of at least {OLDEST}: {tried[0]}; unset it, or name "
+            "one that is"
         )
     if none:
         because = f" ({'; '.join(tried)})" if tried else ""

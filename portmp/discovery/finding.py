@@ -165,10 +165,18 @@ def get(name: str | Device | Queue | None = None) -> Device:
             except DeviceError as error:
                 told = "PORTMP_DEVICE: " if wanted and not name else ""
                 raise DeviceError(f"{told}{error}") from None
-            if found.by_reference and not wanted:
-                _say(f"portmp: {FALLEN_BACK}: {found.remedy}")
+            if not wanted:
+                _tell(found)
             _opened[wanted] = found
         return _opened[wanted]
+
+
+def _tell(chosen: Device) -> None:
+    """Say why the default device is no better one: none works, or a setting names no clang."""
+    if chosen.by_reference:
+        _say(f"portmp: {FALLEN_BACK}: {chosen.remedy}")
+    elif chosen.properties.kind == "cpu" and find(PROCESSOR).problem.startswith("PORTMP_"):
+        _say(f"portmp: {find(PROCESSOR).problem}; {chosen.name} is the default device instead")
 
 
 def hardware(name: str | Device | None = None) -> Device:

@@ -35,6 +35,7 @@ from portmp.routines.lu import reference
 from portmp.routines.lu.launch import LuOnDevice
 from portmp.routines.lu.steps import LuSteps
 from portmp.routines.moves import launch as moves
+from portmp.routines.plain import launch as plain
 from portmp.routines.qr.launch import QrOnDevice
 from portmp.routines.qr.steps import QrSteps
 from portmp.routines.triangular.launch import copied_triangle
@@ -57,6 +58,7 @@ class Lu(ColumnSteps, LuSteps[Columns]):
         """What one device does, with pivots of all panels: those that it made are right."""
         pivots = allocate_numbers("int32", (1, min(self.size)), self.queues[i])
         singular = allocate_numbers("int32", (1,), self.queues[i])
+        plain.fill(singular, 0)  # kernels of few rows do so with the first panel alone
         return LuOnDevice(self.like(i), self.own(self.method, i), singular, pivots)
 
     def panel(self, w: Columns, first: int, end: int, columns: slice) -> None:

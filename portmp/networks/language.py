@@ -177,6 +177,11 @@ class Network:
         return _parse(self)
 
     @cached_property
+    def program(self) -> Callable[..., Any]:
+        """The listing as a function of gates (``evaluate``) and arguments."""
+        return _program(self)
+
+    @cached_property
     def calls(self) -> tuple[str, ...]:
         """Names of the networks that this one calls, in order, without repetition."""
         return self._names("call")
@@ -376,43 +381,59 @@ def evaluate(net: Network, gates: Gates, *arguments: Any) -> Any:
         return gates["lookup"](net, *arguments)
     if net.stages:
         return _folded(net, gates, arguments)
-    names: dict[str, Any] = {}
-    for (name, kind), argument in zip(net.inputs, arguments, strict=True):
-        names[name] = argument if kind.words == 1 else tuple(argument)
+    return net.program(gates, *arguments)
 
-    def value(expr: Expr) -> Any:
+
+def _program(net: Network) -> Callable[..., Any]:
+    """The function of a listing: names are its own, gates those that it is given."""
+    used: dict[str, None] = {}
+
+    def gate(name: str, *given: str) -> str:
+        used[name] = None
+        return f"gate_{name}({', '.join(given)})"
+
+    def text(expr: Expr) -> str:
+        args = [] if expr.op == "seldom" else [text(a) for a in expr.args]
         match expr.op:
             case "name":
-                return names[expr.name]
+                return expr.name
             case "limb":
-                return names[expr.name][expr.index]
+                return f"{expr.name}[{expr.index}]"
             case "literal":
-                return gates["literal"](expr.value)
+                return gate("literal", repr(expr.value).replace("inf", "1e999"))
             case "tuple":
-                return tuple(value(a) for a in expr.args)
+                return f"({', '.join(args)},)"
             case "neg":
-                inner = value(expr.args[0])
-                neg = gates["neg"]
-                return tuple(neg(w) for w in inner) if isinstance(inner, tuple) else neg(inner)
+                return f"negated_({gate('neg')[:-2]}, {args[0]})"
             case "call":
-                return evaluate(get(expr.name), gates, *(value(a) for a in expr.args))
-            case "gate":
-                return gates[expr.name](*(value(a) for a in expr.args))
+                return f"evaluate_(get_({expr.name!r}), gates_, {', '.join(args)})"
             case "seldom":
                 flag, call, other = expr.args
-                computed = partial(evaluate, get(call.name), gates)
-                operands = [value(a) for a in call.args]
-                return gates["seldom"](value(flag), computed, operands, value(other))
-            case _:
-                return gates[expr.op](*(value(a) for a in expr.args))
+                computed = f"partial_(evaluate_, get_({call.name!r}), gates_)"
+                operands = f"[{', '.join(map(text, call.args))}]"
+                return gate("seldom", text(flag), computed, operands, text(other))
+            case "gate":
+                return gate(expr.name, *args)
+        return gate(expr.op, *args)
 
-    for step in net.steps:
-        result = value(step.expr)
-        if len(step.targets) == 1:
-            names[step.targets[0]] = result
-        else:
-            names.update(zip(step.targets, result, strict=True))
-    return value(net.returned)
+    lines = [f"{name} = tuple({name})" for name, kind in net.inputs if kind.words > 1]
+    lines += [f"{', '.join(step.targets)} = {text(step.expr)}" for step in net.steps]
+    lines.append(f"return {text(net.returned)}")
+    lines[:0] = [f"gate_{name} = gates_[{name!r}]" for name in used]
+    head = f"def program(gates_, {', '.join(name for name, _ in net.inputs)}):"
+    known: dict[str, Any] = {
+        "evaluate_": evaluate,
+        "get_": get,
+        "partial_": partial,
+        "negated_": _negated,
+    }
+    exec(compile("\n ".join([head, *lines]), f"<network {net.name}>", "exec"), known)
+    program: Callable[..., Any] = known["program"]
+    return program
+
+
+def _negated(neg: Callable[[Any], Any], value: Any) -> Any:
+    return tuple(map(neg, value)) if isinstance(value, tuple) else neg(value)
 
 
 def cut(argument: Any, words: int) -> Any:
