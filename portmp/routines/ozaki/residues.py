@@ -269,6 +269,12 @@ def of_system(
     return by
 
 
+def of_complex(form: Format, device: Device | None) -> dict[str, CompilationUnit]:
+    """The compilation units that complex products of parts in a format have of their own."""
+    by = of_system(device, 2, systems.system(form, 2), components=2)
+    return {one.name: (one,) for one in ozaki.units_of(by, form, device)}
+
+
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
     """The compilation units of products over few steps, by name."""
     by = of_system(device, 1, systems.system(form, 1))
