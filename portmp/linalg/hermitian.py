@@ -63,8 +63,8 @@ def her2k(
 ) -> Array:
     """The same triangle of alpha a b^H + conj(alpha) b a^H + beta c; b is of a's shape.
 
-    With *trans* of alpha a^H b + conj(alpha) b^H a + beta c. Elements are x_ij + conj(x_ji), x being
-    gemm's alpha a b^H: 8 n^2 k operations. Others as ``herk``'s.
+    With *trans* of alpha a^H b + conj(alpha) b^H a + beta c. Elements are x_ij + conj(x_ji), x
+    being gemm's alpha a b^H: 8 n^2 k operations. Others as ``herk``'s.
     """
     known, other = operands.alike(a, b, "her2k")
     if known.shape != other.shape:
@@ -92,7 +92,9 @@ def _ended(
     for value, argument in zip(factors, ("alpha", "beta"), strict=True):
         if complexes.is_complex(value) or isinstance(value, complex):
             raise ArgumentError(f"{name}: {argument}: {value!r} given, a real number is needed")
-    alpha, beta = (scalar(found.real, x, n) for x, n in zip(factors, ("alpha", "beta"), strict=True))
+    alpha, beta = (
+        scalar(found.real, x, n) for x, n in zip(factors, ("alpha", "beta"), strict=True)
+    )
     read, n = not base.is_number(beta, 0), found.shape[-1]
     if c is None and (read or overwrite):
         reason = "beta is not 0" if read else "overwrite_c is given"

@@ -219,7 +219,14 @@ class WideResidues(Scheme):
 
     def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
         """Neighbours of a row by a work-item."""
-        how = f"ozaki_rebuild_wide{self.marked}", "rebuild_wide", form, self.told, "float64", threads
+        how = (
+            f"ozaki_rebuild_wide{self.marked}",
+            "rebuild_wide",
+            form,
+            self.told,
+            "float64",
+            threads,
+        )
         return ozaki.rebuild_spec(*how, width=self.rebuilt, system=self.system)
 
 

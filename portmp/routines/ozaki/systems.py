@@ -166,7 +166,9 @@ class Group:
             counts = makes(m)[self.part - 1] if self.part else (1,)
             found.append([[n * factor, n * factor * root_of_m][: 1 + square] for n in counts])
         # With a square sums of another modulus stand by turns.
-        turns = zip(*found, strict=True) if self.roots else [[one] for of_m in found for one in of_m]
+        turns = (
+            zip(*found, strict=True) if self.roots else [[one] for of_m in found for one in of_m]
+        )
         sums = [factor for turn in turns for of_word in turn for factor in of_word]
         return [_nearest(factor % self.product, self.product) for factor in sums]
 
@@ -316,7 +318,9 @@ class ResidueSystem(Moduli):
             *(rest[at : at + GROUP] for at in range(0, len(rest), GROUP)),
         ]
         return [
-            Group(one, self.product // math.prod(one), self.roots[: i < self.squares and None], part)
+            Group(
+                one, self.product // math.prod(one), self.roots[: i < self.squares and None], part
+            )
             for i, one in enumerate(found)
         ]
 
@@ -358,7 +362,6 @@ class WideSystem(Moduli):
         the Chinese remainder theorem.
         """
         return [_nearest(w * factor % m, m) for w in self.powers(m, HALF, of)]
-
 
     def counts(self, m: int) -> list[int]:
         """How often the sum of two sums counts in a real part, their difference in the imaginary
@@ -530,10 +533,19 @@ def _fewest_products(bits: int, depth: int, digits: int) -> ComplexSystem | None
                 product *= kind[squares[i]]
                 squares[i] += 1
         if product >= least:
-            cut = [(kind[:n], kind[n : 2 * n], kind[2 * n :]) for kind, n in zip(kinds, squares)]
-            roots, beside, rest = (tuple(a + b) for a, b in zip(*cut))
-            more = {"squares": len(roots), "told": digits, "components": 2}
-            found.append(ComplexSystem(bits, fewest, chosen=(roots, beside + rest), **more))
+            sides = list(zip(kinds, squares, strict=True))
+            roots = tuple(m for kind, n in sides for m in kind[:n])
+            beside = tuple(m for kind, n in sides for m in kind[n : 2 * n])
+            rest = tuple(m for kind, n in sides for m in kind[2 * n :])
+            kept = ComplexSystem(
+                bits,
+                fewest,
+                chosen=(roots, beside + rest),
+                squares=len(roots),
+                told=digits,
+                components=2,
+            )
+            found.append(kept)
     few = found and found[0].words <= WEIGHED
     return min(found, key=lambda one: one.products) if few else None
 
