@@ -217,6 +217,16 @@ def test_kinds_and_blocks_change_no_bits(
     assert by() == want
 
 
+def test_elements_of_other_levels(device: Device) -> None:
+    """Rows and columns of these are made again, out of the real matrices."""
+    a, b = (matrix("cdd", "ordinary", s, f"levels {s}", device) for s in ((9, 40), (40, 11)))
+    a[::3, 0], b[0, ::2] = a[::3, 0] * 2.0**12, b[0, ::2] * 2.0**-12
+    rows, columns = (x.read_dense() for x in (products.rows(a.planes), products.columns(b.planes)))
+    assert {1, 2} <= set(levels.judged(a.format.component, rows, columns).ravel().tolist())
+    found, want = mp.gemm(a, b, method=Auto(smallest=1)), real_product(a, b, Auto(smallest=1))
+    assert bits(found.real) == bits(want[:9]) and bits(found.imag) == bits(want[9:])
+
+
 def test_a_product_of_the_default_size(device: Device) -> None:
     """By default from the real formats' sizes on; also of a matrix whose rows are far apart."""
     n = 320

@@ -63,21 +63,17 @@ ${p.kernel_of(threads)} ${head()}
     for (int l = 0; l < ${system.count}; ++l) {
         ${p.const_pointer.format("double")}found = products + row * row_stride + first + ${"2 * " if twice else ""}l * stride;
         const ${double.word} inverse = ${others(0)}, modulus = ${others(1)};
-        y = ${double.literal(0)};
+## of complex numbers sums of a + sb and of a - sb: half their sum, or their difference over 2s
+% for y, plane in (("y", ""), ("error", "stride + "))[: 1 + twice]:
+        ${y} = ${double.literal(0)};
         for (${long} part = 0; part < parts; ++part) {
-            y = y + ${double.there("float64", "found", "part * part_stride")};
-            x = ${double.fma("y", "inverse", rounding)} - ${rounding};
-            y = ${double.fma("-x", "modulus", "y")};
+            ${y} = ${y} + ${double.there("float64", "found", f"{plane}part * part_stride")};
+            x = ${double.fma(y, "inverse", rounding)} - ${rounding};
+            ${y} = ${double.fma("-x", "modulus", y)};
         }
+% endfor
 % if twice:
-        ## sums of a + sb and of a - sb: half their sum, or their difference over 2s
-        error = ${double.literal(0)};
-        for (${long} part = 0; part < parts; ++part) {
-            error = error + ${double.there("float64", "found", "stride + part * part_stride")};
-            x = ${double.fma("error", "inverse", rounding)} - ${rounding};
-            error = ${double.fma("-x", "modulus", "error")};
-        }
-        y = ((imagined ? y - error : y + error)) * (imagined ? ${others(len(steps) + 3)} : ${others(len(steps) + 2)});
+        y = (imagined ? y - error : y + error) * (imagined ? ${others(len(steps) + 3)} : ${others(len(steps) + 2)});
         x = ${double.fma("y", "inverse", rounding)} - ${rounding};
         y = ${double.fma("-x", "modulus", "y")};
 % endif
