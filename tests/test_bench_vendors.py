@@ -16,8 +16,10 @@ import pytest
 import portmp as mp
 from portmp import cli, formats
 from portmp.backends.base import Device
-from portmp.bench import measure, peers, reports, vendors
+from portmp.bench import complexes, measure, peers, reports, roofline, vendors
+from portmp.bench.roofline import Ceilings
 from portmp.bench.vendors import CALLS, COLUMNS, THEIRS
+from portmp.routines.complexes import launch
 
 SMALL = ((3, 4, 4), (8, 8))
 """A stack and a matrix."""
@@ -117,12 +119,61 @@ def test_factorisations_in_every_format(device: Device, tmp_path: Path, capsys: 
     assert "--routine: 'gemm' given" in capsys.readouterr().err
 
 
+def test_complex_calls(
+    device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any
+) -> None:
+    """Products by residues and functions, with floors; complex128 beside the library."""
+    rates = {"float64": {"fma": 1e9, "add": 1e9}, "float64 products": {"fma": 1e9}}
+    limits = Ceilings(device.properties.kind, rates | {"int8": {"fma": 1e9}}, 1e9, "copy")
+    monkeypatch.setattr(roofline, "measured", lambda *_: limits)
+    file, calls = tmp_path / "c.json", ("complex-gemm-ozaki2", "complex-mul", "complex-abs")
+    words = ("--device", device.name, "-o", str(file), "--runs", "1")
+    assert cli.main(["bench", "complex", *words, "--routine", ",".join(calls)]) == 0
+    text = capsys.readouterr().out
+    assert all(column.heading in text for column in complexes.COLUMNS)
+    report = reports.read_all(file)[0]
+    assert report["family"] == "complex" and not reports.broken(json.loads(file.read_text()))
+    rows = report["devices"][0]["experiments"]["complex"]["rows"]
+    assert {(r["routine"], r["format"]) for r in rows} == {
+        (name, form) for name in calls for form in ("cdd", "complex128")
+    }
+    for row in rows:
+        assert "problem" not in row and row["floor"]["seconds"] > 0
+        assert ("share" in row) == (row["format"] == "complex128")
+    assert cli.main(["bench", "compare", str(file), str(file)]) == 0
+    assert cli.main(["report", str(file), "-o", str(tmp_path / "page.html")]) == 0
+
+
+def test_floors_of_complex_calls() -> None:
+    """Instructions and bytes of functions; of products four real ones, or those of residues."""
+    rates = {"float64": {"fma": 2.0, "add": 2.0}, "int8": {"fma": 4.0}}
+    limits = Ceilings("gpu", rates, 8.0, "copy")
+    shared = {"format": "complex128", "routine": "complex-mul", "shape": (10,)}
+    found = complexes.floor(shared, "gpu", limits)
+    assert found.memory == 10 * 48 / 8
+    cost = launch.network("mul", formats.get("float64")).cost
+    assert found.arithmetic == 10 * sum(cost.get(op, 0) for op in roofline.PIPES) / 2
+    found = complexes.floor(shared | {"routine": "complex-abs"}, "gpu", limits)
+    assert found.memory == 10 * 24 / 8
+    products = {"routine": "complex-gemm-direct", "shape": (8192, 8192)}
+    found = complexes.floor(shared | products, "gpu", limits)
+    assert found.arithmetic == pytest.approx(4 * 8192**3 / 2)
+    for form, name, count in (
+        ("complex128", "complex-gemm-ozaki2", 32),
+        ("cdd", "complex-gemm", 79),
+    ):
+        asked = products | {"format": form, "routine": name}
+        assert complexes.floor(asked, "gpu", limits).arithmetic == count * 8192**3 / 4
+
+
 def test_operations() -> None:
     """Counts of the books, to the leading term."""
     counted = {name: count(8 * 8, 8) for name, (_, _, count) in CALLS.items()}
     assert counted == pytest.approx({
         "gemm": 1024, "gemv": 128, "dot": 128, "sum": 64, "lu": 1024 / 3, "cholesky": 512 / 3,
         "solve": 1024 / 3 + 128, "qr": 4096 / 3, "inv": 1024, "eigh": 4608, "svd": 11264,
+        **dict.fromkeys(["complex-gemm", "complex-gemm-direct", "complex-gemm-ozaki2"], 4096),
+        **dict.fromkeys(["complex-mul", "complex-div", "complex-abs", "complex-exp"], 64),
     })  # fmt: skip
 
 

@@ -102,11 +102,14 @@ def _of_complex(
         judged = plain == methods.AUTO and not vector and products.is_by_one(a, b)
         direct = plain == "direct" or (plain == methods.AUTO and not judged)
 
-        def multiply(x: Planes, y: Planes) -> Planes:
-            found: Planes = of_real(wrapped(x), wrapped(y), **options).planes
+        def multiply(x: Planes, y: Planes, **how: object) -> Planes:
+            found: Planes = of_real(wrapped(x), wrapped(y), **(options | how)).planes
             return found
 
-        product = wrapped((by_parts.by_four if direct else by_parts.by_one)(a, b, multiply))
+        if direct:
+            product = wrapped(by_parts.by_four(a, b, multiply))
+        else:
+            product = wrapped(by_parts.by_one(a, b, plain, multiply))
         product = product if base.is_number(factors[0], 1) else elementwise.multiply(alpha, product)
     if adds:
         whole = operand(c, addend)

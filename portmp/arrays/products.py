@@ -85,17 +85,18 @@ def is_by_one(a: Planes, b: Planes) -> bool:
     return definition.judges(*sizes, a.format.word, a.format.limbs)
 
 
-def _of_matrices(left: View[Any], right: View[Any]) -> View[Any]:
+def _of_matrices(left: View[Any], right: View[Any], method: object = methods.AUTO) -> View[Any]:
     if isinstance(left, Planes) and isinstance(right, Planes):
         if left.format.components + right.format.components > 2:
-            how = by_parts.by_one if is_by_one(left, right) else by_parts.by_four
             multiply: Any = _of_matrices
-            found: View[Any] = how(left, right, multiply)
-            return found
+            if is_by_one(left, right):
+                return by_parts.by_one(left, right, methods.AUTO, multiply)
+            return by_parts.by_four(left, right, multiply)
         one = base.scalar_limbs(left.format, 1, "alpha")
         zero = base.scalar_limbs(left.format, 0, "alpha")
         if min(left.shape[-2], right.shape[-1]) > 1:  # else a vector's
-            return methods.of_matrices(Product(left, right, one, zero, None, None))[0]
+            given = Product(left, right, one, zero, None, None)
+            return methods.of_matrices(given, method=method)[0]
         return gemm.gemm(left, right, alpha=one, beta=zero)
     if left.shape[-1] != right.shape[-2]:
         raise ShapeError(f"matmul: {left.shape} and {right.shape} cannot be multiplied")

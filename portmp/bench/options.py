@@ -71,6 +71,19 @@ COMMANDS = {
             "plot": "draw rates by size",
         },
     ),
+    "complex": Command(
+        "complex products and functions: rates, shares of floors, beside the device's library",
+        "portmp.bench.complexes",
+        {
+            "format": "formats, or 'all' (default cdd, complex128)",
+            "routine": "which (default all of): complex-gemm, complex-gemm-direct, "
+            "complex-gemm-ozaki2, complex-mul, complex-div, complex-abs, complex-exp",
+            "size": "orders (default 256 to 8192), lengths (default 65536 to 2^28)",
+            "seconds": "limit (default 120 on CPUs, 400 on GPUs)",
+            "runs": _RUNS,
+            "plot": "draw rates by size",
+        },
+    ),
     "methods": Command(
         "errors of gemm's methods by depth and by how entries are spread",
         "portmp.bench.gemm_methods",

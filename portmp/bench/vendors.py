@@ -47,6 +47,15 @@ CALLS: dict[str, tuple[str, tuple[Shape, ...], Callable[[int, int], float]]] = {
     "inv": ("xp.linalg.inv(a)", ALL, lambda size, n: 2 * size * n),
     "eigh": ("xp.linalg.eigh(p)", SPECTRAL, lambda size, n: 9 * size * n),
     "svd": ("xp.linalg.svd(a)", SPECTRAL, lambda size, n: 22 * size * n),
+    "complex-gemm": ("xp.matmul(a, b)", ORDERS, lambda size, n: 8 * size * n),
+    **{
+        f"complex-gemm-{how}": (f"gemm(a, b, method={how!r})", ORDERS, lambda size, n: 8 * size * n)
+        for how in ("direct", "ozaki2")
+    },
+    "complex-mul": ("xp.multiply(a, b)", LENGTHS, lambda size, n: size),
+    "complex-div": ("xp.divide(a, b)", LENGTHS, lambda size, n: size),
+    "complex-abs": ("xp.abs(a)", LENGTHS, lambda size, n: size),
+    "complex-exp": ("xp.exp(a)", LENGTHS, lambda size, n: size),
 }
 """Texts for portmp and for modules with NumPy's names (``xp``), shapes of the matrix or vector a,
 
@@ -105,6 +114,8 @@ def operands(text: str, shape: Shape, form: Format, device: Any, more: str = "")
     sides = (*shape[:-1], 1) if len(shape) > 2 else shape[:-1]
     draw = partial(mp.random.default_rng(1).uniform, -1, 1, format=form, device=device)
     used = text[text.index("(") :] + more
+    if form.components > 1:
+        draw = partial(_complex, partial(draw, format=form.component), form)
     found = {name: draw(sides if name == "v" else shape) for name in "abvp" if name in used}
     if "p" in found:
         eye = mp.eye(shape[-1], dtype=form, device=device)
@@ -112,10 +123,18 @@ def operands(text: str, shape: Shape, form: Format, device: Any, more: str = "")
     return found
 
 
+def _complex(draw: Callable[[Shape], Any], form: Format, shape: Shape) -> Any:
+    """Numbers of which both parts are drawn."""
+    found = mp.zeros(shape, form, draw(()).queue)
+    found.real[...], found.imag[...] = draw(shape), draw(shape)
+    return found
+
+
 def of_library(xp: Any, near: bool, text: str, mine: Row) -> Callable[[], Any]:
     """The library's call, on a GPU with portmp's memory."""
     take = xp.asarray if near else xp.from_dlpack
     names = {name: take(x) for name, x in mine.items()} | {"xp": xp, "gemv": xp.matmul}
+    names["gemm"] = lambda a, b, **_: xp.matmul(a, b)
     if "lu_factor" in text:
         solvers = importlib.import_module("scipy.linalg" if near else "cupyx.scipy.linalg")
         names["lu_factor"] = solvers.lu_factor
@@ -128,7 +147,7 @@ def _measured(run: Bench, name: str, form: Format, shape: Shape, operations: flo
     xp = run.vendor and run.vendor.xp
     row: Row = {"routine": name, "format": form.name, "shape": shape, "operations": operations}
     mine = operands(text, shape, form, device, "v" * (name in FACTORED))
-    own = {"xp": mp, "gemv": mp.gemv, "lu_factor": mp.linalg.lu_factor}
+    own = {"xp": mp, "gemm": mp.gemm, "gemv": mp.gemv, "lu_factor": mp.linalg.lu_factor}
     works = {OURS: made(text, mine | own)}
     found = works[OURS]()
     if name in FACTORED:
@@ -139,7 +158,7 @@ def _measured(run: Bench, name: str, form: Format, shape: Shape, operations: flo
             within.enter_context(xp.cuda.Device(device.index))
             within.enter_context(xp.cuda.ExternalStream(device.stream_number(device.queue)))
         try:
-            if xp and form.name in FORMATS:
+            if xp and form.name in (*FORMATS, "complex64", "complex128"):
                 work = of_library(xp, near, text, mine)
                 work()
                 works[THEIRS] = work

@@ -26,6 +26,8 @@ from portmp.linalg.elimination import lu_solve as lu_solve
 from portmp.linalg.elimination import matrix_power as matrix_power
 from portmp.linalg.elimination import slogdet as slogdet
 from portmp.linalg.exponential import expm as expm
+from portmp.linalg.hermitian import her2k as her2k
+from portmp.linalg.hermitian import herk as herk
 from portmp.linalg.indefinite import Ldl as Ldl
 from portmp.linalg.indefinite import ldl as ldl
 from portmp.linalg.iterative import Solution as Solution

@@ -17,7 +17,8 @@ import portmp as mp
 from portmp import definition, discovery, formats
 from portmp.backends.base import Queue
 from portmp.formats import Format, inputs
-from portmp.routines.case import Case, In
+from portmp.routines.case import Case, In, hostile
+from portmp.routines.ozaki.options import Auto
 from portmp.routines.reference import Host
 from portmp.runtime import planes
 from portmp.verify.outcome import planes_of
@@ -203,7 +204,23 @@ def _of_complex(form: Format) -> Calls:
         lambda x: mp.fft.idct(x.real, 2) + mp.fft.dst(x.imag),
     )
     by_integers = made(9, 31), made(31, 7)
-    yield "complex_gemm", "ozaki2-9x31x7", by_integers, lambda a, b: mp.gemm(a, b, method="ozaki2")
+    residues = partial(mp.gemm, method="ozaki2")
+    yield "complex_gemm", "ozaki2-9x31x7", by_integers, residues
+    endless = [
+        [plane for n in "ri" for plane in hostile(form.component, s, f"complex {s} {n}")]
+        for s in ((6, 30), (30, 11))
+    ]
+    yield "complex_gemm", "hostile-6x11x30", tuple(endless), "gemm"
+    yield "complex_gemm", "ozaki2-hostile-6x11x30", tuple(endless), residues
+    yield "complex_gemm", "auto-9x31x7", by_integers, partial(mp.gemm, method=Auto(smallest=1))
+    pair = made(9, 31), [plane[::-1] for plane in made(9, 31)]
+    yield "complex_herk", "9x31", pair[:1], partial(mp.linalg.herk, lower=True)
+    yield "complex_herk", "two-9x31", pair, her2k
+
+
+def her2k(a: mp.Array, b: mp.Array) -> Any:
+    """(2 - i) a b^H + (2 + i) b a^H."""
+    return mp.linalg.her2k(a, b, alpha=2 - 1j)
 
 
 def conjugated(a: mp.Array, b: mp.Array) -> Any:

@@ -1,5 +1,6 @@
 ## Rows of a matrix as integers, four neighbours of a row a work-item; a template's body cuts them.
-## The body finds x0, x1 ...: the 32-bit words of four integers with their bias, and row, col.
+## The body finds x0, x1 ...: the 32-bit words of four integers with their bias, and row, col; of complex ones
+## those of the real part, then of the imaginary one, a_part elements further.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/ozaki/integers.mako" import="power_of_two"/>
 <%def name="operand(across=False)">
@@ -9,6 +10,7 @@
     p, long = w.platform, w.platform.index
     double = w.double
     pieces, words = range(integers.pieces), range(integers.words)
+    parts = range(integers.components)
     top = integers.pieces - 1
     magic = 6755399441055744.0  ## 1.5 2^52: a sum with it is rounded to an integer
     step = "unsigned " + long
@@ -32,23 +34,30 @@ ${p.kernel.format(threads)} ${head()}
     const ${long} quad = (${long})${p.axis(p.group_id, 0)} * ${threads} + thread;
     const ${long} row = quad / (depth_padded / 4), col = quad % (depth_padded / 4) * 4;
 % endif
-    unsigned ${", ".join(f"x{j}[4]" for j in words)};
+    unsigned ${", ".join(f"x{j}[4]" for j in range(len(parts) * len(words)))};
     int shift;
     double up, more;
+% for part in parts:
+<% beside = " + a_part" if part else "" %>\
 % if tiled:
+% if part:
+    ${p.barrier}
+% endif
     for (int e = thread; e < ${tile * tile}; e += ${threads}) {
         const ${long} r = tile_row + e % ${tile}, c = tile_col + e / ${tile};
-        const ${long} at = a_start + r * a_row + c * a_col;
+        const ${long} at = a_start + r * a_row + c * a_col${beside};
 % for i in w.limbs:
         held${i}[e / ${tile} * ${tile + 1} + e % ${tile}] = r < rows && c < depth ? a${i}[at] : 0;
 % endfor
     }
     ${p.barrier}
-% else:
+% elif not part:
     if (row >= rows_padded)
         return;
 % endif
+% if not part:
     shift = row < rows ? exponents[exponents_start + row] : ${special};
+% endif
 % if across:
     ${p.unroll}
     for (int e = 0; e < 4; ++e) {
@@ -59,9 +68,11 @@ ${p.kernel.format(threads)} ${head()}
         up = other == ${special} ? 0.0 : power_of_two(near / 2);
         more = other == ${special} ? 0.0 : power_of_two(near - near / 2);
 % else:
+% if not part:
     shift = shift == ${special} ? ${special} : ${integers.unit} - shift;
     up = shift == ${special} ? 0.0 : power_of_two(shift / 2);
     more = shift == ${special} ? 0.0 : power_of_two(shift - shift / 2);
+% endif
     ${p.unroll}
     for (int e = 0; e < 4; ++e) {
 % endif
@@ -72,7 +83,7 @@ ${p.kernel.format(threads)} ${head()}
 % if tiled:
             double limb${i} = held${i}[(local_col + e) * ${tile + 1} + local_row];
 % else:
-            double limb${i} = a${i}[a_start + row * a_row + (col + e) * a_col];
+            double limb${i} = a${i}[a_start + row * a_row + (col + e) * a_col${beside}];
 % endif
             limb${i} = limb${i} * up * more;
 % for q in reversed(pieces):
@@ -103,9 +114,10 @@ ${p.kernel.format(threads)} ${head()}
 % endif
 % endfor
 % for j in words:
-        x${j}[e] = ${integers.word_of(j, step)};
+        x${len(words) * part + j}[e] = ${integers.word_of(j, step)};
 % endfor
     }
+% endfor
 ${caller.body()}
 }
 </%def>

@@ -1,7 +1,7 @@
 ## Residues of rows of a matrix: four neighbours of a row a work-item.
 ## w: Writer, integers: the system of moduli and what it needs, tiled: whether neighbours in memory are
 ## rows, across: whether columns have exponents too.
-## Out: for each modulus the residues in rows of depth_padded bytes, rows_padded of them.
+## Out: for each of what is multiplied, of a modulus, the residues in rows of depth_padded bytes, rows_padded of them.
 <%!
     import numpy as np
 
@@ -14,7 +14,7 @@
 <%
     p, system = w.platform, integers
     single = w.single
-    words, count = range(system.words), len(system.single)
+    words, count, squares = range(system.components * system.words), len(system.alone), len(system.digits_of)
 %>
 ${arithmetic(single, [])}
 ${dot4(w, False)}
@@ -30,39 +30,39 @@ ${p.function} unsigned residue(const unsigned bits, const float m, const float i
 % endif
 /* for each modulus: what the bytes of an operand weigh, what takes the bias away with 1.5 2^23 as a float, the modulus, its inverse */
 ${p.constant} unsigned ${name}_weights[${count * len(words)}] = {
-% for m in system.single:
-    ${", ".join(f"{v}u" for v in system.weights(m))},
+% for m, of in system.alone:
+    ${", ".join(f"{v}u" for v in system.weights(m, of=of))},
 % endfor
 };
 ${p.constant} unsigned ${name}_unbias[${count}] = {
-    ${", ".join(f"{system.unbias(m) + 0x4B400000}u" for m in system.single)}
+    ${", ".join(f"{system.unbias(m, of) + 0x4B400000}u" for m, of in system.alone)}
 };
 ${p.constant} float ${name}_moduli[${2 * count}] = {
-% for m in system.single:
+% for m, _ in system.alone:
     ${single.literal(m)}, ${single.literal(f32(1 / m))},
 % endfor
 };
-% if system.squares:
+% if squares:
 /* for each square: what the bytes weigh, the lower bytes of that, then the upper ones; what takes the bias away, the square, 2^32 over it; the
    root, its inverse */
-${p.constant} unsigned ${name}_square_weights[${2 * system.squares * len(words)}] = {
-% for m in system.roots:
-    ${", ".join(f"{v}u" for part in (0, 1) for v in system.weights(m * m, part))},
+${p.constant} unsigned ${name}_square_weights[${2 * squares * len(words)}] = {
+% for m, of in system.digits_of:
+    ${", ".join(f"{v}u" for part in (0, 1) for v in system.weights(m * m, part, of))},
 % endfor
 };
-${p.constant} unsigned ${name}_squares[${3 * system.squares}] = {
-% for m in system.roots:
-    ${system.unbias(m * m)}u, ${m * m}u, ${2**32 // (m * m)}u,
+${p.constant} unsigned ${name}_squares[${3 * squares}] = {
+% for m, of in system.digits_of:
+    ${system.unbias(m * m, of)}u, ${m * m}u, ${2**32 // (m * m)}u,
 % endfor
 };
-${p.constant} float ${name}_roots[${2 * system.squares}] = {
-% for m in system.roots:
+${p.constant} float ${name}_roots[${2 * squares}] = {
+% for m, _ in system.digits_of:
     ${single.literal(m)}, ${single.literal(f32(1 / m))},
 % endfor
 };
 % endif
 <%rows:operand across="${across}">
-% if system.squares:
+% if squares:
     ${p.pointer.format("unsigned")}squares = out + (${count} * rows_padded + 3 * row) * (depth_padded / 4) + col / 4;
 % endif
     out += (row * depth_padded + col) / 4;
@@ -79,9 +79,9 @@ ${p.constant} float ${name}_roots[${2 * system.squares}] = {
         }
         out[l * (rows_padded * depth_padded / 4)] = found[0] | found[1] | found[2] | found[3];
     }
-% if system.squares:
+% if squares:
     ${p.unrolled_by(w.table_steps)}
-    for (int l = 0; l < ${system.squares}; ++l) {
+    for (int l = 0; l < ${squares}; ++l) {
         unsigned lower = 0, upper = 0;
         ${p.unroll if w.traits.warp_size > 1 else ""}
         for (int e = 0; e < 4; ++e) {

@@ -2,7 +2,7 @@
 ## w: Writer, integers: the system of moduli and what it needs, inverted: whether residues carry the
 ## factors of the Chinese remainder theorem, tiled: whether neighbours in memory are rows; half: bits of
 ## the parts of words that are weighed, lanes: of vectors, 1, 2 or 4.
-## Out: for each modulus the residues, float64 numbers nearest to zero, in rows of depth_padded,
+## Out: for each of what is multiplied, of a modulus, the residues, float64 numbers nearest to zero, in rows of depth_padded,
 ## rows_padded of them.
 <%namespace file="/arithmetic/arithmetic.mako" import="anywhere, arithmetic"/>
 <%namespace file="/ozaki/integers.mako" import="double_from_int"/>
@@ -10,7 +10,7 @@
 <%
     p, system = w.platform, integers
     many = w.double.wider(lanes)
-    parts, vectors = range(32 // half * system.words), range(4 // lanes)
+    parts, vectors = range(32 // half * system.words * system.components), range(4 // lanes)
     table = "a" if inverted else "b"
     rounding = many.literal(6755399441055744.0)  ## 1.5 2^52: a sum with it is rounded to an integer
     row = len(parts) + 3
@@ -20,10 +20,10 @@ ${arithmetic(many, [])}
 ${anywhere(many)}
 ${double_from_int(w.double)}
 /* for each modulus: what the parts of an operand weigh, what takes the bias away, the modulus with a minus, its inverse */
-${p.constant} double ${table}_weights[${row * system.count}] = {
-% for m in system.moduli:
-<% factor = system.inverse(m) if inverted else 1 %>\
-    ${", ".join(map(w.double.literal, [*system.weights(m, factor), system.unbias(m, factor), -m, 1 / m]))},
+${p.constant} double ${table}_weights[${row * system.products}] = {
+% for m, of in system.multiplied:
+<% factor = system.inverse(m) if inverted else 1; unbias = system.unbias(m, of) * factor % m %>\
+    ${", ".join(map(w.double.literal, [*system.weights(m, factor, of), unbias, -m, 1 / m]))},
 % endfor
 };
 <%rows:operand>
@@ -36,7 +36,7 @@ ${p.constant} double ${table}_weights[${row * system.count}] = {
 % endfor
     }
     ${p.unrolled_by(w.table_steps)}
-    for (int l = 0; l < ${system.count}; ++l) {
+    for (int l = 0; l < ${system.products}; ++l) {
         ${p.unroll}
         for (int i = 0; i < ${len(vectors)}; ++i) {
             ${many.word} sum = ${weight(len(parts))}, times;

@@ -6,13 +6,15 @@
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%namespace file="/ozaki/integers.mako" import="exact_sums, power_of_two, value_of_words, words_of_digits"/>
-<%def name="result(count, base, weight, each=1, resident=1)">
+<%def name="result(count, base, weight, each=1, resident=1, parts=1)">
 ## count: digits of base 2^base; weight: the digits' unit is 2^weight times the product of the rows' powers of two; each:
-## elements of a work-item; resident: blocks that a compute unit must hold.
+## elements of a work-item; resident: blocks that a compute unit must hold; parts: 2 where these are the real part, in its row, and the
+## imaginary one, so many rows further.
 <%
     p, long = w.platform, w.platform.index
     double = w.double
     digits, words = range(count), range(doubles)
+    line, beside = "line" if parts > 1 else "row", each // parts
 %>
 ${arithmetic(w, [networks["add"], networks["mul"]])}
 ${arithmetic(double, [])}
@@ -22,8 +24,8 @@ ${leading_chain(w, slab)}
 ${p.kernel_of(threads, resident)} ${head()}
 {
     const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
-    const ${long} items = (n + ${each - 1}) / ${each};
-    const ${long} row = item / items, first = item % items * ${each};
+    const ${long} items = (n + ${beside - 1}) / ${beside};
+    const ${long} row = item / items, first = item % items * ${beside};
     double ${", ".join(f"s{t}[{each}]" for t in digits)};
     if (row >= m)
         return;
@@ -36,15 +38,19 @@ ${p.kernel_of(threads, resident)} ${head()}
 ${caller.body()}
     ${p.unroll}
     for (int e = 0; e < ${each}; ++e) {
+% if beside < each:
+        const ${long} col = first, line = row + e * imaginary;
+% else:
         const ${long} col = first + e;
-        const ${long} c_at = c_start + row * c_row + col * c_col;
-        const ${long} out_at = out_start + row * out_row + col * out_col;
+% endif
+        const ${long} c_at = c_start + ${line} * c_row + col * c_col;
+        const ${long} out_at = out_start + ${line} * out_row + col * out_col;
         ${w.value} z;
         if (col >= n)
             return;
         if (a_exponents[a_first + row] == ${special} || b_exponents[b_first + col] == ${special}) {
             const ${w.scalar} chain = leading_chain(
-                a0, a_start + row * a_row, a_col, b0, b_start + col * b_col, b_row, k);
+                a0, a_start + ${line} * a_row, a_col, b0, b_start + col * b_col, b_row, k);
             z = ${w.pack(["chain"] + [w.literal(0)] * (w.format.limbs - 1))};
         } else {
             const int scale = a_exponents[a_first + row] + b_exponents[b_first + col] + (${weight});

@@ -4,21 +4,29 @@ Definition, for a = p + iq and b = r + is: sub(p r, q s) and add(p s, q r), of f
 each of which ends by itself. So a a^H of one limb, whose multiply-accumulate treats both factors
 alike, is exactly Hermitian. What is judged element by element, made by integers or rounded once is
 the product of the real matrices [p, -q; q, p] and [r; s] instead, of twice the steps: both parts
-are rounded once from exact sums, whatever real products these are made of. Beside a real operand
-there are two real products.
+are rounded once from exact sums, whatever real products these are made of. By residues these are
+two or three of a modulus (``ozaki.systems``), not four. Beside a real operand there are two real
+products.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
 from portmp.routines.complexes import launch
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.moves import launch as moves
+from portmp.routines.ozaki.options import Auto, Ozaki2
 from portmp.runtime.planes import Planes, allocate
 
 Multiply = Callable[[Planes, Planes], Planes]
 """A product of real matrices or vectors."""
+
+
+RESIDUES = {"auto": Auto(), "ozaki2": Ozaki2()}
+"""Methods by residues, by name."""
 
 
 def by_four(a: Planes, b: Planes, multiply: Multiply) -> Planes:
@@ -65,11 +73,16 @@ def _block(of: Planes, row: int, column: int, shape: Sequence[int]) -> Planes:
     return of.view(shape, of.strides, start)
 
 
-def by_one(a: Planes, b: Planes, multiply: Multiply) -> Planes:
-    """The product of matrices as one real product of ``rows`` and ``columns``."""
+def by_one(a: Planes, b: Planes, method: object, multiply: Callable[..., Planes]) -> Planes:
+    """The product of matrices as one real product of ``rows`` and ``columns``, by a *method* of
+    gemm's that *multiply* takes as its third argument.
+    """
     if a.format.components == 1 or b.format.components == 1:
-        return by_four(a, b, multiply)
-    return launch.joined(*halves_of_rows(multiply(rows(a), columns(b))))
+        return by_four(a, b, partial(multiply, method=method))
+    known = RESIDUES.get(method, method) if isinstance(method, str) else method
+    if isinstance(known, (Auto, Ozaki2)):
+        known = replace(known, components=2)
+    return launch.joined(*halves_of_rows(multiply(rows(a), columns(b), method=known)))
 
 
 def halves_of_rows(z: Planes) -> tuple[Planes, Planes]:

@@ -10,6 +10,7 @@ from portmp.routines.complexes import launch
 from portmp.routines.complexes.cases import cases
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise.schedule import flat
+from portmp.routines.ozaki import residues
 from portmp.routines.routine import Routine, Units
 
 
@@ -21,7 +22,7 @@ class Complexes(Routine):
     cases = staticmethod(cases)
 
     def on_request(self, form: Format, device: Device | None) -> Units:
-        """Each operation on dense operands."""
+        """Each operation on dense operands; what products by residues have of their own."""
         part = form.component
         schedule, threads = flat(part, device), base.threads(device, elementwise.THREADS)
         for op in (*launch.REAL, *complexes.NAMES):
@@ -30,3 +31,4 @@ class Complexes(Routine):
             truths = net.result.role == "flag"
             one = elementwise.fitted(schedule, truths, False, access, (1,), (), threads)
             yield op, (launch.kernel_spec(op, part.name, access, 1, one),)
+        yield from residues.of_complex(part, device).items()

@@ -30,7 +30,7 @@ def way(form: Format, device: Device, k: int, method: ByIntegers) -> Way:
         by = slices.Digits(slices.chosen(form, method), method.word)
     else:
         few = systems.system(form, k, method.moduli, method.bits)
-        by = residues.of_system(device, k, few, method.workspace)
+        by = residues.of_system(device, k, few, method.workspace, method.components)
     engine = engines.get(device, method.engine, by.word)
     return Way(by, engine, method.workspace, method)
 

@@ -28,11 +28,13 @@ LEAST_BITS = 8
 class Integers(ABC):
     """Integers of up to ``bits`` bits and a sign; ``bias`` makes them positive.
 
-    Sums of their products are rounded from ``digits`` digits of ``base`` bits.
+    Sums of their products are rounded from ``digits`` digits of ``base`` bits. ``components``: 2 of
+    complex numbers.
     """
 
     bits: int
     bias: int
+    components: int = 1
 
     @property
     def unit(self) -> int:

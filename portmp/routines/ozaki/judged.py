@@ -380,7 +380,9 @@ def way(form: Format, device: Device, k: int, options: Auto, level: int | None) 
     by: residues.Scheme = Sizes(device.properties.kind, options.beyond, options.unmade is not None)
     if level is not None:
         numbers = levels.system(form, options.beyond[level - 1], k)
-        by = residues.of_system(device, k, numbers, options.workspace)
+        # Rows and columns of other levels are picked out of real matrices.
+        parts = options.components if level == 1 else 1
+        by = residues.of_system(device, k, numbers, options.workspace, parts)
     engine = engines.get(device, options.engine, by.word)
     return Way(by, engine, options.workspace, (options, level))
 

@@ -84,7 +84,8 @@ class Scheme(ABC):
     """A way to multiply integers: words that they are cut into, and sums of words' products.
 
     ``word``: what they are multiplied as; ``count``: words of an operand's integer; ``cuts``,
-    ``sums``: formats of the words and of sums of their products; ``alike``: whether both factors'
+    ``sums``: formats of the words and of sums of their products; ``components``: 2 where factors
+    are the real matrices [p, -q; q, p] and [r; s] of complex ones; ``alike``: whether both factors'
     integers are cut alike; ``rebuilt``: elements of C that a work-item rebuilds, neighbours of a
     row; ``beside``: bytes that an element of C takes beside its sums.
     """
@@ -94,6 +95,7 @@ class Scheme(ABC):
     count: int
     cuts: Format
     sums: Format
+    components = 1
     alike = False
     rebuilt = 1
     beside = 0
@@ -157,9 +159,10 @@ class Way:
 
     def at_once(self, given: Product[Planes]) -> bool:
         """Whether a product is made in one block: a plan takes the memory of all that it has."""
-        (m, n), scheme = given.out.shape, self.scheme
-        sides = padded(m), padded(n)
-        return bytes_of(scheme, given.steps, *sides) <= self.limit(given.out.device) // 2
+        (m, n), scheme, parts = given.out.shape, self.scheme, self.scheme.components
+        sides = padded(m // parts), padded(n)
+        needed = bytes_of(scheme, given.steps // parts, *sides)
+        return needed <= self.limit(given.out.device) // 2
 
 
 EXPONENT = ("most",)
@@ -217,6 +220,7 @@ def cut_spec(
     With ``across`` among its values those of a product, whose columns count too.
     """
     sizes = [Index(one) for one in ("rows", "depth", "rows_padded", "depth_padded")]
+    strides = ("part", "row", "col") if values["integers"].components > 1 else ("row", "col")
     exponents = ("exponents", "others") if values.get("across") else ("exponents",)
     found = [Array(one, plain=("int32",), numbered=False) for one in exponents]
     return spec(
@@ -224,7 +228,7 @@ def cut_spec(
         f"ozaki/{template}.mako",
         form,
         {},
-        takes=[*sizes, Array("a", ("row", "col")), *found, Scratch("out", kind)],
+        takes=[*sizes, Array("a", strides), *found, Scratch("out", kind)],
         threads=threads,
         tile=TILE,
         special=SPECIAL,
@@ -337,7 +341,7 @@ class Operand:
 
     def words(self, scheme: Scheme, first: int, rows: int) -> Words:
         """Words of *rows* rows from *first* on, whole tiles of them."""
-        parts = scheme.parts(self.view.shape[1])
+        parts = scheme.parts(self.view.shape[1] // scheme.components)
         held = padded(rows)
         return Words([self.cut(scheme, first, rows, *part).buffers[0] for part in parts], held)
 
@@ -356,6 +360,11 @@ class Operand:
         given: dict[str, Any] = {"rows": rows, "depth": depth, "out": out}
         given |= {"rows_padded": rows_padded, "depth_padded": depth_padded}
         given["a"] = part_of(v, slice(first, first + rows), slice(start, start + depth))
+        if scheme.components > 1:
+            # The imaginary parts: of [p, -q; q, p] below, of [r; s] behind.
+            axis = int(self.second)
+            steps = v.shape[axis] // 2 * v.strides[axis], *v.strides
+            given["a"] = v.view((2, rows, depth), steps, given["a"].start)
         for name, one in {"exponents": self.exponents, **self.known}.items():
             given[name] = one.view((rows,), (1,), first)
         if self.others is not None:
@@ -486,12 +495,13 @@ class InBlocks(ABC):
     def __init__(self, left: Operand, right: Operand, form: Format, way: Way) -> None:
         self.left, self.right, self.way = left, right, way
         self.threads = base.threads(left.view.device, THREADS)
-        self.key = way.scheme.rebuild_spec(form, left.view.shape[1], self.threads)
+        steps = left.view.shape[1] // way.scheme.components
+        self.key = way.scheme.rebuild_spec(form, steps, self.threads)
 
     def run(self) -> None:
         """All blocks."""
         left, right, scheme = self.left, self.right, self.way.scheme
-        (m, k), n = left.view.shape, right.view.shape[0]
+        (m, k), n = (size // scheme.components for size in left.view.shape), right.view.shape[0]
         held_bytes = left.held + right.held
         limit = self.way.limit(left.view.device)
         rows, columns = blocks(scheme, m, n, k, limit, held_bytes)
@@ -507,7 +517,8 @@ class InBlocks(ABC):
 
     def block(self, first: Words, then: Words, rows: slice, columns: slice) -> None:
         """Some rows and columns, by words of these rows and columns."""
-        scheme, queue, k = self.way.scheme, self.left.view.queue, self.left.view.shape[1]
+        scheme, queue = self.way.scheme, self.left.view.queue
+        k = self.left.view.shape[1] // scheme.components
         height, width = rows.stop - rows.start, columns.stop - columns.start
         down, across = padded(height), padded(width)
         found = allocate(scheme.sums, (scheme.planes(k) * down * across,), queue)
@@ -593,11 +604,14 @@ class _Product(InBlocks):
 
     def others(self, rows: slice, columns: slice, plane: int) -> dict[str, Any]:
         """Operands and the output, how sums lie, and what ends an element."""
-        a, b, _, _, c, out = self.given
-        k = a.shape[1]
+        (a, b, _, _, c, out), scheme = self.given, self.way.scheme
+        k, steps = a.shape[1], a.shape[1] // scheme.components
         parts = {"a": part_of(a, rows, slice(0, k)), "b": part_of(b, slice(0, k), columns)}
         parts |= {"c": part_of(c, rows, columns), "out": part_of(out, rows, columns)}
-        return {"k": k, **self.way.scheme.layout(k, plane), **self.given.ending, **parts}
+        told = {"k": k, **scheme.layout(steps, plane)}
+        if scheme.components > 1:
+            told["imaginary"] = out.shape[0] // 2
+        return {**told, **self.given.ending, **parts}
 
 
 def blocks(scheme: Scheme, m: int, n: int, k: int, limit: int, held: int = 0) -> tuple[int, int]:

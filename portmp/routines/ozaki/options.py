@@ -26,7 +26,8 @@ class Auto:
     and steps from which on it is chosen at all; by default where it is faster, as a rule.
     ``beyond``: how many bits more, level by level.
     ``engine`` and ``workspace`` as of ``Ozaki2``. ``unmade`` is portmp's own: a number on the
-    device that says afterwards whether elements were left, so that no product is waited for.
+    device that says afterwards whether elements were left, so that no product is waited for. So
+    are ``components``: 2 of the real matrices [p, -q; q, p] and [r; s] of complex numbers.
     """
 
     smallest: int | None = None
@@ -34,6 +35,7 @@ class Auto:
     engine: str = "auto"
     workspace: int | None = None
     unmade: Any = field(default=None, compare=False, repr=False)
+    components: int = field(default=1, repr=False)
 
     def __post_init__(self) -> None:
         number("smallest", self.smallest, 1, 2**62)
@@ -78,12 +80,14 @@ class Ozaki2:
     only. ``engine``: who multiplies: ``auto`` (the vendor's library where it is found and exact,
     else portmp), ``library``, ``own``. ``workspace``: bytes of memory for residues and their
     products, by default a quarter of the device's; blocks of C are computed one after another.
+    ``components`` as of ``Auto``.
     """
 
     moduli: int | None = None
     bits: int | None = None
     engine: str = "auto"
     workspace: int | None = None
+    components: int = field(default=1, repr=False)
 
 
 Method = Auto | Ozaki1 | Ozaki2

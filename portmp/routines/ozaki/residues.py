@@ -56,7 +56,8 @@ class Scheme(ozaki.Scheme):
 
     def __init__(self, numbers: Moduli) -> None:
         self.integers = numbers
-        self.count = numbers.count
+        self.components = numbers.components
+        self.count = len(numbers.multiplied)
         self.cuts, self.sums = engines.FACTORS[self.word], engines.SUMS[self.word]
 
     def parts(self, k: int) -> list[tuple[int, int]]:
@@ -71,6 +72,16 @@ class Scheme(ozaki.Scheme):
     def planes(self, k: int) -> int:
         """A plane for each sum and part."""
         return self.kept * len(self.parts(k))
+
+    @property
+    def marked(self) -> str:
+        """What names of kernels have that take complex numbers."""
+        return "_complex" if self.components > 1 else ""
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What kernels that rebuild are told of sums, and of complex results."""
+        return (*LAYOUT, "imaginary") if self.components > 1 else LAYOUT
 
     def layout(self, k: int, plane: int) -> dict[str, int]:
         """Parts, steps from plane to plane and from part to part."""
@@ -135,9 +146,10 @@ class Residues(Scheme):
     def __init__(self, numbers: ResidueSystem) -> None:
         super().__init__(numbers)
         self.system = numbers
-        self.rebuilt = 1 if len(systems.places(numbers.product)) <= FEW else 2
+        few = self.components > 1 or len(systems.places(numbers.product)) <= FEW
+        self.rebuilt = 1 if few else 2
         # Of a square both digits lie side by side, with the upper one again at the end.
-        self.count = len(numbers.single) + THRICE * numbers.squares
+        self.count = len(numbers.alone) + THRICE * len(numbers.digits_of)
         if numbers.squares:
             self.longest = SQUARES_DEPTH
 
@@ -149,7 +161,7 @@ class Residues(Scheme):
         """Of squares lower digits, and both with both the other way round; with sums of a square
         stands that of another modulus, as ``ResidueSystem.groups`` has them.
         """
-        squares, single = self.system.squares, len(self.system.single)
+        squares, single = len(self.system.digits_of), len(self.system.alone)
         if not squares:
             return [Batch(single)]
         of_squares = partial(Batch, squares, THRICE, single, step=systems.GROUP)
@@ -162,18 +174,20 @@ class Residues(Scheme):
 
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
         """Both factors' are alike."""
-        name = f"ozaki_residues{'_across' if self.across else '_turned' if tiled else ''}"
+        name = f"ozaki_residues{self.marked}"
+        name += "_across" if self.across else "_turned" if tiled else ""
         how = {"integers": self.system, "tiled": tiled, "across": self.across}
         return ozaki.cut_spec(name, "residues", form, "uint32", threads, **how)
 
     def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
         """The kernel that rebuilds and rounds sums, or tells how far results are off."""
         return ozaki.rebuild_spec(
-            "ozaki_distances" if self.raised else "ozaki_rebuild",
-            *("rebuild", form, LAYOUT, "int32", threads),
+            "ozaki_distances" if self.raised else f"ozaki_rebuild{self.marked}",
+            *("rebuild", form, self.told, "int32", threads),
             system=self.system,
-            each=self.rebuilt,
-            resident=self.rebuilt,
+            each=self.rebuilt * self.components,
+            resident=self.rebuilt * self.components,
+            components=self.components,
             parted=len(self.parts(k)) > 1,
             distances=bool(self.raised),
             raised=self.raised,
@@ -194,7 +208,7 @@ class WideResidues(Scheme):
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
         """The first factor's residues carry the factors of the Chinese remainder theorem."""
         return ozaki.cut_spec(
-            f"ozaki_wide_{'b' if second else 'a'}",
+            f"ozaki_wide{self.marked}_{'b' if second else 'a'}",
             *("residues_wide", form, "float64", threads),
             integers=self.system,
             inverted=not second,
@@ -205,9 +219,15 @@ class WideResidues(Scheme):
 
     def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
         """Neighbours of a row by a work-item."""
-        how = "rebuild_wide", form, LAYOUT, "float64", threads
-        width = self.rebuilt
-        return ozaki.rebuild_spec("ozaki_rebuild_wide", *how, width=width, system=self.system)
+        how = (
+            f"ozaki_rebuild_wide{self.marked}",
+            "rebuild_wide",
+            form,
+            self.told,
+            "float64",
+            threads,
+        )
+        return ozaki.rebuild_spec(*how, width=self.rebuilt, system=self.system)
 
 
 def _lanes(device: Device | None) -> int:
@@ -230,22 +250,36 @@ def of_kind(found: systems.System, kind: str, k: int) -> systems.System:
 
 
 def of_system(
-    device: Device | None, k: int, few: systems.System, workspace: int | None = None
+    device: Device | None,
+    k: int,
+    few: systems.System,
+    workspace: int | None = None,
+    components: int = 1,
 ) -> Residues | WideResidues:
     """How products over *k* steps are made by the moduli of a system, or by what is like it.
 
     Without a device on a GPU. Wide residues take more memory: a CPU that has not enough for them
-    takes eight bits.
+    takes eight bits. Two *components*: of complex numbers, in half as many steps.
     """
-    found = of_kind(few, device.properties.kind if device else "gpu", k)
+    kind = device.properties.kind if device else "gpu"
+    found = of_kind(few, kind, k)
+    if components > 1:
+        found = systems.of_complex(few, k, kind == "gpu")
     if isinstance(found, ResidueSystem):
         return Residues(found)
     by = WideResidues(found, device)
     if device and isinstance(few, ResidueSystem):
         limit = Way(by, engines.Own(), workspace).limit(device)
-        if ozaki.bytes_of(by, k) > limit:
-            return Residues(few)
+        if ozaki.bytes_of(by, k // components) > limit:
+            found = systems.of_complex(few, k, True) if components > 1 else few
+            return Residues(found) if isinstance(found, ResidueSystem) else by
     return by
+
+
+def of_complex(form: Format, device: Device | None) -> dict[str, CompilationUnit]:
+    """The compilation units that complex products of parts in a format have of their own."""
+    by = of_system(device, 2, systems.system(form, 2), components=2)
+    return {one.name: (one,) for one in ozaki.units_of(by, form, device)}
 
 
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:

@@ -5,12 +5,18 @@ scaled to integers of ``bits`` bits, their residues modulo coprime numbers are m
 and the Chinese remainder theorem gives the product's integers back. The result depends on ``bits``
 only: not on the moduli. Numbers of eight bits suit int8 matrix engines. Numbers of up to 22 bits
 suit float64 words: fewer of them do, and there are as many as any format needs.
+
+Of complex integers a + ib, c + id two products do modulo an odd m where s^2 = -1: (a + sb)(c + sd)
+and (a - sb)(c - sd), whose sum is twice the real part and whose difference 2s times the imaginary
+one. Modulo others three do: a c, b d, (a + b)(c + d). What is multiplied is a *combination* of
+parts: (1, s) stands for a + sb.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import ClassVar
@@ -45,11 +51,7 @@ SHALLOW = 1024
 @cache
 def moduli() -> tuple[int, ...]:
     """Pairwise coprime numbers from 256 downwards, each the largest that is left."""
-    found: list[int] = []
-    for m in range(LARGEST, 1, -1):
-        if all(math.gcd(m, other) == 1 for other in found):
-            found.append(m)
-    return tuple(found)
+    return _coprime(range(LARGEST, 1, -1))
 
 
 LEAST, MOST = 4, 49
@@ -65,6 +67,55 @@ the two powers of two that they are multiplied by."""
 ROOM = 497
 """Integers are told apart up to so many thousandths of the product of all moduli: the multiple of
 it that is taken away is rounded."""
+
+
+Combination = tuple[int, ...]
+"""How often each part of a number counts in what is multiplied, modulo a number."""
+
+REAL, THREE = ((1,),), ((1, 0), (0, 1), (1, 1))
+"""What is multiplied of a real number, and of a complex one where -1 has no root."""
+
+WEIGHED = 8
+"""Words of a part, of complex numbers: sums of their bytes stay whole numbers in float32."""
+
+
+@cache
+def root(m: int) -> int | None:
+    """s with s^2 = -1 modulo an odd *m*: a / b where m is a^2 + b^2; None where there is none."""
+    for a in range(1, math.isqrt(m // 2) + 1) if m % 4 == 1 else ():
+        b = math.isqrt(m - a * a)
+        if a * a + b * b == m and math.gcd(a, b) == 1:
+            return a * pow(b, -1, m) % m
+    return None
+
+
+def combinations(m: int) -> tuple[Combination, ...]:
+    """What is multiplied of complex numbers modulo *m*."""
+    s = root(m)
+    return THREE if s is None else ((1, s), (1, m - s))
+
+
+def makes(m: int) -> tuple[Combination, Combination]:
+    """How often these products count in the real part and in the imaginary one, modulo *m*."""
+    s, half = root(m), (m + 1) // 2
+    if s is None:
+        return (1, -1, 0), (-1, -1, 1)
+    return (half, half), (-s * half % m, s * half % m)
+
+
+@cache
+def rooted() -> tuple[int, ...]:
+    """The numbers among ``moduli``'s candidates modulo which -1 has a root, likewise."""
+    return _coprime(m for m in range(LARGEST, 2, -1) if root(m))
+
+
+def _coprime(numbers: Iterable[int], beside: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """Of *numbers* each that is coprime to those before it and *beside*."""
+    found: list[int] = []
+    for m in numbers:
+        if all(math.gcd(m, other) == 1 for other in (*beside, *found)):
+            found.append(m)
+    return tuple(found)
 
 
 @cache
@@ -88,12 +139,16 @@ class Group:
     With sums x of residues' products, sum(x factor) - product round(sum(x share) / 2^32) times
     *others* is what they add to the product's integer, up to a multiple of the product of all
     moduli. ``roots``: of moduli that are squares. Such a one has two sums: of lower digits, and of
-    lower with upper ones, which count as many times as the root says.
+    lower with upper ones, which count as many times as the root says. ``part``: 0 of real numbers'
+    products; 1 and 2 of the real and the imaginary part of complex ones, whose moduli have a sum
+    for each of their ``combinations``: first ones of all moduli, then second ones, in a group with
+    a square.
     """
 
     moduli: tuple[int, ...]
     others: int
     roots: tuple[int, ...] = ()
+    part: int = 0
 
     @property
     def product(self) -> int:
@@ -106,11 +161,16 @@ class Group:
         found, everything = [], self.product * self.others
         for m in self.moduli:
             factor = self.product // m * _inverse(everything // m, m)
-            root = math.isqrt(m)
-            found += (
-                [factor, root * factor] if root in self.roots and root * root == m else [factor]
-            )
-        return [_nearest(factor % self.product, self.product) for factor in found]
+            root_of_m = math.isqrt(m)
+            square = root_of_m in self.roots and root_of_m**2 == m
+            counts = makes(m)[self.part - 1] if self.part else (1,)
+            found.append([[n * factor, n * factor * root_of_m][: 1 + square] for n in counts])
+        # With a square sums of another modulus stand by turns.
+        turns = (
+            zip(*found, strict=True) if self.roots else [[one] for of_m in found for one in of_m]
+        )
+        sums = [factor for turn in turns for of_word in turn for factor in of_word]
+        return [_nearest(factor % self.product, self.product) for factor in sums]
 
     @property
     def shares(self) -> list[int]:
@@ -122,11 +182,12 @@ class Group:
 class Moduli(Integers):
     """Coprime numbers for operands of ``bits`` bits: what their kinds share.
 
-    ``word``: what residues are multiplied as.
+    ``word``: what residues are multiplied as; ``components``: 2 of complex numbers.
     """
 
     word: ClassVar[str]
     bits: int
+    components: int = field(default=1, kw_only=True)
     bias: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -146,10 +207,19 @@ class Moduli(Integers):
         """How many."""
         return len(self.moduli)
 
+    def combinations(self, m: int) -> tuple[Combination, ...]:
+        """What is multiplied modulo *m*."""
+        return combinations(m) if self.components > 1 else REAL
+
+    @property
+    def multiplied(self) -> list[tuple[int, Combination]]:
+        """All that is, modulus by modulus."""
+        return [(m, of) for m in self.moduli for of in self.combinations(m)]
+
     @property
     def products(self) -> int:
         """How many matrices of residues are multiplied, of as many steps as the factors have."""
-        return self.count
+        return len(self.multiplied)
 
     @cached_property
     def product(self) -> int:
@@ -160,16 +230,16 @@ class Moduli(Integers):
         """Of the product of the other moduli, modulo *m*."""
         return _inverse(self.product // m, m)
 
-    def powers(self, m: int, bits: int, factor: int = 1) -> list[int]:
-        """What parts of so many *bits* of an operand's words, times *factor*, weigh modulo *m*.
-
-        The lowest first.
+    def powers(self, m: int, bits: int, of: Combination = (1,)) -> list[int]:
+        """What pieces of so many *bits* of an operand's words weigh modulo *m*, in what is
+        multiplied *of* it. The lowest first, part by part.
         """
-        return [pow(2, bits * i, m) * factor % m for i in range(32 // bits * self.words)]
+        pieces = range(32 // bits * self.words)
+        return [pow(2, bits * i, m) * factor % m for factor in of for i in pieces]
 
-    def unbias(self, m: int, factor: int = 1) -> int:
-        """What takes the bias, times *factor*, away again, modulo *m*."""
-        return -self.bias * factor % m
+    def unbias(self, m: int, of: Combination = (1,)) -> int:
+        """What takes the bias of all parts away again, modulo *m*."""
+        return -self.bias * sum(of) % m
 
 
 @dataclass(frozen=True)
@@ -201,39 +271,58 @@ class ResidueSystem(Moduli):
         return (*(m * m for m in self.roots), *self.single)
 
     @property
+    def alone(self) -> list[tuple[int, Combination]]:
+        """What is multiplied modulo the others."""
+        return [(m, of) for m in self.single for of in self.combinations(m)]
+
+    @property
+    def digits_of(self) -> list[tuple[int, Combination]]:
+        """What is multiplied modulo squares, by their roots; each in two digits."""
+        return [(m, of) for m in self.roots for of in self.combinations(m * m)]
+
+    @property
     def kept(self) -> int:
         """Matrices of sums: two of each square."""
-        return self.number + self.squares
+        return len(self.alone) + 2 * len(self.digits_of)
 
     @property
     def products(self) -> int:
-        return self.number + 2 * self.squares
+        return len(self.alone) + 3 * len(self.digits_of)
 
     @property
     def digits(self) -> int:
         """Digits of sums with a sign, by default those of the product of all moduli."""
         return self.told or -(-self.product.bit_length() // DIGIT)
 
-    def weights(self, m: int, part: int = 0) -> list[int]:
+    def weights(self, m: int, part: int = 0, of: Combination = (1,)) -> list[int]:
         """What an operand's bytes weigh modulo *m*, four in each 32-bit word.
 
         *part*: which byte of what they weigh.
         """
-        bytes_ = [weight >> (8 * part) & 255 for weight in self.powers(m, 8)]
+        bytes_ = [weight >> (8 * part) & 255 for weight in self.powers(m, 8, of)]
         return [
             sum(b << (8 * i) for i, b in enumerate(bytes_[4 * w : 4 * w + 4]))
-            for w in range(self.words)
+            for w in range(len(bytes_) // 4)
         ]
 
     @property
     def groups(self) -> list[Group]:
         """The moduli, GROUP sums by GROUP: a square with another one, then others."""
+        return self.groups_of(0)
+
+    def groups_of(self, part: int) -> list[Group]:
+        """The same as they make a *part*, of real numbers 0."""
         rest = self.single[self.squares :]
         found = [
             *((r * r, m) for r, m in zip(self.roots, self.single, strict=False)),
             *(rest[at : at + GROUP] for at in range(0, len(rest), GROUP)),
         ]
-        return [Group(one, self.product // math.prod(one), self.roots) for one in found]
+        return [
+            Group(
+                one, self.product // math.prod(one), self.roots[: i < self.squares and None], part
+            )
+            for i, one in enumerate(found)
+        ]
 
 
 @dataclass(frozen=True)
@@ -249,12 +338,12 @@ class WideSystem(Moduli):
 
     @property
     def moduli(self) -> tuple[int, ...]:
-        return _wide(self._least)
+        return _wide(self._least, self.components > 1)
 
     @property
     def _least(self) -> int:
         """What the product must be."""
-        return -(-self.depth * (1000 << 2 * self.bits) // ROOM)
+        return _least(self.bits, self.depth)
 
     @property
     def digits(self) -> int:
@@ -266,23 +355,33 @@ class WideSystem(Moduli):
         """Places of sums: two of each digit, but for the last, which may have one."""
         return max(len(places(self.product)), 2 * self.digits - 1)
 
-    def weights(self, m: int, factor: int = 1) -> list[int]:
+    def weights(self, m: int, factor: int = 1, of: Combination = (1,)) -> list[int]:
         """What halves of an operand's words weigh modulo *m*, with signs, the lowest first.
 
         Times *factor*: with the modulus' ``inverse`` residues of products are the coefficients of
         the Chinese remainder theorem.
         """
-        return [_nearest(w, m) for w in self.powers(m, HALF, factor)]
+        return [_nearest(w * factor % m, m) for w in self.powers(m, HALF, of)]
+
+    def counts(self, m: int) -> list[int]:
+        """How often the sum of two sums counts in a real part, their difference in the imaginary
+        one; none of real numbers.
+        """
+        if self.components == 1:
+            return []
+        real, imaginary = makes(m)
+        return [_nearest(real[0], m), _nearest(imaginary[0], m)]
 
 
 System = ResidueSystem | WideSystem
 
 
 @cache
-def _wide(least: int) -> tuple[int, ...]:
+def _wide(least: int, rooted: bool = False) -> tuple[int, ...]:
     """The fewest coprime numbers of WIDTH bits whose product is *least* or more.
 
-    They are the smallest of as many from the root on: the product is hardly more.
+    They are the smallest of as many from the root on: the product is hardly more. *rooted*: those
+    modulo which -1 has a root.
     """
     count = -(-least.bit_length() // WIDTH)
     low, high = 1, 1 << WIDTH
@@ -291,10 +390,15 @@ def _wide(least: int) -> tuple[int, ...]:
         low, high = (middle + 1, high) if middle**count < least else (low, middle)
     found: list[int] = []
     while len(found) < count:
-        if all(math.gcd(low, other) == 1 for other in found):
+        if (root(low) or not rooted) and all(math.gcd(low, other) == 1 for other in found):
             found.append(low)
         low += 1
     return tuple(found)
+
+
+def _least(bits: int, depth: int) -> int:
+    """Products of moduli that tell sums of *depth* products of *bits* bits apart."""
+    return -(-depth * (1000 << 2 * bits) // ROOM)
 
 
 def _inverse(number: int, m: int) -> int:
@@ -312,6 +416,24 @@ class Results(ResidueSystem):
     """Residues of products, whose limbs are scaled by 2^(unit - e), e the exponents' sum."""
 
     unit: int = 0
+
+
+@dataclass(frozen=True)
+class ComplexSystem(ResidueSystem):
+    """Moduli of eight bits of complex numbers: *chosen* roots of squares, and others.
+
+    Such with a root of -1 come first of both; a square stands with another one of its kind.
+    """
+
+    chosen: tuple[tuple[int, ...], tuple[int, ...]] = field(kw_only=True)
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        return self.chosen[0]
+
+    @property
+    def single(self) -> tuple[int, ...]:
+        return self.chosen[1]
 
 
 def telling(largest: int) -> int | None:
@@ -381,6 +503,51 @@ def squared(given: WideSystem, depth: int) -> System:
         if _capacity(MOST, depth, count) >= given.bits:
             return ResidueSystem(given.bits, MOST, squares=count, told=given.digits)
     return given
+
+
+def of_complex(given: System, depth: int, eight: bool) -> System:
+    """The system of complex numbers for the same results over *depth* steps of real ones.
+
+    Of moduli of *eight* bits, where these are enough, else of wide ones.
+    """
+    depth = counted(depth)
+    found = _fewest_products(given.bits, depth, given.digits) if eight else None
+    return found or WideSystem(given.bits, depth, given.digits, components=2)
+
+
+@cache
+def _fewest_products(bits: int, depth: int, digits: int) -> ComplexSystem | None:
+    """Moduli of which the fewest products are made: some with a root of -1, and the largest others.
+
+    Where all of these are too few some are squared, too, first such with a root.
+    """
+    least, found = _least(bits, depth), []
+    for count in range(len(rooted()) + 1):
+        first = rooted()[:count]
+        numbers = [*first, *_coprime(range(LARGEST, 1, -1), first)]
+        fewest = next((n for n in range(2, MOST) if math.prod(numbers[:n]) >= least), len(numbers))
+        kinds = [[m for m in numbers[:fewest] if bool(root(m)) is kind] for kind in (True, False)]
+        product, squares = math.prod(numbers[:fewest]), [0, 0]
+        for i, kind in enumerate(kinds):
+            while product < least and squares[i] < len(kind) // 2:
+                product *= kind[squares[i]]
+                squares[i] += 1
+        if product >= least:
+            sides = list(zip(kinds, squares, strict=True))
+            roots = tuple(m for kind, n in sides for m in kind[:n])
+            beside = tuple(m for kind, n in sides for m in kind[n : 2 * n])
+            rest = tuple(m for kind, n in sides for m in kind[2 * n :])
+            kept = ComplexSystem(
+                bits,
+                fewest,
+                chosen=(roots, beside + rest),
+                squares=len(roots),
+                told=digits,
+                components=2,
+            )
+            found.append(kept)
+    few = found and found[0].words <= WEIGHED
+    return min(found, key=lambda one: one.products) if few else None
 
 
 def exactly(bits: int, depth: int) -> System:
