@@ -23,7 +23,7 @@ strict = pytest.importorskip("array_api_strict")
 strict.set_array_api_strict_flags(api_version="2024.12")
 
 NOT_THERE = {
-    "fft": "not here",
+    "fft": "transforms: with complex numbers below",
     "linalg": "decompositions: tests of portmp.linalg",
     "complex64": "a dtype",
     "complex128": "a dtype",
@@ -54,6 +54,13 @@ class Arrays:
         self.i = self.whole(draw.integers(-9, 9, size=(3, 4)))
         self.j = self.whole(draw.integers(1, 9, size=(4,)))
         self.places = self.whole([2, 0, -1, 1])
+        z = [draw.normal(size=(3, 4, 2)), draw.normal(size=(4, 2))]
+        self.z, self.w = (
+            xp.reshape(self._made(p[..., 0] + 1j * p[..., 1], xp.complex128), p.shape[:-1])
+            for p in z
+        )
+        ties = [1 + 2j, 1 - 1j, 3, 1 + 2j, 0, -1j, 3, complex(np.nan, 1)]
+        self.pairs = self._made(ties, xp.complex128)
         self.b = xp.asarray((draw.integers(0, 2, size=(3, 4)) == 1).tolist(), **self.where)
         self.c = xp.asarray([True, False, True, True], **self.where)
 
@@ -368,6 +375,65 @@ CASES: dict[str, list[Call]] = {
 }
 """Calls of each function, with either library and its arrays."""
 
+_OF_COMPLEX = (
+    *("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "conj", "cos", "cosh", "exp"),
+    *("expm1", "imag", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "negative"),
+    *("positive", "real", "reciprocal", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh"),
+)
+COMPLEX: dict[str, list[Call]] = {
+    **{n: _unary(n, "z") for n in _OF_COMPLEX},
+    **{
+        n: _binary(n, "z w", "z f", "f z") for n in ("add", "subtract", "multiply", "divide", "pow")
+    },
+    **{n: _binary(n, "z z", "z w", "z 2.0") for n in ("equal", "not_equal")},
+    **{n: _axes(n, "z", "w")[:5] for n in ("sum", "prod", "mean")},
+    **{n: [lambda xp, a, n=n: getattr(xp, n)(a.z, axis=1)] for n in ("cumulative_sum", "diff")},
+    "cumulative_prod": [lambda xp, a: xp.cumulative_prod(a.w)],
+    "matmul": [
+        lambda xp, a: xp.matmul(a.z, a.w),
+        lambda xp, a: xp.matmul(a.f, xp.matrix_transpose(a.z)),
+    ],
+    "vecdot": [lambda xp, a: xp.vecdot(a.z, a.w), lambda xp, a: xp.vecdot(a.g, a.w)],
+    "tensordot": [lambda xp, a: xp.tensordot(a.z, a.z, axes=2)],
+    "where": [lambda xp, a: xp.where(a.c, a.z, a.w), lambda xp, a: xp.where(a.c, a.g, a.w)],
+    "astype": [
+        lambda xp, a: xp.astype(a.f, xp.complex128),
+        lambda xp, a: xp.astype(a.z, xp.complex64),
+    ],
+    "result_type": [
+        lambda xp, a: str(xp.result_type(xp.complex64, xp.float64)).rpartition(".")[2],
+        lambda xp, a: str(xp.result_type(a.f, 1j)).rpartition(".")[2],
+    ],
+    "isdtype": [
+        lambda xp, a, k=k: xp.isdtype(xp.complex64, k)
+        for k in ("complex floating", "numeric", "real floating", ("bool", "complex floating"))
+    ],
+    "asarray": [
+        lambda xp, a: xp.asarray([1, 2j], dtype=xp.complex128, **a.where),
+        lambda xp, a: xp.asarray(a.z[0, :]),
+    ],
+    "full": [lambda xp, a: xp.full(3, 1.5j, dtype=xp.complex128, **a.where)],
+    **{
+        n: [lambda xp, a, n=n: getattr(xp, n)(a.pairs)]
+        for n in ("unique_all", "unique_counts", "unique_inverse", "unique_values")
+    },
+    "take": [lambda xp, a: xp.take(a.z, a.places, axis=1)],
+    "matrix_norm": [
+        lambda xp, a, o=o: xp.linalg.matrix_norm(a.z, ord=o) for o in ("fro", 1, float("inf"))
+    ],
+    "vector_norm": [lambda xp, a, o=o: xp.linalg.vector_norm(a.z, ord=o, axis=1) for o in (1, 2)],
+    **{n: [lambda xp, a, n=n: getattr(xp.fft, n)(a.z)] for n in ("fft", "ifft", "fftn", "ifftn")},
+    **{n: [lambda xp, a, n=n: getattr(xp.fft, n)(a.cube)] for n in ("rfft", "rfftn", "ihfft")},
+    **{n: [lambda xp, a, n=n: getattr(xp.fft, n)(a.w, n=6)] for n in ("irfft", "hfft")},
+    "irfftn": [lambda xp, a: xp.fft.irfftn(a.z, axes=(0, 1))],
+    **{n: [lambda xp, a, n=n: getattr(xp.fft, n)(a.z, axes=1)] for n in ("fftshift", "ifftshift")},
+    **{
+        n: [lambda xp, a, n=n: getattr(xp.fft, n)(7, d=0.5, dtype=a.floats, **a.where)]
+        for n in ("fftfreq", "rfftfreq")
+    },
+}
+"""The same of complex numbers, and Fourier transforms."""
+
 AFTER = {"isin", "broadcast_shapes"}
 """What came to the standard after 2024.12."""
 
@@ -433,6 +499,10 @@ def _check(own: Any, theirs: Any, exact: bool) -> None:
         zero = (expected == 0) & (found == 0)
         assert not exact or np.array_equal(np.signbit(found)[zero], np.signbit(expected)[zero])
         np.testing.assert_allclose(found, expected, rtol=ROUNDED, atol=ROUNDED)
+    elif expected.dtype.kind == "c":
+        assert own.dtype.name == expected.dtype.name and mp.isdtype(own.dtype, "complex floating")
+        rounded = ROUNDED if expected.dtype == "complex128" else 2e-7
+        np.testing.assert_allclose(own.to_numpy(), expected, rtol=rounded, atol=10 * rounded)
     else:
         assert str(own.dtype) == expected.dtype.name
         assert np.array_equal(own.to_numpy(), expected)
@@ -466,6 +536,18 @@ def test_behaviour(
         with strict.ArrayAPIStrictFlags(api_version=version), np.errstate(all="ignore"):
             expected = call(strict, theirs)
         _check(call(mp, given[form]), expected, form == "float64")
+
+
+@pytest.mark.parametrize("name", sorted(COMPLEX))
+def test_complex_numbers(
+    name: str, device: Device, theirs: Arrays, given: dict[str, Arrays]
+) -> None:
+    """Shapes, dtypes and values of complex numbers; every transform of the extension."""
+    if "float64" not in given:
+        given["float64"] = Arrays(mp, mp.float64, device)
+    for call in COMPLEX[name]:
+        _check(call(mp, given["float64"]), call(strict, theirs), True)
+    assert not set(strict.fft.__all__) - set(COMPLEX)
 
 
 def test_namespace(device: Device) -> None:
