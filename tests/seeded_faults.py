@@ -2368,6 +2368,14 @@ FAULTS = (
         "sums_by_chunks",
     ),
     Fault(
+        "a device without a first panel says of singular columns what was in memory",
+        "portmp/distributed/factor.py",
+        "        plain.fill(singular, 0)",
+        "        pass",
+        "test_distributed_products.py",
+        "errors_and_warnings",
+    ),
+    Fault(
         "several devices: a stale tile",
         "portmp/distributed/tiles.py",
         "            before[owner] += max(min(end, columns.start) - first, 0)\n",

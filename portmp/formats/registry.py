@@ -59,34 +59,37 @@ class Accumulator:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Format:
-    """One number format.
-
-    ``definition`` counts changes of the networks: it is part of every digest's key.
-    ``scalar`` marks arithmetic that has no explicit-vector form. ``stored`` names limbs'
-    encodings (nothing: as they are), ``rounding`` is how: ``nearest``, ties to even, or
-    ``toward_zero``. ``parent`` is the format that computes where that is another one. ``bounded``:
-    the last limb is a bound of the value's error (``with_bound``). ``operators``: networks of
-    public operators that are not derived from those of ``networks``. ``components``: 2 of complex
-    numbers, whose planes are those of the real part, then those of the imaginary part; limbs,
-    digits and roundoff are a component's.
-    """
+    """One number format."""
 
     name: str
     planes: tuple[str, ...]
+    """The dtype of each limb, leading limb first; of complex numbers those of both parts."""
     word: str
+    """The dtype that is computed in: float32 or float64."""
     networks: Mapping[str, str]
+    """The network of each operation that is the format's own."""
     accumulators: Mapping[str, Accumulator]
+    """How sums of products are made, by ``accuracy``."""
     about: str
     aliases: tuple[str, ...] = ()
     definition: int = 1
+    """Counts changes of the networks: part of every digest's key."""
     scalar: bool = False
+    """Whether the arithmetic has no form in explicit vectors."""
     paper: str = ""
+    """The paper whose arithmetic it is."""
     stored: tuple[str, ...] = ()
+    """The encoding of each limb in memory; none: as they are."""
     rounding: str = "nearest"
+    """How stored limbs are rounded: ``nearest``, ties to even, or ``toward_zero``."""
     parent: str = ""
+    """The format that computes, where that is another one."""
     bounded: bool = False
+    """Whether the last limb is a bound of the value's error (``with_bound``)."""
     operators: Mapping[str, str] = field(default_factory=dict)
+    """Networks of public operators that are not derived from ``networks``."""
     components: int = 1
+    """2 of complex numbers; limbs, digits and roundoff are a component's."""
 
     @property
     def kind(self) -> str:
