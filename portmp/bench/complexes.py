@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from portmp import formats
+from portmp import definition, formats
 from portmp.bench import linalg, roofline, vendors
 from portmp.bench.experiment import Case
 from portmp.bench.roofline import Ceilings, Floor
@@ -38,8 +38,8 @@ def needed(name: str, form: Format, size: int, n: int, kind: str) -> tuple[str, 
         return part.word, scaled(launch.network(name.split("-")[1], part).cost, size)
     judged = name == "complex-gemm" and levels.judges(part, n, n, n)
     if not judged and name != "complex-gemm-ozaki2":
-        return part.word, scaled(REAL.instructions(part, "accurate", (n, n, n), kind), 4)
-    given = levels.system(part, levels.definition.BEYOND[0], depth) if judged else None
+        return part.word, REAL.instructions(part, "accurate", (4, n, n, n), kind)
+    given = levels.system(part, definition.BEYOND[0], depth) if judged else None
     by = systems.of_complex(given or systems.system(part, depth), depth, kind == "gpu")
     return PRODUCTS[by.word], {"fma": (by.products + SIZES * judged) * float(size * n)}
 

@@ -6,7 +6,7 @@ the largest element. float32 and float64 stand beside the device's library.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -39,7 +39,7 @@ class Linalg(Vendors):
     name = "linalg"
     calls = tuple(FACTORED)
     allowed = formats.STANDARD
-    usual = ("dd", "td", "float64")
+    usual: Collection[str] = ("dd", "td", "float64")
     experiments = (replace(Vendors.experiments[0], name="linalg", drawings=drawings),)
 
     def check(self, request: Request) -> None:

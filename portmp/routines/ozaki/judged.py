@@ -288,7 +288,11 @@ def update(asked: Product[Planes], options: Auto) -> bool:
         elements.put(asked, listed, values)
     if others:
         for level, sides in zip(told_of(options.beyond), told.read_parts()[0], strict=True):
-            rows, columns = (np.flatnonzero(side) for side in (sides[:m], sides[m:]))
+            down = sides[:m]
+            if level and options.components > 1:
+                # With each row that of the other part, as the matrices of complex numbers have it.
+                down = np.tile(down.reshape(2, -1).any(axis=0), 2)
+            rows, columns = (np.flatnonzero(side) for side in (down, sides[m:]))
             if rows.size:
                 _made_again(kept, mask, level, rows, columns, make)
     return not direct_ones and not others
@@ -380,9 +384,7 @@ def way(form: Format, device: Device, k: int, options: Auto, level: int | None) 
     by: residues.Scheme = Sizes(device.properties.kind, options.beyond, options.unmade is not None)
     if level is not None:
         numbers = levels.system(form, options.beyond[level - 1], k)
-        # Rows and columns of other levels are picked out of real matrices.
-        parts = options.components if level == 1 else 1
-        by = residues.of_system(device, k, numbers, options.workspace, parts)
+        by = residues.of_system(device, k, numbers, options.workspace, options.components)
     engine = engines.get(device, options.engine, by.word)
     return Way(by, engine, options.workspace, (options, level))
 
