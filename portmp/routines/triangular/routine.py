@@ -22,10 +22,11 @@ class Triangular(Routine):
 
     name = "triangular"
     stored = False
+    kinds = "fc"
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Systems, on CPUs blocks of unknowns; copies of triangles."""
-        whole, threads = launch.whole(device), base.threads_of(device, launch.THREADS)
+        whole, threads = launch.whole(device, form), base.threads_of(device, launch.THREADS)
         if whole:
             for layout in launch.layouts(form.name):
                 each = base.threads_of(device, launch.LAYOUTS[layout]["threads"])
