@@ -255,7 +255,7 @@ class Plans(dict[Any, Plan]):
         queue = self.queue
         function = key[0][0]
         for one in operands:
-            if isinstance(one, Planes) and function not in TAKES_COMPLEX:
+            if isinstance(one, Planes) and not TAKES_COMPLEX & {function, key[0][:2]}:
                 formats.real_only(one.format, _called(function))
         if any(isinstance(one, View) and one.queue is not queue for one in operands):
             raise DeviceError("operands: of several queues or devices; copy with to(...)")
@@ -279,8 +279,9 @@ class Plans(dict[Any, Plan]):
         return made
 
 
-TAKES_COMPLEX: set[Callable[..., Any]] = set()
-"""Functions of routines whose calls take complex numbers; others refuse them."""
+TAKES_COMPLEX: set[Any] = set()
+"""Functions of routines whose calls take complex numbers, or pairs of one and what it is told;
+others refuse them."""
 
 
 def _called(function: Any) -> str:

@@ -32,8 +32,7 @@ class CholeskySteps(Steps[M]):
     def panel(self, corner: M, below: M, origin: int) -> None:
         """Factor a block, and find the rows below it: the x of x l^H = b."""
         self.block(corner, origin)
-        taken = "factor" if self.form.components > 1 else ""
-        self.solve(corner, self.turned(below), lower=True, unit=False, taken=taken)
+        self.solve(corner, self.turned(below), lower=True, unit=False, taken="factor")
 
     def factor(self, a: M) -> None:
         """The lower triangle of a becomes L; the upper one holds anything afterwards."""

@@ -22,11 +22,11 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Flag, Index, Parameter, Scratch, matrix
 from portmp.formats import Format
 from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.factor import panel, small
 from portmp.routines.factor.panel import Panels, Shape
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
-from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
 from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular.launch import COPYING, OnDevice
@@ -322,7 +322,7 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
         _few_rows(shape, a, w, 0, kept)
         return Factored(kept.pivots, kept.singular, kept.order.view_as((batch, m)))
     if a is not w:
-        moves.copied(a, out=w)
+        elementwise.apply("copy", [a], w)
     pivots, singular = allocate_together("int32", [(batch, count), (batch,)], w.queue)
     by = _factor, partial(_factor_on_host, method)
     triangular.repeat((factor,), method, (w, pivots, singular), *by)
@@ -362,10 +362,10 @@ def _solve(method: Method, a: Planes, b: Planes, x: Planes, singular: Numbers) -
         _few_rows(shape, a, w, 0, kept)
         ordered(b, kept.order.view_as((batch, n)), x)
     else:
-        moves.copied(a, out=w)
+        elementwise.apply("copy", [a], w)
         steps = LuOnDevice(w, method, singular)
         steps.factor(w)
-        moves.copied(b, out=x)
+        elementwise.apply("copy", [b], x)
         steps.swap(x, 0, n, slice(0, x.shape[2]))
     _weak(w, singular)
     _by_factors(w, x, method)

@@ -458,12 +458,11 @@ def solve(
 ) -> None:
     """Overwrite b (batch, n, r) by the x of a x = b for triangular a (batch, n, n).
 
-    *taken* as in ``SOLVED``: real matrices are not changed by it.
+    *taken* as in ``SOLVED``, if they are complex.
     """
     if not b.size:
         return
-    how: dict[str, Any] = {"lower": lower, "unit": unit}
-    how["taken"] = taken if b.format.components > 1 else ""
+    how: dict[str, Any] = {"lower": lower, "unit": unit, "taken": taken}
     solved = partial(reference.solve, b.format, method=method, **how)
 
     def by_kernels(method: Method, b: Planes, a: Planes) -> None:

@@ -102,7 +102,7 @@ class OnHost(Steps[Host]):
     def sizes(self, x: Host) -> Plane:
         """How large elements are when pivots are chosen: |re| + |im| of leading limbs."""
         with ieee.quiet():
-            found: Plane = sum(map(np.abs, x[:: self.form.limbs]))
+            found: Plane = np.sum(np.abs(x[:: self.form.limbs]), axis=0)
         return found
 
 

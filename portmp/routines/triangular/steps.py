@@ -144,8 +144,9 @@ class Steps(ABC, Generic[M]):
     # --- by halves --------------------------------------------------------------------------
 
     def solve(self, a: M, b: M, *, lower: bool, unit: bool, taken: str = "") -> None:
-        """b becomes the x of a x = b for triangular a, *taken* as in ``SOLVED``."""
+        """b becomes the x of a x = b for triangular a, *taken* as in ``SOLVED`` if complex."""
         n, columns = self.shape(b)
+        taken = taken if self.form.components > 1 else ""
         if not n or not columns:
             return
         if n <= definition.BLOCK:
