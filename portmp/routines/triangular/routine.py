@@ -14,6 +14,7 @@ from portmp.routines.case import ALPHA, BETA, Case, scalar
 from portmp.routines.reference import Host
 from portmp.routines.routine import Routine
 from portmp.routines.triangular import launch, reference
+from portmp.routines.triangular.steps import SOLVED
 from portmp.runtime.program import CompilationUnit
 
 
@@ -31,13 +32,16 @@ class Triangular(Routine):
             for layout in launch.layouts(form.name):
                 each = base.threads_of(device, launch.LAYOUTS[layout]["threads"])
                 yield f"triangular_{layout}", (launch.system_spec(form.name, layout, each),)
-        if threads > 1:
-            for lanes in launch.LANES:
-                shared = launch.lanes_spec(form.name, threads, min(lanes, threads))
-                yield f"triangular_lanes{lanes}", (shared,)
-        if device is None or threads == 1:  # as text, that of CPUs too
-            width = launch.width_for(form, device)
-            yield "triangular", (launch.kernel_spec(form.name, width),)
+        for taken in SOLVED if form.components > 1 else ("",):
+            end = f"_{taken}" if taken else ""
+            if threads > 1:
+                for lanes in launch.LANES:
+                    sizes = threads, min(lanes, threads)
+                    shared = launch.lanes_spec(form.name, *sizes, taken=taken)
+                    yield f"triangular_lanes{lanes}{end}", (shared,)
+            if device is None or threads == 1:  # as text, that of CPUs too
+                width = launch.width_for(form, device)
+                yield f"triangular{end}", (launch.kernel_spec(form.name, width, taken),)
         copying = base.threads(device, launch.COPYING)
         yield "triangle", (launch.copy_spec(form.name, copying),)
 
