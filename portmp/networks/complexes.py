@@ -335,6 +335,33 @@ def _sqrt(p: Parts) -> str:
     return p.returned(p.select(endless, p.word("1e999"), real), p.select(endless, "b", imaginary))
 
 
+# --- rotations ------------------------------------------------------------------------------------
+
+
+def _rotated_low(p: Parts) -> str:
+    """x - conj(w) (r x + y) for x = a + ib, y = c + id, w = e + if, r = g + ih."""
+    for x in "efh":
+        p.out.write(f"minus_{x} = -{x}")
+    real = p("fma", "g", "a", p("fma", "minus_h", "b", "c"))
+    imaginary = p("fma", "g", "b", p("fma", "h", "a", "d"))
+    return p.returned(
+        p("fma", "minus_e", real, p("fma", "minus_f", imaginary, "a")),
+        p("fma", "minus_e", imaginary, p("fma", "f", real, "b")),
+    )
+
+
+def _rotated_high(p: Parts) -> str:
+    """y + w (x - conj(r) y)."""
+    for x in "fgh":
+        p.out.write(f"minus_{x} = -{x}")
+    real = p("fma", "minus_g", "c", p("fma", "minus_h", "d", "a"))
+    imaginary = p("fma", "minus_g", "d", p("fma", "h", "c", "b"))
+    return p.returned(
+        p("fma", "e", real, p("fma", "minus_f", imaginary, "c")),
+        p("fma", "e", imaginary, p("fma", "f", real, "d")),
+    )
+
+
 # --- exponentials and logarithms ------------------------------------------------------------------
 
 
@@ -651,6 +678,8 @@ _OPERATIONS: dict[str, tuple[str, str, _Listing, str, str]] = {
     "copy": ("ab", "c", _copy, "by parts", _EXACT),
     "sign": ("ab", "c", _sign, "z / |z|", f"4{_NORM}"),
     "sqrt": ("ab", "c", _sqrt, KAHAN, f"4{_NORM}"),
+    "rotated_low": ("abcdefgh", "c", _rotated_low, "x - conj(w) (r x + y)", _SUMS),
+    "rotated_high": ("abcdefgh", "c", _rotated_high, "y + w (x - conj(r) y)", _SUMS),
     "exp": ("ab", "c", _exp, "e^a (cos b + i sin b)", f"4{_NORM}"),
     "expm1": ("ab", "c", _expm1, "expm1(a) cos b - 2 sin(b/2)^2", f"8{_NORM}"),
     "log_near": ("ab", "v", _log_near, KAHAN, f"4{_NORM}"),
@@ -689,8 +718,8 @@ _OPERATIONS: dict[str, tuple[str, str, _Listing, str, str]] = {
 """Operations by name."""
 
 
-INNER = ("mul_recovered", "div_recovered", "log_near")
-"""Operations that only others call."""
+INNER = ("mul_recovered", "div_recovered", "log_near", "rotated_low", "rotated_high")
+"""Operations that only others, or factorisations, call."""
 
 STEPS = ("fma", "fma_conj", "conj_fma", "div_conj", "neg_conj", "root", "abs")
 """Those of whole values in kernels alone: no functions on arrays."""

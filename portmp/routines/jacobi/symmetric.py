@@ -74,11 +74,14 @@ class Spectrum(NamedTuple):
 @cache
 def correction_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """Corrections of vectors."""
-    f = formats.get(form)
-    roles = f.roles("sub", "mul", "div", "fma")
+    whole = formats.get(form)
+    f = whole.component
+    roles = f.roles("sub", "mul", "div", "fma", *(["neg"] if whole is not f else []))
     operands = matrix("s"), matrix("r"), Array("out", start=False, const=False)
-    takes = Index("n"), Plain("apart", f.word), *operands
-    return spec("correction", "linalg/correction.mako", f, roles, takes=takes, threads=threads)
+    sizes: dict[str, Any] = {"takes": (Index("n"), Plain("apart", f.word), *operands)}
+    sizes |= {"threads": threads, "parts": whole.components}
+    sizes["stored"] = parts_of(whole, "s", "r", "out")
+    return spec("correction", "linalg/correction.mako", f, roles, **sizes)
 
 
 def correction_unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
