@@ -286,6 +286,18 @@ def _abs(p: Parts) -> str:
     return p.returned(p("hypot", "a", "b"))
 
 
+def _accumulate(p: Parts) -> str:
+    """x + conj(y) z."""
+    real = p("fma", "c", "e", p("fma", "d", "f", "a"))
+    return p.returned(real, p("fma", "c", "f", p("fma", p.named("-d"), "e", "b")))
+
+
+def _length(p: Parts) -> str:
+    """The root of |x|^2 + Re y."""
+    square = p("add", p("mul", "a", "a"), p("mul", "b", "b"))
+    return p.returned(p("sqrt", p("add", square, "c")), p.word("0"))
+
+
 # --- parts ----------------------------------------------------------------------------------------
 
 
@@ -707,6 +719,8 @@ _OPERATIONS: dict[str, tuple[str, str, _Listing, str, str]] = {
     "div_conj": ("abcd", "c", _div_conj, "x / conj(y)", f"8{_NORM}"),
     "neg_conj": ("ab", "c", _neg_conj, "-conj(x)", _EXACT),
     "root": ("ab", "c", _root, "the root of the real part", "that of the root"),
+    "accumulate": ("abcdef", "c", _accumulate, "by real ones", _SUMS),
+    "length": ("abc", "c", _length, "by parts", _SUMS),
     "abs": ("ab", "v", _abs, "hypot", f"4{_NORM}"),
     "equal": ("abcd", "f", _same("equal", "both"), "by parts", _EXACT),
     "not_equal": ("abcd", "f", _same("not_equal", "either"), "by parts", _EXACT),
@@ -721,7 +735,10 @@ _OPERATIONS: dict[str, tuple[str, str, _Listing, str, str]] = {
 INNER = ("mul_recovered", "div_recovered", "log_near", "rotated_low", "rotated_high")
 """Operations that only others, or factorisations, call."""
 
-STEPS = ("fma", "fma_conj", "conj_fma", "div_conj", "neg_conj", "root", "abs")
+STEPS = (
+    *("fma", "fma_conj", "conj_fma", "div_conj", "neg_conj", "root", "abs"),
+    *("accumulate", "length"),
+)
 """Those of whole values in kernels alone: no functions on arrays."""
 
 NAMES = tuple(name for name in _OPERATIONS if name not in (*INNER, *STEPS))

@@ -16,11 +16,19 @@
     barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
     f = {role: w.function(net) for role, net in networks.items()}
     state = networks["accumulate"].result
+    ## Of complex numbers reflections are 1 - v t^-1 v^H.
+    against, opposite = (f.get(role, f[role[:3]]) for role in ("div_conj", "neg_conj"))
+    conj = lambda z: f"{f['conj']}({z})" if "conj" in f else z
+    def length(alpha, rest):
+        """The root of |alpha|^2 and a sum of squares."""
+        if "length" in f:
+            return f"{f['length']}({alpha}, {rest})"
+        return f"{f['sqrt']}({f['add']}({f['mul']}({alpha}, {alpha}), {rest}))"
     at_once = 8 if threads > 1 and not w.format.scalar else 1
     ## Elements that stay in registers from step to step: a thread has a lane of one column, where
     ## blocks are full. With more limbs the arithmetic of a whole lane is too long to be written out.
     count = rows // lanes
-    stay = many and threads * split == lanes * most and w.format.limbs <= 2
+    stay = many and threads * split == lanes * most and w.format.words <= 2
     own_lanes = lanes // split
 %>
 <%def name="kept(memory, index, value, pad)">
@@ -159,9 +167,9 @@ ${kept("top", "j", "z", " " * 16)}
             }
 ${tree(lanes)}
             const ${w.value} alpha = ${held("top", "col")};
-            const ${w.value} size = ${f["sqrt"]}(${f["add"]}(${f["mul"]}(alpha, alpha), ${held("lane", "col")}));
+            const ${w.value} size = ${length("alpha", held("lane", "col"))};
             const int zero = ${w.word_of("size", 0)} <= negligible;
-            const ${w.value} minus = ${f["neg"]}(size);
+            const ${w.value} minus = ${opposite}(size);
             const ${w.value} beta = ${w.word_of("alpha", 0)} < 0 ? size : minus;
             const ${w.value} v = ${f["sub"]}(alpha, beta);
             /* of all columns what stands in their row, and two numbers more, by other warps */
@@ -170,11 +178,14 @@ ${tree(lanes)}
                 if (e < width) {
                     ${w.value} y = ${held("top", "j")};
                     if (!zero)
-                        y = ${f["add"]}(y, ${f["div"]}(${held("lane", "j")}, v));
+                        y = ${f["add"]}(y, ${against}(${held("lane", "j")}, v));
                     if (j > col) {
 ${kept("share", "j", "y", " " * 24)}
                     } else if (j < col && block == 0) {
                         const ${long} at = t_start + entry * t_batch + j * t_row + col * t_col;
+% if "conj" in f:
+                        y = ${conj("y")};
+% endif
 ${put("t", "at", "y", " " * 24)}
                     }
                 } else if (e >= ${most} && j < 2) {
@@ -184,7 +195,7 @@ ${put("t", "at", "y", " " * 24)}
                         ratio = ${w.first_of(networks["add"].result, 0.5)};
                     if (!zero) {
                         const ${w.value} over = j == 1 ? beta : v, under = j == 1 ? v : beta;
-                        ratio = ${f["div"]}(${f["neg"]}(over), under);
+                        ratio = ${f["div"]}(${opposite}(over), under);
                     }
                     if (j == 0) {
 ${kept("twice", "0", "ratio", " " * 24)}
