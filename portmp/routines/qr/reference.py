@@ -68,6 +68,10 @@ class _OnHost(OnHost, QrSteps[Host]):
         with ieee.quiet():
             self.store(out, self.ar.operator("sub", self.load(out), self.load(x)))
 
+    def conjugate(self, x: Host) -> None:
+        for plane in x[self.form.limbs :]:
+            np.negative(plane, out=plane)
+
     def empty(self, rows: int, columns: int, like: Host) -> Host:
         return [np.zeros((rows, columns), p.dtype) for p in like]
 
@@ -125,7 +129,7 @@ def factor(
 def applied(
     form: Format, firsts: Sequence[int], transposed: bool, method: Method, c: Host, *memory: Host
 ) -> Host:
-    """q c, or q^T c, by the memory of factors that begin in these rows."""
+    """q c, or q^H c, by the memory of factors that begin in these rows."""
     found = copied(c)
     _OnHost(form, method).apply_all(reflectors(firsts, memory), found, transposed)
     return found
