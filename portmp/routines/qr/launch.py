@@ -267,3 +267,6 @@ def _repeat(
         triangular.repeat(what, method, given, by_kernels, by_reference)
     else:
         launch.do(given, partial(by_kernels, method), by_reference)
+
+
+launch.TAKES_COMPLEX |= {factor, applied}
