@@ -182,7 +182,7 @@ def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
 def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
     """The condition number of x (..., m, n): its largest singular value over the smallest one.
 
-    In the format of x, of stacks (...). *p* None or 2; with -2 the smallest over the largest.
+    In the format of x, or of its parts, of stacks (...). *p* None or 2; with -2 the smallest over the largest.
     In other norms of ``norm``, of square matrices, |x| |x^-1|. With 1 and inf |x^-1| is estimated
     from below by Hager's and Higham's method, from the factors of x: at most five steps of two
     systems, and one more; seldom less than a third of it; in the others it is the inverse's. inf
@@ -192,7 +192,7 @@ def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
     matrix, by_values = _conditioned(x, p)
     if matrix.ndim > 2:
         batch = matrix.shape[:-2]
-        found = zeros(batch, matrix.format, matrix.queue)
+        found = zeros(batch, matrix.format.component, matrix.queue)
         for each in np.ndindex(*batch):
             found[each] = cond(matrix[each], p, method=method)
         return found
@@ -204,12 +204,12 @@ def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
     size = norm(matrix, p, axis=(0, 1))
     factors = lu_factor(matrix, method=method)
     if math.isnan(size) or operands.is_singular(factors.lu):
-        return size if math.isnan(size) else array(math.inf, matrix.format, matrix.queue)
+        return size if math.isnan(size) else array(math.inf, matrix.format.component, matrix.queue)
     if p != 1:
         return _told(size * norm(_inverse(factors, method), p, axis=(0, 1)))
     inverse = norm_estimate(
         lambda b: lu_solve(factors, b, method=method),
-        lambda b: lu_solve(factors, b, trans=1, method=method),
+        lambda b: lu_solve(factors, b, trans=2, method=method),
         matrix,
     )
     return _told(size * inverse)
@@ -223,13 +223,13 @@ def cond_in_format(x: Array, p: Order = None) -> Any:
         found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
         return _told(elementwise.where(elementwise.isnan(found), math.inf, found))
     if matrix.ndim > 2:
-        found = zeros(matrix.shape[:-2], matrix.format, matrix.queue)
+        found = zeros(matrix.shape[:-2], matrix.format.component, matrix.queue)
         for each in np.ndindex(found.shape):
             found[each] = cond_in_format(matrix[each], p)
         return found
     factors = lu_factor(matrix)
     if operands.is_singular(factors.lu):
-        return array(math.inf, matrix.format, matrix.queue)
+        return array(math.inf, matrix.format.component, matrix.queue)
     return _told(norm(matrix, p, axis=(0, 1)) * norm(_inverse(factors), p, axis=(0, 1)))
 
 
@@ -243,7 +243,7 @@ def _conditioned(x: Array, p: Order) -> tuple[Array, bool]:
     if not isinstance(p, (int, float, str, type(None))) or p not in CONDITIONS:
         raise ArgumentError(f"cond: p {p!r} given, allowed are {MATRIX}")
     by_values = p in (None, 2, -2)
-    matrix = operands.matrix(x, "cond", square=not by_values, argument="x")
+    matrix = operands.matrix(x, "cond", square=not by_values, argument="x", kinds="fc")
     if 0 in matrix.shape[-2:]:
         raise MatrixShapeError(f"cond: x {matrix.shape} given, which has no singular values")
     return matrix, by_values
@@ -251,12 +251,12 @@ def _conditioned(x: Array, p: Order) -> tuple[Array, bool]:
 
 def _by_singular_values(a: Array, large: bool, method: By) -> Any:
     if not math.isfinite(float(abs(a).max())):
-        return array(math.nan, a.format, a.queue)
+        return array(math.nan, a.format.component, a.queue)
     s = svdvals(a, method=method)
     ends = (s[0], s[-1]) if large else (s[-1], s[0])
     if not float(s[-1]):
         # as NumPy has it
-        return array(math.inf if large or not float(s[0]) else 0.0, a.format, a.queue)
+        return array(math.inf if large or not float(s[0]) else 0.0, a.format.component, a.queue)
     return _told(ends[0] / ends[1])
 
 
