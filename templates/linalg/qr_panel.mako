@@ -24,7 +24,10 @@
         if "length" in f:
             return f"{f['length']}({alpha}, {rest})"
         return f"{f['sqrt']}({f['add']}({f['mul']}({alpha}, {alpha}), {rest}))"
-    at_once = 8 if threads > 1 and not w.format.scalar else 1
+    ## Of longer values a column and its factors are read where they lie: a block's memory would not
+    ## hold them.
+    far = threads > 1 and w.format.itemsize > 32
+    at_once = 8 if threads > 1 and not w.format.scalar and not far else 1
     ## Elements that stay in registers from step to step: a thread has a lane of one column, where
     ## blocks are full. With more limbs the arithmetic of a whole lane is too long to be written out.
     count = rows // lanes
@@ -51,9 +54,11 @@ ${pad}${memory}${k}[${index}] = ${w.narrow(k, w.word_of(value, k))};
 <%def name="updated(i, value, pad)">
 ${pad}const ${long} to = base + (${i}) * a_row + j * a_col;
 ${put("a", "to", value, pad)}\
+% if not far:
 ${pad}if (j == step) {
 ${stored("next", f"{i} - start", value, pad + "    ")}\
 ${pad}}
+% endif
 </%def>
 ## A batch of a thread's elements below a row. Another block may be writing that row.
 <%def name="read(above, pad)">
@@ -92,8 +97,10 @@ ${p.kernel.format(threads)} ${head()}
     ${p.shared} ${w.word} top${k}[${most}];
     ${p.shared} ${w.word} share${k}[${most}];
     ${p.shared} ${w.word} twice${k}[1];
+% if not far:
     ${p.shared} ${w.word} factor${k}[${rows}];
     ${p.shared} ${w.word} next${k}[${rows}];
+% endif
 % endfor
 % if threads == 1:
     ${w.type(state)} states[${lanes * most}];
@@ -104,7 +111,7 @@ ${p.kernel.format(threads)} ${head()}
     const int chunk = (int)(block / ${split}), which = (int)(block % ${split}), start = chunk * ${rows};
     const int last = (int)(m - start < ${rows} ? m : start + ${rows});
 
-% if threads > 1:
+% if threads > 1 and not far:
 ## Rows above the diagonal take part and change nothing.
     for (int i = thread; i < ${rows}; i += ${threads}) {
         const ${w.value} z = ${w.zero()};
@@ -214,11 +221,13 @@ ${put("t", "corner", "ratio", " " * 24)}
                     if (!zero)
                         z = ${f["div"]}(${held("next", "i - start") if stay else w.element("a", "at")}, v);
 ${put("a", "at", "z", " " * 20)}
+% if not far:
                     z = ${f["neg"]}(z);
 ${stored("factor", "i - start", "z", " " * 20)}
+% endif
                 }
             }
-            ${barrier}
+            ${fence if far else barrier}
 % if not stay:
             /* what rows below lose by */
             for (int j = step + thread; j < width; j += ${threads}) {
@@ -311,13 +320,22 @@ ${updated(f"part + {u * lanes}", f"own[{u}]", " " * 28)}\
                     for (; part < last; part += ${lanes}) {
                         if (part > col) {
                             const ${long} at = base + part * a_row + j * a_col;
+% if far:
+                            const ${long} beside = base + part * a_row + col * a_col;
+                            const ${w.value} l = ${w.element("a", "beside")};
+                            const ${w.value} z = ${f["fma"]}(${f["neg"]}(l), y, ${w.element("a", "at")});
+% else:
                             const ${w.value} z = ${f["fma"]}(${held("factor", "part - start")}, y, ${w.element("a", "at")});
+% endif
 ${updated("part", "z", " " * 28)}\
                         }
                     }
                 }
             }
 % endif
+% if far:
+        }
+% else:
         } else {
             for (int i = start + thread * ${split} + which; i < last; i += ${threads * split}) {
                 const ${long} at = base + i * a_row;
@@ -325,6 +343,7 @@ ${updated("part", "z", " " * 28)}\
 ${stored("next", "i - start", "z", " " * 16)}
             }
         }
+% endif
         ${fence}
         if (step < width) {
 % if stay:
@@ -401,7 +420,12 @@ ${read("step", " " * 20)}\
                 for (; j < width && part < last; part += ${lanes}) {
                     if (part > step) {
                         const ${long} at = base + part * a_row + j * a_col;
+% if far:
+                        const ${long} beside = base + part * a_row + step * a_col;
+                        sum = ${f["accumulate"]}(sum, ${w.element("a", "beside")}, ${w.element("a", "at")});
+% else:
                         sum = ${f["accumulate"]}(sum, ${held("next", "part - start")}, ${w.element("a", "at")});
+% endif
                     }
                 }
                 const ${w.value} z = ${f["finish"] + "(sum)"};
