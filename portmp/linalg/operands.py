@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import complexes, creation, dtypes
+from portmp.arrays import complexes, composed, creation, dtypes
 from portmp.arrays import elementwise as elementwise_functions
 from portmp.arrays.array import Array, operand
 from portmp.arrays.manipulation import diagonal
@@ -113,6 +113,12 @@ def by_parts(b: Array, solved: Callable[[Array], Array]) -> Array:
     n = sides.shape[-1]
     found: Array = complexes.joined(x[..., :n], x[..., n:])
     return found[..., 0] if b.ndim == 1 else found
+
+
+def adjoint(x: Array) -> Array:
+    """Matrices transposed, of complex numbers with the other sign of imaginary parts."""
+    found: Array = composed.conj(x).mT
+    return found
 
 
 def right(

@@ -202,6 +202,16 @@ def _of_complex(form: Format) -> Calls:
         (made(2, 49),),
         lambda x: mp.fft.idct(x.real, 2) + mp.fft.dst(x.imag),
     )
+    linalg = mp.linalg
+    yield "eigh", "ordinary-5", (made(5, 5),), "linalg.eigvalsh"
+    yield "eigh", "vectors-5", (made(5, 5),), lambda a: linalg.eigh(a).eigenvectors
+    if form.name in ("complex64", "cds"):
+        yield "eigh", "blocks-65", (almost_diagonal(form, 65),), "linalg.eigvalsh"
+    yield "svd", "ordinary-7x4", (made(7, 4),), "linalg.svdvals"
+    yield "svd", "vectors-3x5", (made(3, 5),), lambda a: linalg.svd(a).Vh
+    yield "lstsq", "deficient-5x7", (made(5, 5), made(5)), least_squares
+    yield "qr", "pivoted-5", (made(5, 5),), lambda a: linalg.qr(a, "reduced", pivoting=True)[1]
+    yield "pinv", "ordinary-5", (made(5, 5),), "linalg.pinv"
     by_integers = made(9, 31), made(31, 7)
     yield "complex_gemm", "ozaki2-9x31x7", by_integers, lambda a, b: mp.gemm(a, b, method="ozaki2")
 
