@@ -93,14 +93,16 @@ def matrix(
     return a
 
 
+def _is_complex(value: object) -> bool:
+    return complexes.is_complex(value) or complex_numbers.has_complex(value)
+
+
 def real_beside_complex(a: object, b: object, routine: str) -> tuple[Array, Array] | None:
     """A real matrix and complex right-hand sides, in one length; None where others are given."""
-    if isinstance(a, Array) and isinstance(b, Array) and a.format is b.format:
+    if _is_complex(a) or not _is_complex(b):
         return None
-    left = values(a, f"{routine}: a", b if isinstance(b, Array) else None)
+    left = values(a, f"{routine}: a")
     right = values(b, f"{routine}: b", left)
-    if left.format.components > 1 or right.format.components == 1:
-        return None
     form = dtypes.promoted(left.format, right.format, routine)
     assert isinstance(form, Format)
     return left.astype(form.component, copy=False), right.astype(form, copy=False)

@@ -212,6 +212,12 @@ def _of_complex(form: Format) -> Calls:
     yield "lstsq", "deficient-5x7", (made(5, 5), made(5)), least_squares
     yield "qr", "pivoted-5", (made(5, 5),), lambda a: linalg.qr(a, "reduced", pivoting=True)[1]
     yield "pinv", "ordinary-5", (made(5, 5),), "linalg.pinv"
+    linalg, (a, b) = mp.linalg, (made(9, 9), made(9, 2))
+    yield "complex_inv", "9", (a,), "linalg.inv"
+    yield "complex_det", "9", (a,), "linalg.det"
+    yield "complex_solve", "real-9x2", (a, b), lambda a, b: linalg.solve(a.real, b)
+    yield "complex_solve", "hermitian-9x2", (a, b), lambda a, b: linalg.solve(a, b, assume_a="her")
+    yield "complex_solve", "symmetric-9x2", (a, b), lambda a, b: linalg.solve(a, b, assume_a="sym")
     by_integers = made(9, 31), made(31, 7)
     yield "complex_gemm", "ozaki2-9x31x7", by_integers, lambda a, b: mp.gemm(a, b, method="ozaki2")
 
