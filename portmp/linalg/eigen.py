@@ -65,7 +65,7 @@ def eigh(
     left, factor = _reduced(matrix, b, lower, method, "eigh")
     values, vectors = _eigen(left, True, method, "eigh")
     if factor is not None:
-        vectors = solve_triangular(operands.adjoint(factor), vectors, method=method)
+        vectors = solve_triangular(factor, vectors, lower=True, trans="C", method=method)
         vectors = positive(vectors)
     return _selected(Eigh(values, vectors), chosen)
 

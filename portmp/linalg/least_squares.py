@@ -114,7 +114,7 @@ def _smallest(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]
         q.applied(c, transposed=True, method=by)
         return solve_triangular(r, Array(c)[0, :n], method=_as(by)), count
     x = zeros((n, b.shape[1]), a.format, a.queue)
-    x[:m] = solve_triangular(operands.adjoint(r), b, lower=True, method=_as(by))
+    x[:m] = solve_triangular(r, b, trans="C", method=_as(by))
     q.applied(operands.stacked(x, own=False), transposed=False, method=by)
     return x, count
 
@@ -128,9 +128,7 @@ def _full(r: Array, limit: float) -> bool:
     if operands.is_singular(r):
         return False
     inverse = norm_estimate(
-        lambda x: solve_triangular(r, x),
-        lambda x: solve_triangular(operands.adjoint(r), x, lower=True),
-        r,
+        lambda x: solve_triangular(r, x), lambda x: solve_triangular(r, x, trans="C"), r
     )
     # What overflows in the estimate is a small diagonal's.
     size = float(norm(r, 1))
@@ -150,8 +148,7 @@ def _deficient(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int
         routine.applied(one, c, transposed=True, method=by)
     top = triangular.copied_triangle(found.w.planes, lower=False, unit=False, rows=rank)
     q, s = reflected(operands.adjoint(operands.unstacked(top, ())), by, rank)
-    right = Array(c)[0, :rank]
-    x[:rank] = solve_triangular(operands.adjoint(s), right, lower=True, method=_as(by))
+    x[:rank] = solve_triangular(s, Array(c)[0, :rank], trans="C", method=_as(by))
     q.applied(operands.stacked(x, own=False), transposed=False, method=by)
     placed = np.argsort(found.order).reshape(1, n)
     return Array(ordered(x.planes.view_as((1, *x.shape)), placed))[0], rank
