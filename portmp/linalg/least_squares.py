@@ -25,8 +25,8 @@ from portmp.routines.triangular.steps import Method
 
 
 class LeastSquares(Sequence[Any]):
-    """``x``; ``residuals``, sums of squares of |b - a x|, one for each right-hand side; ``rank``; and
-    ``s``, the singular values of a, computed when they are asked for.
+    """``x``; ``residuals``, sums of squares of |b - a x|, one for each right-hand side; ``rank``;
+    and ``s``, the singular values of a, computed when they are asked for.
 
     A sequence of these four, as NumPy's function gives them.
     """
@@ -57,12 +57,12 @@ class LeastSquares(Sequence[Any]):
 def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "auto") -> LeastSquares:
     """The x that minimises |a x - b| for a matrix a (m, n), b (m,) or (m, r); of all the smallest.
 
-    By Householder's QR of a, or of its (conjugate) transpose where there are more unknowns than equations:
-    errors are about those of data changed by n m u^N relative to a column. Where the estimated
-    condition number of R (1-norm) is 1 / *rcond* or more, the rank is that of a QR with column
-    pivoting, which ends where all columns left are at most *rcond* times the largest; then x is the
-    smallest of all that minimise. *rcond* is max(m, n) u^N by default, a number from 0 to 1, or -1,
-    which means u^N as in NumPy.
+    By Householder's QR of a, or of its (conjugate) transpose where there are more unknowns than
+    equations: errors are about those of data changed by n m u^N relative to a column. Where the
+    estimated condition number of R (1-norm) is 1 / *rcond* or more, the rank is that of a QR with
+    column pivoting, which ends where all columns left are at most *rcond* times the largest; then x
+    is the smallest of all that minimise. *rcond* is max(m, n) u^N by default, a number from 0 to 1,
+    or -1, which means u^N as in NumPy.
     The residuals are of the x that is returned, computed in its format; NumPy leaves them out where
     columns depend on each other or there are no more equations than unknowns.
     """

@@ -50,8 +50,8 @@ def svd(
     """Singular values and vectors of a (..., m, n), k the smaller of m and n; as NumPy's.
 
     U (..., m, m), S (..., k), Vh (..., n, n), or without *full_matrices* (..., m, k) and (..., k,
-    n); without *compute_uv* S alone. *hermitian*: a is symmetric or Hermitian, by ``eigh``. *method* as in
-    ``lu_factor``.
+    n); without *compute_uv* S alone. *hermitian*: a is symmetric or Hermitian, by ``eigh``.
+    *method* as in ``lu_factor``.
 
     By Jacobi's one-sided method, of rectangles after QR; beyond 64 columns, in formats of several
     limbs, first in the format's first limb. Waits for the device. Values are those of a matrix that
@@ -344,7 +344,7 @@ def _is_orthonormal(u: Array, method: Method) -> bool:
 
 
 def _signed(left: Array, right: Array, n: int, by_left: bool) -> tuple[Array, Array]:
-    """Both with signs or phases that make the largest elements of one's first n columns positive."""
+    """Both with signs or phases that make one's largest elements of n columns positive."""
     if not right.size:
         return left, right
     mine = left[..., :n]
