@@ -246,6 +246,22 @@ def test_eigenvalues_to_all_digits(device: Device) -> None:
     assert np.allclose(np.linalg.eigvalsh(a), np.linalg.eigvalsh(z))
 
 
+def test_pairs_of_matrices(device: Device) -> None:
+    """a x = w b x by either triangle, in the format where both meet."""
+    z = gaussian(16, 4, 4)
+    a = made("cdd", device, z + z.conj().T)
+    b = made("cdd", device, z @ z.conj().T + 9 * np.eye(4))
+    unit = float(unit_of(a)) * 1e3
+    for part in "LU":
+        w, v = mp.linalg.eigh(a, b, part)
+        product = b @ v
+        assert float(abs(a @ v - product * w).max()) <= unit
+        one = mp.eye(4, dtype="cdd", device=device)
+        assert float(abs(v.conj().mT @ product - one).max()) <= unit
+    alone = mp.linalg.eigvalsh(a, mp.eye(4, dtype="dd", device=device))
+    assert float(abs(alone - mp.linalg.eigvalsh(a)).max()) <= unit
+
+
 @slow("the same by other pairs of blocks", unless=lambda p: p["name"] == "n - 1 equal")
 @pytest.mark.parametrize("name", ["any", "n - 1 equal", "pairs"])
 def test_larger_spectra(device: Device, name: str) -> None:
@@ -303,7 +319,9 @@ def test_norms_and_conditions_are_numpys(device: Device) -> None:
         found = mp.linalg.norm(a, order, axis=(1, 2))
         assert found.format == "dd"
         assert np.allclose(found.to_float64(), np.linalg.norm(z, order, axis=(1, 2)), 1e-13)
-    for order in (None, 2, -2):
+    inverses = mp.linalg.pinv(a, rtol=[0.5, 1e-9]).to_numpy()
+    assert np.allclose(inverses[1], np.linalg.inv(z[1])) and np.linalg.matrix_rank(inverses[0]) < 5
+    for order in (None, 2, -2, 1, math.inf, "fro"):
         assert np.allclose(mp.linalg.cond(a, order).to_float64(), np.linalg.cond(z, order), 1e-12)
     s = np.linalg.svd(a[0], hermitian=False)[1]
     assert np.allclose(s, np.linalg.svd(z[0])[1])

@@ -148,7 +148,7 @@ def _rtol(a: Array, given: object, routine: str, argument: str) -> float | Array
         if not given >= 0:
             raise ArgumentError(f"{name} {given!r} given, a number from 0 on is needed")
         return float(given)
-    limits: Array = operands.values(given, name, a).astype(a.format.component, copy=False)
+    limits: Array = operands.values(given, name, a.real).astype(a.format.component, copy=False)
     stack = a.shape[:-2]
     if not _fits(limits.shape, stack):
         raise ShapeError(f"{name} of shape {limits.shape} given, {stack} or a part is needed")
