@@ -30,7 +30,6 @@ from portmp.networks import ieee
 from portmp.routines import base
 from portmp.routines.cholesky.launch import CholeskyOnDevice
 from portmp.routines.cholesky.steps import CholeskySteps
-from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.lu import reference
 from portmp.routines.lu.launch import LuOnDevice
 from portmp.routines.lu.steps import LuSteps
@@ -148,7 +147,11 @@ class Qr(ColumnSteps, QrSteps[Columns]):
 
     def subtract(self, x: Columns, out: Columns) -> None:
         for i, mine in out.local.items():
-            elementwise.apply("sub", [mine, self.beside(x, out, i)], out=mine)
+            self.on[i].subtract(self.beside(x, out, i), mine)
+
+    def conjugate(self, x: Columns) -> None:
+        for i, mine in x.local.items():
+            self.on[i].conjugate(mine)
 
 
 # --- operands -----------------------------------------------------------------------------------

@@ -42,12 +42,12 @@ def eigh(
     subset_by_value: tuple[float, float] | None = None,
     method: By = "auto",
 ) -> Eigh:
-    """Eigenvalues, ascending, and vectors of symmetric or Hermitian a (..., n, n), or of a x = w b x.
+    """Eigenvalues, ascending, and vectors of symmetric a (..., n, n), or of a x = w b x.
 
-    Only the lower triangle of a (with *UPLO* ``U``: the upper one) is read, of its diagonal the
-    real parts; as in NumPy's function that may be the second argument. With symmetric or Hermitian
-    positive definite b (n, n), of which the same triangle is read, as SciPy's type 1: by Cholesky's
-    factor of b; then vectors have x^H b x = 1.
+    Or of Hermitian a. Only the lower triangle of a (with *UPLO* ``U``: the upper one) is read, of
+    its diagonal the real parts; as in NumPy's function that may be the second argument. With
+    symmetric or Hermitian positive definite b (n, n), of which the same triangle is read, as
+    SciPy's type 1: by Cholesky's factor of b; then vectors have x^H b x = 1.
     *subset_by_index*: only values number lo to hi (from 0, both included); *subset_by_value*, of
     one matrix: only those above lo and not above hi; the others are computed all the same. *method*
     as in ``lu_factor``.
@@ -65,7 +65,7 @@ def eigh(
     left, factor = _reduced(matrix, b, lower, method, "eigh")
     values, vectors = _eigen(left, True, method, "eigh")
     if factor is not None:
-        vectors = solve_triangular(operands.adjoint(factor), vectors, method=method)
+        vectors = solve_triangular(factor, vectors, lower=True, trans="C", method=method)
         vectors = positive(vectors)
     return _selected(Eigh(values, vectors), chosen)
 

@@ -182,12 +182,12 @@ def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
 def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
     """The condition number of x (..., m, n): its largest singular value over the smallest one.
 
-    In the format of x, or of its parts, of stacks (...). *p* None or 2; with -2 the smallest over the largest.
-    In other norms of ``norm``, of square matrices, |x| |x^-1|. With 1 and inf |x^-1| is estimated
-    from below by Hager's and Higham's method, from the factors of x: at most five steps of two
-    systems, and one more; seldom less than a third of it; in the others it is the inverse's. inf
-    for a singular matrix, NaN where x holds NaN; an error for one without elements. A LinAlgWarning
-    tells of numbers above 1/u^N: x, rounded, may be singular in this format.
+    In the format of x, or of its parts, of stacks (...). *p* None or 2; with -2 the smallest over
+    the largest. In other norms of ``norm``, of square matrices, |x| |x^-1|. With 1 and inf |x^-1|
+    is estimated from below by Hager's and Higham's method, from the factors of x: at most five
+    steps of two systems, and one more; seldom less than a third of it; in the others it is the
+    inverse's. inf for a singular matrix, NaN where x holds NaN; an error for one without elements.
+    A LinAlgWarning tells of numbers above 1/u^N: x, rounded, may be singular in this format.
     """
     matrix, by_values = _conditioned(x, p)
     if matrix.ndim > 2:
@@ -277,8 +277,8 @@ def norm_estimate(
     """A lower bound of the 1-norm of an operator on vectors (n,) (Higham 1988, LAPACK's xLACON).
 
     *times* and *times_turned* apply it and its (conjugate) transpose, to columns, too; *like* is an
-    array (..., n) on its device. Which entry is taken and where it ends is decided on the host by leading
-    limbs.
+    array (..., n) on its device. Which entry is taken and where it ends is decided on the host by
+    leading limbs.
     """
     n, form = like.shape[-1], like.format
     kind: Any = np.complex128 if form.components > 1 else np.float64

@@ -46,9 +46,10 @@ def qr(
 
     ``reduced``: Q (..., m, k), R (..., k, n); ``complete``: Q (..., m, m), R (..., m, n); ``r``: R
     alone, (..., k, n). Signs of R's diagonal are as they come: that opposite to the element's that
-    it replaces; of complex matrices it is real, by the element's real part. *method* as in ``lu_factor``. Columns whose squares might overflow or vanish are
-    scaled by powers of two, exactly. An infinity or NaN gives NaN. Waits for the device. Backward
-    stable: |a - Q R| and |Q^H Q - 1| are at most about m u^N times a small number, columnwise.
+    it replaces; of complex matrices it is real, by that element's real part. *method* as in
+    ``lu_factor``. Columns whose squares might overflow or vanish are scaled by powers of two,
+    exactly. An infinity or NaN gives NaN. Waits for the device. Backward stable: |a - Q R| and
+    |Q^H Q - 1| are at most about m u^N times a small number, columnwise.
 
     With *pivoting*, of one matrix: each column is the one that is largest of those left, the first
     of equals, in what the others' directions leave of it; the result has SciPy's third field, P

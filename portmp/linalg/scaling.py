@@ -14,6 +14,7 @@ from portmp.errors import LinAlgError
 from portmp.linalg.operands import in_stack
 from portmp.routines.bounds import certified
 
+
 def sizes(x: Array) -> Array:
     """Magnitudes of elements, of complex numbers the larger one of both parts'."""
     if x.format.components == 1:

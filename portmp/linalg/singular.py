@@ -50,8 +50,8 @@ def svd(
     """Singular values and vectors of a (..., m, n), k the smaller of m and n; as NumPy's.
 
     U (..., m, m), S (..., k), Vh (..., n, n), or without *full_matrices* (..., m, k) and (..., k,
-    n); without *compute_uv* S alone. *hermitian*: a is symmetric or Hermitian, by ``eigh``. *method* as in
-    ``lu_factor``.
+    n); without *compute_uv* S alone. *hermitian*: a is symmetric or Hermitian, by ``eigh``.
+    *method* as in ``lu_factor``.
 
     By Jacobi's one-sided method, of rectangles after QR; beyond 64 columns, in formats of several
     limbs, first in the format's first limb. Waits for the device. Values are those of a matrix that
@@ -148,7 +148,7 @@ def _rtol(a: Array, given: object, routine: str, argument: str) -> float | Array
         if not given >= 0:
             raise ArgumentError(f"{name} {given!r} given, a number from 0 on is needed")
         return float(given)
-    limits: Array = operands.values(given, name, a).astype(a.format.component, copy=False)
+    limits: Array = operands.values(given, name, a.real).astype(a.format.component, copy=False)
     stack = a.shape[:-2]
     if not _fits(limits.shape, stack):
         raise ShapeError(f"{name} of shape {limits.shape} given, {stack} or a part is needed")
@@ -344,7 +344,7 @@ def _is_orthonormal(u: Array, method: Method) -> bool:
 
 
 def _signed(left: Array, right: Array, n: int, by_left: bool) -> tuple[Array, Array]:
-    """Both with signs or phases that make the largest elements of one's first n columns positive."""
+    """Both with signs or phases that make one's largest elements of n columns positive."""
     if not right.size:
         return left, right
     mine = left[..., :n]

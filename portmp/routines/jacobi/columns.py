@@ -3,11 +3,11 @@
 Definition: g = b^H b by GEMM, of two columns an element g_pq counts as zero up to w u^N sqrt(g_pp)
 sqrt(g_qq), w = 2^(3 + ceil(log2(m) / 2)) for m rows, or up to m 2^-1064 (float32 words: m 2^-140).
 Up to ``definition.ROTATED`` columns: while an element of g is not zero, g is turned as a small
-symmetric or Hermitian matrix with sweeps of at most 30, and b and v become GEMM's products with its vectors; 60
-times at most. Beyond that sweeps over pairs of blocks of columns as Jacobi's method by blocks has
-them, g being the product of a pair's columns; they begin while the whole b^H b has an element that
-is not zero, 60 at most; a pair's elements count as zero up to half of that, so that what the whole
-product shows is turned, although the pair's own product rounds otherwise.
+symmetric or Hermitian matrix with sweeps of at most 30, and b and v become GEMM's products with its
+vectors; 60 times at most. Beyond that sweeps over pairs of blocks of columns as Jacobi's method by
+blocks has them, g being the product of a pair's columns; they begin while the whole b^H b has an
+element that is not zero, 60 at most; a pair's elements count as zero up to half of that, so that
+what the whole product shows is turned, although the pair's own product rounds otherwise.
 
 A beginning in the first limb has v, widened by zeros, as x. While r = 1 - x^H x is above w u^N / 4,
 or an element of g = (b x)^H (b x) does not count as zero and the largest one beside the diagonal is

@@ -11,8 +11,9 @@ of the vectors, become fma(-s, fma(g, x, y), x) and fma(s, fma(-g, y, x), y). Of
 the larger leading limb of its two parts is that of an element, and the lower triangle counts; a_qp
 is hypot of its parts in f and h, and with parts of its phase, div(part, that), w and r are s and g
 times the phase, each part by mul. Rows become x - conj(w) (r x + y) and y + w (x - conj(r) y)
-(``networks.complexes``), columns likewise with conjugates of w and r. An element whose row and column belong to two pairs is turned by the pair with the lower number first. Sweeps end with
-one that turns nothing.
+(``networks.complexes``), columns likewise with conjugates of w and r. An element whose row and
+column belong to two pairs is turned by the pair with the lower number first. Sweeps end with one
+that turns nothing.
 """
 
 from __future__ import annotations

@@ -126,9 +126,7 @@ def _turn_rest(
             for word, value in zip(part, new, strict=True):
                 word[turning] = value
     rows = [[tuple(w[:, None] for w in part) for part in each] for each in whole]
-    columns = [
-        _conjugate(ar, [tuple(w[None, :] for w in part) for part in each]) for each in whole
-    ]
+    columns = [_conjugate(ar, [tuple(w[None, :] for w in part) for part in each]) for each in whole]
     first = np.arange(count)[:, None] < np.arange(count)[None, :]
     # beyond the end: any element, whose result is not kept
     at = np.where(low < m, low, 0), np.where(high < m, high, 0)
@@ -161,9 +159,7 @@ def _turn(ar: Arithmetic, x: Parts, y: Parts, s: Parts, g: Parts) -> tuple[Parts
     shape, n = x[0][0].shape, ar.form.limbs
     s, g = ([tuple(np.broadcast_to(w, shape) for w in part) for part in each] for each in (s, g))
     if len(x) > 1:
-        nets = (
-            complexes.network(f"rotated_{which}", ar.form.word, n) for which in ("low", "high")
-        )
+        nets = (complexes.network(f"rotated_{which}", ar.form.word, n) for which in ("low", "high"))
         low, high = (ar.run(net, *x, *y, *s, *g) for net in nets)
         return [low[:n], low[n:]], [high[:n], high[n:]]
     op = ar.operator

@@ -14,8 +14,8 @@ largest leading limb of s beside the diagonal and d that of r, elements of the d
 where the leading limb of their difference is above 256 max(m, d g) (in float64, rounded to a word).
 
 - x becomes x + x e, e_ij = div(fma(s_jj, r_hl, s_hl), sub(s_jj, s_ii)) where i and j are apart, h
-  and l being the higher and the lower of them, else mul(1/2, r_hl). Complex elements are computed by
-  parts, with real s_jj - s_ii and s_jj, and are conjugate where i is lower.
+  and l being the higher and the lower of them, else mul(1/2, r_hl). Complex elements are computed
+  by parts, with real s_jj - s_ii and s_jj, and are conjugate where i is lower.
 - With a good x that ends where all of s counts as zero beside the diagonal. Where m is above a
   sixteenth of what it was with the last good x, clusters are split instead: neighbours on the
   diagonal belong together that are not apart (differences of limbs in float64, summed from the

@@ -64,10 +64,11 @@ def shapes(threads: int) -> list[Shape]:
 def _roles(f: Format) -> dict[str, Network]:
     if f.components > 1:
         roles = f.roles("accumulate", "length", "conj", "neg_conj", "div_conj")
-        return roles | {"finish": f.operator("copy")} | f.roles("add", "sub", "mul", "div", "neg", "fma")
-    nets = f.accumulator().networks
-    roles = {role: nets[role] for role in ("accumulate", "finish")}
-    return roles | f.roles("add", "sub", "mul", "div", "sqrt", "neg", "fma")
+        roles["finish"], root = f.operator("copy"), ()
+    else:
+        nets, root = f.accumulator().networks, ("sqrt",)
+        roles = {role: nets[role] for role in ("accumulate", "finish")}
+    return roles | f.roles("add", "sub", "mul", "div", *root, "neg", "fma")
 
 
 def _panel(f: Format) -> tuple[Parameter, ...]:
