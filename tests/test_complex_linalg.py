@@ -334,10 +334,13 @@ def test_what_refuses_complex_numbers() -> None:
         linalg.lu_solve(linalg.lu_factor(z), z, 3)
 
 
-def test_memory_that_is_overwritten() -> None:
-    """Factors in a's memory, solutions in b's: the same bits."""
+def test_blocks_and_memory_that_is_overwritten() -> None:
+    """Several blocks; factors in a's memory, solutions in b's: the same bits."""
     a, b = numbers("cdd", 40, 40), numbers("cdd", 40, 3)
     wanted = linalg.solve(a, b)
+    assert error(b, product(a, wanted)) < 1e6
+    transposed = linalg.lu_solve(linalg.lu_factor(a), b, 2)
+    assert error(b, product(adjoint(a), transposed)) < 1e6
     w, x = a.copy(), b.copy()
     found = linalg.solve(w, x, overwrite_a=True, overwrite_b=True)
     assert same(found, wanted) and same(x, wanted)
