@@ -136,6 +136,27 @@ def test_systems(layout: Any, form: str) -> None:
     check_same(mp.linalg.solve(d, t, **positive), mp.linalg.solve(p, b, **positive))
 
 
+def test_systems_of_complex_numbers() -> None:
+    """The same of complex matrices, warnings of weak pivots too."""
+    n = 70
+    a, b = (drawn(s) + 1j * drawn(s, seed=3) for s in ((n, n), (n, 3)))
+    p = a @ mp.conj(a).mT
+    s, t, d = (mp.shard(x, team(2)) for x in (a, b, p))
+    check_same(mp.linalg.solve(s, t), mp.linalg.solve(a, b))
+    check_same(mp.linalg.lu_factor(s).lu, mp.linalg.lu_factor(a).lu)
+    for upper in (False, True):
+        found = mp.linalg.cholesky(d, upper=upper)
+        check_same(found, mp.linalg.cholesky(p, upper=upper))
+        how = {"assume_a": "pos", "lower": not upper}
+        check_same(mp.linalg.solve(d, t, **how), mp.linalg.solve(p, b, **how))
+    a[5] = a[6] * 3j
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mp.linalg.solve(mp.shard(a, team(2)), t)
+        mp.linalg.solve(a, b)
+    assert len({str(one.message) for one in caught}) == 1 and len(caught) == 2
+
+
 def test_large_systems_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """Factors of which a device takes a few rows at once."""
     a, b = drawn((97, 97)), drawn((97, 3), seed=2)

@@ -479,11 +479,16 @@ class Writer:
 
     def size(self, word: Callable[[int], str]) -> str:
         """How large a value is when pivots are chosen: the sizes of its parts' leading limbs."""
-        return " + ".join(self.fabs(lead) for lead in self.leaders(word))
+        return self._of_parts(" + ", [self.fabs(lead) for lead in self.leaders(word)])
 
     def nonzero(self, value: str) -> str:
         """Whether a value in a variable is not zero."""
-        return " || ".join(f"{x} != 0" for x in self.leaders(lambda k: self.word_of(value, k)))
+        leaders = self.leaders(lambda k: self.word_of(value, k))
+        return self._of_parts(" || ", [f"{x} != 0" for x in leaders])
+
+    @staticmethod
+    def _of_parts(operator: str, texts: list[str]) -> str:
+        return f"({operator.join(texts)})" if len(texts) > 1 else texts[0]
 
     def planes(self, name: str, *, const: bool, compute: bool = False) -> str:
         """Kernel parameters of an operand's planes."""

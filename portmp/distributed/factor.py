@@ -30,7 +30,6 @@ from portmp.networks import ieee
 from portmp.routines import base
 from portmp.routines.cholesky.launch import CholeskyOnDevice
 from portmp.routines.cholesky.steps import CholeskySteps
-from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.lu import reference
 from portmp.routines.lu.launch import LuOnDevice
 from portmp.routines.lu.steps import LuSteps
@@ -150,7 +149,11 @@ class Qr(ColumnSteps, QrSteps[Columns]):
 
     def subtract(self, x: Columns, out: Columns) -> None:
         for i, mine in out.local.items():
-            elementwise.apply("sub", [mine, self.beside(x, out, i)], out=mine)
+            self.on[i].subtract(self.beside(x, out, i), mine)
+
+    def conjugate(self, x: Columns) -> None:
+        for i, mine in x.local.items():
+            self.on[i].conjugate(mine)
 
 
 # --- operands -----------------------------------------------------------------------------------
@@ -322,8 +325,9 @@ def solve(
         w = _lower(a if lower else a.mT, by, "solve")
 
         def triangles(steps: ColumnSteps, x: Columns) -> None:
-            steps.solve(w, x, lower=True, unit=False)
-            steps.solve(w.turned(), x, lower=False, unit=False)
+            taken = positive_definite.TAKEN[not lower]
+            steps.solve(w, x, lower=True, unit=False, taken=taken[0])
+            steps.solve(w.turned(), x, lower=False, unit=False, taken=taken[1])
     else:
         w, found = _factored(a, by)
         singular = found.singular() or _weak(found, w)
@@ -349,8 +353,8 @@ def _weak(steps: Lu, w: Columns) -> int:
     for i in w.local:
         for first, end, mine in w.of(i):
             rows = steps.part(w, slice(first, end), slice(0, end))
-            left = abs(_leading(steps.at(rows, i)))
-            right = abs(_leading(block(mine, slice(0, end), slice(0, end - first))))
+            left = _sizes(steps.at(rows, i))
+            right = _sizes(block(mine, slice(0, end), slice(0, end - first)))
             most = np.zeros(end - first, word)
             if first:
                 above = left[:, :first].T * right[:first]
@@ -365,8 +369,10 @@ def _weak(steps: Lu, w: Columns) -> int:
     return int(np.float32(least).view(np.int32)) - reference.INFINITY
 
 
-def _leading(x: Planes) -> Array:
-    found: Array = Array(_plane(x)).limbs[0]
+def _sizes(x: Planes) -> Array:
+    """How large elements are when pivots are chosen."""
+    real, *imaginary = (abs(Array(half).limbs[0]) for half in _plane(x).halves)
+    found: Array = sum(imaginary, real)
     return found
 
 

@@ -127,7 +127,7 @@ class ColumnSteps(Steps[Columns]):
         number = allocate(self.form, (1, 1, 1), self.queues[i])
         return number.view((1, *self.size), (0, 0, 0), 0)
 
-    backwards = solve_block = whole_squares = products = UNUSED
+    backwards = halves = solve_block = whole_squares = products = UNUSED
 
     def device(self, i: int) -> OnDevice:
         """What one device does."""
@@ -226,7 +226,9 @@ class ColumnSteps(Steps[Columns]):
 
     # --- what is done with them -------------------------------------------------------------
 
-    def product(self, a: Columns, b: Columns, c: Columns, kind: str, method: Method) -> None:
+    def product(
+        self, a: Columns, b: Columns, c: Columns, kind: str, method: Method, conjugated: str = ""
+    ) -> None:
         m, k = self.shape(a)
 
         def made(i: int) -> None:
@@ -235,22 +237,21 @@ class ColumnSteps(Steps[Columns]):
             for first in range(0, m, step):
                 rows = slice(first, min(first + step, m))
                 left = self.at(self.part(a, rows, slice(0, k)), i)
-                self.on[i].product(left, right, block(mine, rows, whole), kind, self.own(method, i))
+                target, by = block(mine, rows, whole), self.own(method, i)
+                self.on[i].product(left, right, target, kind, by, conjugated)
 
         self.each(made, list(c.local))
 
-    def solve(self, a: Columns, b: Columns, *, lower: bool, unit: bool) -> None:
+    def solve(self, a: Columns, b: Columns, *, lower: bool, unit: bool, taken: str = "") -> None:
         """By the devices, each for its right-hand sides; of large systems product by product."""
         n, sides = self.shape(b)
         if not n or not sides:
             return
         if any(n > self.rows_at_once(i, n) for i in b.local) and n > definition.BLOCK:
-            super().solve(a, b, lower=lower, unit=unit)
+            super().solve(a, b, lower=lower, unit=unit, taken=taken)
             return
-        self.each(
-            lambda i: self.on[i].solve(self.at(a, i), b.local[i], lower=lower, unit=unit),
-            list(b.local),
-        )
+        how: Any = {"lower": lower, "unit": unit, "taken": taken}
+        self.each(lambda i: self.on[i].solve(self.at(a, i), b.local[i], **how), list(b.local))
 
     def copied(self, x: Columns) -> Columns:
         return replace(x, local={i: moves.copied(view) for i, view in x.local.items()})
@@ -277,6 +278,6 @@ class ColumnSteps(Steps[Columns]):
                 across = block(left, slice(first, end), steps).transposed((0, 2, 1))
                 target = block(mine, below, slice(0, end - first))
                 rows = block(left, below, steps)
-                self.on[i].product(rows, across, target, kind, self.own(method, i))
+                self.on[i].product(rows, across, target, kind, self.own(method, i), "b")
 
         self.each(made, list(c.local))

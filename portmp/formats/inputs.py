@@ -81,7 +81,10 @@ def expansions(form: Format, count: int, stream: Stream, low: int, high: int) ->
 
 
 def ordinary(form: Format, shape: tuple[int, ...], seed: str) -> Host:
-    """Values in (-2, 2)."""
+    """Values in (-2, 2), of complex ones both parts."""
+    if form.components > 1:
+        parts = [ordinary(form.component, shape, f"{seed} {w}") for w in ("real", "imaginary")]
+        return [plane for part in parts for plane in part]
     count = int(np.prod(shape, dtype=np.int64))
     planes = expansions(form, count, Stream(f"ordinary {form.name} {seed}"), -3, 0)
     return [p.reshape(shape) for p in planes]

@@ -477,6 +477,9 @@ def wider(form: Format) -> Format | None:
 
     None for a paper's, too: its values need not be normalised as the others' networks expect.
     """
+    if form.components > 1:
+        part = wider(form.component)
+        return part and complex_of(part)
     name = _UNIFORM.get((form.word, form.limbs + 1)) if has_bounds(form) else None
     return _REGISTRY[name] if name else None
 

@@ -1,4 +1,4 @@
-"""Eigenvalues and vectors of symmetric matrices, and of pairs of them."""
+"""Eigenvalues and vectors of symmetric and Hermitian matrices, and of pairs of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portmp.arrays import elementwise, manipulation, sorting, statistics
+from portmp.arrays import composed, creation, elementwise, manipulation, sorting, statistics
 from portmp.arrays.array import Array
 from portmp.arrays.plain import plain_array
 from portmp.arrays.viewed import everywhere
@@ -24,8 +24,9 @@ TRIANGLES = ("L", "U")
 
 
 class Eigh(NamedTuple):
-    """``eigenvalues`` (..., n), ascending; column j of ``eigenvectors`` (..., n, n) belongs to
-    eigenvalue j, has length 1, and its largest element, the first of equals, is positive."""
+    """``eigenvalues`` (..., n), ascending real numbers; column j of ``eigenvectors`` (..., n, n)
+    belongs to eigenvalue j, has length 1, and its largest element by absolute values, the first of
+    equals, is positive."""
 
     eigenvalues: Array
     eigenvectors: Array
@@ -43,9 +44,10 @@ def eigh(
 ) -> Eigh:
     """Eigenvalues, ascending, and vectors of symmetric a (..., n, n), or of a x = w b x.
 
-    Only the lower triangle of a (with *UPLO* ``U``: the upper one) is read; as in NumPy's function
-    that may be the second argument. With symmetric positive definite b (n, n), of which the same
-    triangle is read, as SciPy's type 1: by Cholesky's factor of b; then vectors have x^T b x = 1.
+    Or of Hermitian a. Only the lower triangle of a (with *UPLO* ``U``: the upper one) is read, of
+    its diagonal the real parts; as in NumPy's function that may be the second argument. With
+    symmetric or Hermitian positive definite b (n, n), of which the same triangle is read, as
+    SciPy's type 1: by Cholesky's factor of b; then vectors have x^H b x = 1.
     *subset_by_index*: only values number lo to hi (from 0, both included); *subset_by_value*, of
     one matrix: only those above lo and not above hi; the others are computed all the same. *method*
     as in ``lu_factor``.
@@ -57,13 +59,13 @@ def eigh(
     where a holds infinities or NaN, where b is not positive definite, and where the method does not
     converge.
     """
-    matrix = operands.matrix(a, "eigh", square=True)
+    matrix = operands.matrix(a, "eigh", square=True, kinds="fc")
     lower = _is_lower(b if isinstance(b, str) else UPLO, "eigh")
     chosen = _subset(subset_by_index, subset_by_value, matrix, "eigh")
     left, factor = _reduced(matrix, b, lower, method, "eigh")
     values, vectors = _eigen(left, True, method, "eigh")
     if factor is not None:
-        vectors = solve_triangular(factor, vectors, lower=True, trans=True, method=method)
+        vectors = solve_triangular(factor, vectors, lower=True, trans="C", method=method)
         vectors = positive(vectors)
     return _selected(Eigh(values, vectors), chosen)
 
@@ -79,7 +81,7 @@ def eigvalsh(
     method: By = "auto",
 ) -> Array:
     """The eigenvalues that ``eigh`` gives, the same up to rounding; arguments are its."""
-    matrix = operands.matrix(a, "eigvalsh", square=True)
+    matrix = operands.matrix(a, "eigvalsh", square=True, kinds="fc")
     lower = _is_lower(b if isinstance(b, str) else UPLO, "eigvalsh")
     chosen = _subset(subset_by_index, subset_by_value, matrix, "eigvalsh")
     left, _ = _reduced(matrix, b, lower, method, "eigvalsh")
@@ -87,12 +89,25 @@ def eigvalsh(
 
 
 def positive(vectors: Array) -> Array:
-    """Columns with signs that make the largest element of each, the first of equals, positive."""
-    if not vectors.size:
-        return vectors
-    at = statistics.argmax(abs(vectors), axis=-2, keepdims=True)
-    lead = manipulation.take_along_axis(vectors, at, axis=-2)
-    found: Array = elementwise.where(lead < 0, -vectors, vectors)
+    """Columns with signs, or phases, that make the largest element of each, the first of equals,
+    positive."""
+    return signed_by(vectors, vectors)[0] if vectors.size else vectors
+
+
+def signed_by(chosen: Array, *vectors: Array) -> list[Array]:
+    """Columns of *vectors* times what makes the largest elements of those *chosen* positive."""
+    at = statistics.argmax(abs(chosen), axis=-2, keepdims=True)
+    lead = manipulation.take_along_axis(chosen, at, axis=-2)
+    if lead.format.components == 1:
+        minus = lead < 0
+        return [elementwise.where(minus, -each, each) for each in vectors]
+    phase = composed.conj(elementwise.sign(lead))
+    found = [each * phase for each in vectors]
+    for each, given in zip(found, vectors, strict=True):
+        if given is chosen:
+            rows = creation.arange(chosen.shape[-2], dtype="int64", device=chosen.queue)
+            side = each.imag
+            side[...] = elementwise.where(rows[:, None] == at, 0, side)
     return found
 
 
@@ -105,19 +120,22 @@ def _is_lower(name: Any, routine: str) -> bool:
 
 
 def _whole(a: Array, lower: bool) -> Array:
-    """Symmetric matrices by one of their triangles, in memory of their own."""
+    """Symmetric or Hermitian matrices by one of their triangles, in memory of their own."""
     n = a.shape[-1]
     kept = np.tri(n, dtype=bool)
     mask = plain_array(kept if lower else kept.T, "bool", a.queue)
-    found: Array = elementwise.where(mask, a, a.mT)
+    found: Array = elementwise.where(mask, a, operands.adjoint(a))
+    if a.format.components > 1:
+        manipulation.diagonal(found.imag, 0, -2, -1)[...] = 0
     return found
 
 
 def _reduced(a: Array, b: Any, lower: bool, method: By, name: str) -> tuple[Array, Array | None]:
-    """l^-1 a l^-T for b = l l^T, and l; a itself, whole, without b."""
+    """l^-1 a l^-H for b = l l^H, and l; a itself, whole, without b."""
     if b is None or isinstance(b, str):
         return _whole(a, lower), None
-    right = operands.matrix(b, name, square=True, argument="b")
+    a, right = operands.alike(a, b, name)
+    right = operands.matrix(right, name, square=True, argument="b", kinds="fc")
     operands.right(right, a, name, a.shape[-1])
     operands.batch_of(a, right, name)
     try:
@@ -125,15 +143,15 @@ def _reduced(a: Array, b: Any, lower: bool, method: By, name: str) -> tuple[Arra
     except ArgumentError as error:
         raise type(error)(str(error).replace("cholesky: a:", f"{name}: b:")) from None
     if not lower:
-        factor = factor.mT
+        factor = operands.adjoint(factor)
     half = solve_triangular(factor, _whole(a, lower), lower=True, method=method)
-    both = solve_triangular(factor, half.mT, lower=True, method=method)
+    both = solve_triangular(factor, operands.adjoint(half), lower=True, method=method)
     return _whole(both, True), factor
 
 
 @lasting("eigenvalues")
 def _eigen(a: Array, vectors: bool, method: By, name: str) -> Eigh:
-    """Of whole symmetric matrices, which may be overwritten."""
+    """Of whole symmetric or Hermitian matrices, which may be overwritten."""
     by = operands.by(method, a.format, name)
     batch, n = a.shape[:-2], a.shape[-1]
     near, powers = scaling.near_one(a, name)

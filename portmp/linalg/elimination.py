@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from portmp.arrays import manipulation
 from portmp.arrays.array import Array, array, from_limbs
 from portmp.arrays.creation import plain_host
+from portmp.arrays.elementwise import sign, where
 from portmp.arrays.foreign import A, as_they_are
 from portmp.arrays.functions import log
 from portmp.arrays.plain import PlainArray, plain_array
@@ -61,7 +63,7 @@ def lu_factor(a: AnyArray, overwrite_a: bool = False, *, method: By = "auto") ->
     ``lu`` is a. Backward stable: |p a - l u| is at most about n u^N |l| |u|,
     elementwise.
     """
-    matrix = operands.matrix(a, "lu_factor")
+    matrix = operands.matrix(a, "lu_factor", kinds="fc")
     w, found = _factored(matrix, method, "lu_factor", overwrite_a)
     batch, count = matrix.shape[:-2], min(matrix.shape[-2:])
     piv = PlainArray(found.pivots_there.view_as((*batch, count)))
@@ -72,7 +74,7 @@ def lu_factor(a: AnyArray, overwrite_a: bool = False, *, method: By = "auto") ->
 def lu_solve(
     lu_and_piv: LuFactors, b: A, trans: int = 0, overwrite_b: bool = False, *, method: By = "auto"
 ) -> A:
-    """The x of a x = b, with *trans* 1 of a^T x = b, by the factors of a (..., n, n).
+    """The x of a x = b by the factors of a (..., n, n), or of a^T x = b, *trans* 1, a^H x = b, 2.
 
     b is (n,) or (..., n, r); with *overwrite_b* x takes its memory. LinAlgError for a zero on U's
     diagonal.
@@ -82,9 +84,15 @@ def lu_solve(
             f"lu_solve: lu_and_piv: {type(lu_and_piv).__name__} given, a pair is needed: lu, piv"
         )
     factors, piv = lu_and_piv
-    matrix = operands.matrix(factors, "lu_solve", square=True, argument="lu")
-    if trans not in (0, 1):
-        raise ArgumentError(f"lu_solve: trans {trans!r} given, 0 or 1 is needed")
+    if parts := operands.real_beside_complex(factors, b, "lu_solve"):
+        pair, how = LuFactors(parts[0], piv), dict[str, Any](trans=trans, method=method)
+        found: Any = operands.by_parts(parts[1], partial(lu_solve, pair, **how))
+        return cast("A", found)
+    matrix = operands.matrix(factors, "lu_solve", square=True, argument="lu", kinds="fc")
+    if matrix.format.components > 1:
+        matrix, b = cast("tuple[Array, A]", operands.alike(matrix, b, "lu_solve"))
+    if trans not in (0, 1, 2):
+        raise ArgumentError(f"lu_solve: trans {trans!r} given, 0, 1 or 2 is needed")
     n, batch = matrix.shape[-1], matrix.shape[:-2]
     pivots = plain_host(piv, None, "lu_solve: piv")
     if pivots.shape != (*batch, n):
@@ -95,7 +103,7 @@ def lu_solve(
     operands.refuse_singular(matrix, "lu_solve", "lu")
     given = operands.sides_of(matrix, b, "lu_solve", overwrite_b)
     order = swapped(pivots, n)
-    return cast("A", _solved(matrix, order, given, trans == 1, method, "lu_solve", overwrite_b))
+    return cast("A", _solved(matrix, order, given, trans, method, "lu_solve", overwrite_b))
 
 
 @as_they_are
@@ -105,7 +113,7 @@ def lu(a: AnyArray, *, p_indices: bool = False, method: By = "auto") -> Lu:
 
     p is a matrix of ones and zeros or, with *p_indices*, integers (..., m): a = l[p] @ u.
     """
-    matrix = operands.matrix(a, "lu")
+    matrix = operands.matrix(a, "lu", kinds="fc")
     m, n = matrix.shape[-2:]
     count, batch = min(m, n), matrix.shape[:-2]
     w, found = _factored(matrix, method, "lu")
@@ -118,7 +126,7 @@ def lu(a: AnyArray, *, p_indices: bool = False, method: By = "auto") -> Lu:
         p = plain_array(order, "int32", matrix.queue)
     else:
         eye = np.eye(m)[order] if order.size else np.zeros((*batch, m, m))
-        p = array(eye, matrix.format, matrix.queue)
+        p = array(eye, matrix.format.component, matrix.queue)
     return Lu(p, operands.unstacked(lower, batch), operands.unstacked(upper, batch))
 
 
@@ -132,7 +140,7 @@ def solve_directly(
     name: str = "solve",
 ) -> Array:
     """``solve`` without refinement."""
-    matrix = operands.matrix(a, name, square=True)
+    matrix = operands.matrix(a, name, square=True, kinds="fc")
     given = operands.sides_of(matrix, b, name, overwrite_a or overwrite_b)
     sides, vector, batch = given
     if not (overwrite_a or overwrite_b) and matrix.shape[:-2] == batch:
@@ -146,7 +154,7 @@ def solve_directly(
     operands.refuse(found.judged(w), matrix, name)
     lower = matrix if overwrite_a else operands.unstacked(w, matrix.shape[:-2])
     order = found.order(matrix.shape[-1])
-    return _solved(lower, order, given, False, method, name, overwrite_b)
+    return _solved(lower, order, given, 0, method, name, overwrite_b)
 
 
 @as_they_are
@@ -154,7 +162,7 @@ def inv(a: A, *, method: By = "auto") -> A:
     """The inverse of a (..., n, n), column by column the solution of a x = e, with the
     errors and warnings of ``solve``.
     """
-    return cast("A", _inverse(operands.matrix(a, "inv", square=True), method, "inv"))
+    return cast("A", _inverse(operands.matrix(a, "inv", square=True, kinds="fc"), method, "inv"))
 
 
 def _inverse(matrix: Array, method: By, name: str) -> Array:
@@ -167,7 +175,7 @@ def det(a: Array, *, method: By = "auto") -> Array:
 
     Only the result may overflow or underflow: factors of two are kept apart.
     """
-    matrix = operands.matrix(a, "det", square=True)
+    matrix = operands.matrix(a, "det", square=True, kinds="fc")
     ar = Arithmetic(matrix.format)
     value, exponent = _determinant(ar, matrix, method, "det")
     with ieee.quiet():
@@ -176,30 +184,31 @@ def det(a: Array, *, method: By = "auto") -> Array:
         total = np.clip(exponent, -limit, limit)
         first = total // 2
         words = [np.ldexp(np.ldexp(w, first), total - first) for w in value]
-        words[1:] = [np.where(np.isfinite(words[0]), w, 0) for w in words[1:]]
+        limbs = matrix.format.limbs
+        finite = [np.isfinite(lead) for lead in words[::limbs]]
+        words = [np.where(finite[i // limbs] | (i % limbs == 0), w, 0) for i, w in enumerate(words)]
     return from_limbs(ar.store(words), matrix.format, matrix.queue)
 
 
 def slogdet(a: Array, *, method: By = "auto") -> SignAndLog:
-    """The sign (-1, 0, 1) and the natural logarithm of the size of the determinant.
+    """The sign (-1, 0, 1; of complex numbers one of size 1, or 0) and the natural logarithm of the
+    size of the determinant.
 
     The logarithm is that of a number from 1/2 to 1 plus a multiple of that of 2: its error is about
     that of n products beside the format's.
     """
-    matrix = operands.matrix(a, "slogdet", square=True)
+    matrix = operands.matrix(a, "slogdet", square=True, kinds="fc")
     form, ar = matrix.format, Arithmetic(matrix.format)
     value, exponent = _determinant(ar, matrix, method, "slogdet")
-    size = ar.store([np.where(value[0] < 0, -w, w) for w in value])
-    mantissa = from_limbs(size, form, matrix.queue)
-    two = log(array(2, form, matrix.queue))
-    sign = array(np.where(np.isnan(value[0]), np.nan, np.sign(value[0])), form, matrix.queue)
-    twos = array(np.where(value[0] == 0, 0.0, exponent), form, matrix.queue)
-    return SignAndLog(sign, log(mantissa) + twos * two)
+    mantissa = from_limbs(ar.store(value), form, matrix.queue)
+    size, two = abs(mantissa), log(array(2, form.component, matrix.queue))
+    twos = where(size == 0, 0, array(exponent, form.component, matrix.queue))
+    return SignAndLog(sign(mantissa), log(size) + twos * two)
 
 
 def matrix_power(a: Array, n: int) -> Array:
     """a (..., m, m) to the whole power n, by squaring; negative ones of the inverse."""
-    matrix = operands.matrix(a, "matrix_power", square=True)
+    matrix = operands.matrix(a, "matrix_power", square=True, kinds="fc")
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
         raise ArgumentError(f"matrix_power: n {n!r} given, a whole number is needed")
     if n == 0:
@@ -232,7 +241,7 @@ def _solved(
     factors: Array,
     order: Numbers | np.ndarray[Any, Any],
     given: operands.Sides,
-    trans: bool,
+    trans: int,
     method: By,
     name: str,
     overwrite: bool = False,
@@ -246,8 +255,9 @@ def _solved(
     if trans:
         turned = left.transposed((0, 2, 1))
         x = operands.stacked(sides, batch)
-        triangular.solve(turned, x, lower=True, unit=False, method=by)
-        triangular.solve(turned, x, lower=False, unit=True, method=by)
+        taken = "conjugated" if trans == 2 else ""
+        triangular.solve(turned, x, lower=True, unit=False, method=by, taken=taken)
+        triangular.solve(turned, x, lower=False, unit=True, method=by, taken=taken)
         assert isinstance(order, np.ndarray)
         x = ordered(x, np.argsort(order, axis=1))
     else:
@@ -274,7 +284,10 @@ def _repeated(
 def _determinant(
     ar: Arithmetic, a: Array, method: By, name: str
 ) -> tuple[Value, np.ndarray[Any, Any]]:
-    """A number of leading limb from 1/2 to 1 (or 0, or not finite) and the power of two with it."""
+    """A number of leading limb from 1/2 to 1 (or 0, or not finite) and the power of two with it.
+
+    Of complex numbers the larger part's.
+    """
     n, batch = a.shape[-1], a.shape[:-2]
     w, found = _factored(a, method, name)
     diagonal = manipulation.diagonal(Array(w), 0, -2, -1).to_limbs()
@@ -296,8 +309,9 @@ def product(ar: Arithmetic, factors: Value) -> tuple[Value, np.ndarray[Any, Any]
     exponent = np.zeros(factors[0].shape, np.int64)
     with ieee.quiet():
         while True:
-            finite = np.isfinite(factors[0])
-            shift = np.where(finite, np.frexp(np.where(finite, factors[0], 0))[1], 0)
+            size = np.max(np.abs(factors[:: ar.form.limbs]), axis=0)  # of complex ones' parts
+            finite = np.isfinite(size)
+            shift = np.where(finite, np.frexp(np.where(finite, size, 0))[1], 0)
             factors = tuple(np.ldexp(w, -shift) for w in factors)
             exponent = exponent + shift
             count = factors[0].shape[1]

@@ -25,8 +25,8 @@ from portmp.routines.triangular.steps import Method
 
 
 class LeastSquares(Sequence[Any]):
-    """``x``; ``residuals``, sums of squares of b - a x, one for each right-hand side; ``rank``; and
-    ``s``, the singular values of a, computed when they are asked for.
+    """``x``; ``residuals``, sums of squares of |b - a x|, one for each right-hand side; ``rank``;
+    and ``s``, the singular values of a, computed when they are asked for.
 
     A sequence of these four, as NumPy's function gives them.
     """
@@ -57,17 +57,17 @@ class LeastSquares(Sequence[Any]):
 def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "auto") -> LeastSquares:
     """The x that minimises |a x - b| for a matrix a (m, n), b (m,) or (m, r); of all the smallest.
 
-    By Householder's QR of a, or of its transpose where there are more unknowns than equations:
-    errors are about those of data changed by n m u^N relative to a column. Where the estimated
-    condition number of R (1-norm) is 1 / *rcond* or more, the rank is that of a QR with column
-    pivoting, which ends where all columns left are at most *rcond* times the largest; then x is the
-    smallest of all that minimise. *rcond* is max(m, n) u^N by default, a number from 0 to 1, or -1,
-    which means u^N as in NumPy.
+    By Householder's QR of a, or of its (conjugate) transpose where there are more unknowns than
+    equations: errors are about those of data changed by n m u^N relative to a column. Where the
+    estimated condition number of R (1-norm) is 1 / *rcond* or more, the rank is that of a QR with
+    column pivoting, which ends where all columns left are at most *rcond* times the largest; then x
+    is the smallest of all that minimise. *rcond* is max(m, n) u^N by default, a number from 0 to 1,
+    or -1, which means u^N as in NumPy.
     The residuals are of the x that is returned, computed in its format; NumPy leaves them out where
     columns depend on each other or there are no more equations than unknowns.
     """
     a, b = operands.alike(a, b, "lstsq")
-    matrix = operands.matrix(a, "lstsq")
+    matrix = operands.matrix(a, "lstsq", kinds="fc")
     if matrix.ndim != 2:
         raise MatrixShapeError(f"lstsq: a {matrix.shape} given, one matrix is needed")
     m, n = matrix.shape
@@ -85,7 +85,7 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "auto"
     x, rank = _smallest(left.x, right.x, limit, by)
     x = scaling.times_power(x, right.powers - left.powers)
     rest = sides - matrix @ x if n else sides.copy()
-    squares = (rest * rest).sum(axis=0)
+    squares = scaling.squares(rest).sum(axis=0)
     values = partial(svdvals, matrix, method=method)
     return LeastSquares(x[:, 0] if vector else x, squares, rank, values)
 
@@ -106,7 +106,7 @@ def _smallest(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]
         return zeros((n, b.shape[1]), a.format, a.queue), 0
     tall = m >= n
     count = min(m, n)
-    q, r = reflected(a if tall else a.T, by, count)
+    q, r = reflected(a if tall else operands.adjoint(a), by, count)
     if not _full(r, limit):
         return _deficient(a, b, limit, by)
     if tall:
@@ -114,7 +114,7 @@ def _smallest(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]
         q.applied(c, transposed=True, method=by)
         return solve_triangular(r, Array(c)[0, :n], method=_as(by)), count
     x = zeros((n, b.shape[1]), a.format, a.queue)
-    x[:m] = solve_triangular(r, b, trans=True, method=_as(by))
+    x[:m] = solve_triangular(r, b, trans="C", method=_as(by))
     q.applied(operands.stacked(x, own=False), transposed=False, method=by)
     return x, count
 
@@ -128,7 +128,7 @@ def _full(r: Array, limit: float) -> bool:
     if operands.is_singular(r):
         return False
     inverse = norm_estimate(
-        lambda x: solve_triangular(r, x), lambda x: solve_triangular(r, x, trans=True), r
+        lambda x: solve_triangular(r, x), lambda x: solve_triangular(r, x, trans="C"), r
     )
     # What overflows in the estimate is a small diagonal's.
     size = float(norm(r, 1))
@@ -136,7 +136,7 @@ def _full(r: Array, limit: float) -> bool:
 
 
 def _deficient(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]:
-    """The smallest of many x: a P = Q [T; 0] with T (rank, n), and T^T = Z S."""
+    """The smallest of many x: a P = Q [T; 0] with T (rank, n), and T^H = Z S."""
     n = a.shape[1]
     x = zeros((n, b.shape[1]), a.format, a.queue)
     found = eliminated(Array(operands.stacked(a)), by, limit)
@@ -147,8 +147,8 @@ def _deficient(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int
     for one in found.factors:
         routine.applied(one, c, transposed=True, method=by)
     top = triangular.copied_triangle(found.w.planes, lower=False, unit=False, rows=rank)
-    q, s = reflected(operands.unstacked(top, ()).T, by, rank)
-    x[:rank] = solve_triangular(s, Array(c)[0, :rank], trans=True, method=_as(by))
+    q, s = reflected(operands.adjoint(operands.unstacked(top, ())), by, rank)
+    x[:rank] = solve_triangular(s, Array(c)[0, :rank], trans="C", method=_as(by))
     q.applied(operands.stacked(x, own=False), transposed=False, method=by)
     placed = np.argsort(found.order).reshape(1, n)
     return Array(ordered(x.planes.view_as((1, *x.shape)), placed))[0], rank

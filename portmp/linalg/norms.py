@@ -16,7 +16,7 @@ from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import Bound
 from portmp.errors import ArgumentError, LinAlgWarning, MatrixShapeError, ShapeError
 from portmp.formats import convert, losses, wider
-from portmp.linalg import bounded_norms, operands
+from portmp.linalg import bounded_norms, operands, scaling
 from portmp.linalg.elimination import LuFactors, lu_factor, lu_solve
 from portmp.linalg.operands import By
 from portmp.linalg.singular import svdvals
@@ -114,7 +114,7 @@ def of_vectors(x: Array, ord: Order, axis: int) -> Array:
     if ord is None or ord == 2:
         return euclidean(x, (axis,))
     if ord == 0:
-        return array((x != 0).sum(axis), x.format, x.queue)
+        return array((x != 0).sum(axis), x.format.component, x.queue)
     sizes = abs(x)
     if ord in (math.inf, -math.inf):
         return _extreme(sizes, axis, ord > 0)
@@ -166,17 +166,17 @@ def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
     if x.format.components > 1:
         return euclidean(manipulation.stack([x.real, x.imag], axis=x.ndim), (*axes, x.ndim))
     if not x.size:
-        none: Array = (x * x).sum(axes)
+        none: Array = scaling.squares(x).sum(axes)
         return none
-    largest = abs(x).max(axes, keepdims=True).to_limbs()[0].astype(np.float64)
+    largest = scaling.sizes(x).max(axes, keepdims=True).to_limbs()[0].astype(np.float64)
     word = x.format.word
     scale = np.vectorize(lambda n: definition.norm_exponent(word, n) or 0, otypes=[float])
     exponents = scale(largest)
-    scaled = x * array(np.ldexp(1.0, -exponents.astype(int)), x.format, x.queue)
-    squares = scaled * scaled
+    part = x.format.component
+    squares = scaling.squares(x * array(np.ldexp(1.0, -exponents.astype(int)), part, x.queue))
     for axis in sorted(axes, reverse=True):
         squares = squares.sum(axis)
-    powers = array(np.ldexp(1.0, exponents.astype(int)), x.format, x.queue)
+    powers = array(np.ldexp(1.0, exponents.astype(int)), part, x.queue)
     found: Array = sqrt(squares) * powers.reshape(squares.shape)
     return found
 
@@ -184,17 +184,17 @@ def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
 def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
     """The condition number of x (..., m, n): its largest singular value over the smallest one.
 
-    In the format of x, of stacks (...). *p* None or 2; with -2 the smallest over the largest.
-    In other norms of ``norm``, of square matrices, |x| |x^-1|. With 1 and inf |x^-1| is estimated
-    from below by Hager's and Higham's method, from the factors of x: at most five steps of two
-    systems, and one more; seldom less than a third of it; in the others it is the inverse's. inf
-    for a singular matrix, NaN where x holds NaN; an error for one without elements. A LinAlgWarning
-    tells of numbers above 1/u^N: x, rounded, may be singular in this format.
+    In the format of x, or of its parts, of stacks (...). *p* None or 2; with -2 the smallest over
+    the largest. In other norms of ``norm``, of square matrices, |x| |x^-1|. With 1 and inf |x^-1|
+    is estimated from below by Hager's and Higham's method, from the factors of x: at most five
+    steps of two systems, and one more; seldom less than a third of it; in the others it is the
+    inverse's. inf for a singular matrix, NaN where x holds NaN; an error for one without elements.
+    A LinAlgWarning tells of numbers above 1/u^N: x, rounded, may be singular in this format.
     """
     matrix, by_values = _conditioned(x, p)
     if matrix.ndim > 2:
         batch = matrix.shape[:-2]
-        found = zeros(batch, matrix.format, matrix.queue)
+        found = zeros(batch, matrix.format.component, matrix.queue)
         for each in np.ndindex(*batch):
             found[each] = cond(matrix[each], p, method=method)
         return found
@@ -206,12 +206,12 @@ def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
     size = norm(matrix, p, axis=(0, 1))
     factors = lu_factor(matrix, method=method)
     if math.isnan(size) or operands.is_singular(factors.lu):
-        return size if math.isnan(size) else array(math.inf, matrix.format, matrix.queue)
+        return size if math.isnan(size) else array(math.inf, matrix.format.component, matrix.queue)
     if p != 1:
         return _told(size * norm(_inverse(factors, method), p, axis=(0, 1)))
     inverse = norm_estimate(
         lambda b: lu_solve(factors, b, method=method),
-        lambda b: lu_solve(factors, b, trans=1, method=method),
+        lambda b: lu_solve(factors, b, trans=2, method=method),
         matrix,
     )
     return _told(size * inverse)
@@ -225,13 +225,13 @@ def cond_in_format(x: Array, p: Order = None) -> Any:
         found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
         return _told(elementwise.where(elementwise.isnan(found), math.inf, found))
     if matrix.ndim > 2:
-        found = zeros(matrix.shape[:-2], matrix.format, matrix.queue)
+        found = zeros(matrix.shape[:-2], matrix.format.component, matrix.queue)
         for each in np.ndindex(found.shape):
             found[each] = cond_in_format(matrix[each], p)
         return found
     factors = lu_factor(matrix)
     if operands.is_singular(factors.lu):
-        return array(math.inf, matrix.format, matrix.queue)
+        return array(math.inf, matrix.format.component, matrix.queue)
     return _told(norm(matrix, p, axis=(0, 1)) * norm(_inverse(factors), p, axis=(0, 1)))
 
 
@@ -245,7 +245,7 @@ def _conditioned(x: Array, p: Order) -> tuple[Array, bool]:
     if not isinstance(p, (int, float, str, type(None))) or p not in CONDITIONS:
         raise ArgumentError(f"cond: p {p!r} given, allowed are {MATRIX}")
     by_values = p in (None, 2, -2)
-    matrix = operands.matrix(x, "cond", square=not by_values, argument="x")
+    matrix = operands.matrix(x, "cond", square=not by_values, argument="x", kinds="fc")
     if 0 in matrix.shape[-2:]:
         raise MatrixShapeError(f"cond: x {matrix.shape} given, which has no singular values")
     return matrix, by_values
@@ -253,12 +253,12 @@ def _conditioned(x: Array, p: Order) -> tuple[Array, bool]:
 
 def _by_singular_values(a: Array, large: bool, method: By) -> Any:
     if not math.isfinite(float(abs(a).max())):
-        return array(math.nan, a.format, a.queue)
+        return array(math.nan, a.format.component, a.queue)
     s = svdvals(a, method=method)
     ends = (s[0], s[-1]) if large else (s[-1], s[0])
     if not float(s[-1]):
         # as NumPy has it
-        return array(math.inf if large or not float(s[0]) else 0.0, a.format, a.queue)
+        return array(math.inf if large or not float(s[0]) else 0.0, a.format.component, a.queue)
     return _told(ends[0] / ends[1])
 
 
@@ -278,41 +278,59 @@ def norm_estimate(
 ) -> float:
     """A lower bound of the 1-norm of an operator on vectors (n,) (Higham 1988, LAPACK's xLACON).
 
-    *times* and *times_turned* apply it and its transpose, to columns, too; *like* is an array
-    (..., n) on its device. Which entry is taken and where it ends is decided on the host by leading
-    limbs.
+    *times* and *times_turned* apply it and its (conjugate) transpose, to columns, too; *like* is an
+    array (..., n) on its device. Which entry is taken and where it ends is decided on the host by
+    leading limbs.
     """
-    n = like.shape[-1]
+    n, form = like.shape[-1], like.format
+    kind: Any = np.complex128 if form.components > 1 else np.float64
 
-    def lead(x: Array) -> np.ndarray[Any, np.dtype[np.float64]]:
-        return x.to_limbs()[0].astype(np.float64)
+    def lead(x: Array) -> np.ndarray[Any, Any]:
+        real, *side = x.to_limbs()[:: form.limbs]
+        found: np.ndarray[Any, Any] = real.astype(kind)
+        return found + 1j * side[0] if side else found
 
     def host(values: Any) -> Array:
-        limbs = convert.to_limbs(np.asarray(values, np.float64), like.format)
-        return Array(upload(like.format, limbs, like.queue))
+        given = np.asarray(values, kind)
+        parts = (given.real, given.imag)[: form.components]
+        limbs = [plane for part in parts for plane in convert.to_limbs(part, form.component)]
+        return Array(upload(form, limbs, like.queue))
 
     slopes = np.where(np.arange(n) % 2, -1.0, 1.0) * (1 + np.arange(n) / max(n - 1, 1))
     # Both do not depend on what follows: one pass over the operator.
     v, last = lead(times(host(np.stack([np.full(n, 1.0 / n), slopes], axis=1)))).T
-    best = float(np.abs(v).sum())
+    best = float(_polar(v)[0].sum())
     if n == 1 or not math.isfinite(best):
         return best
-    signs = np.where(v < 0, -1.0, 1.0)
+    signs = _polar(v)[1]
     z = lead(times_turned(host(signs)))
-    at = int(np.argmax(np.abs(z)))
+    at = int(np.argmax(_polar(z)[0]))
     for _ in range(STEPS - 1):
         unit = zeros((n,), like.format, like.queue)
         unit[at] = 1
         v = lead(times(unit))
-        size = float(np.abs(v).sum())
-        new = np.where(v < 0, -1.0, 1.0)
+        sizes, new = _polar(v)
+        size = float(sizes.sum())
         same, best_before = bool((new == signs).all()), best
         best = max(best, size)
         if same or size <= best_before or not math.isfinite(size):
             break
         signs = new
         z = lead(times_turned(host(signs)))
-        before, at = at, int(np.argmax(np.abs(z)))
-        if abs(z[before]) == abs(z[at]):
+        sizes = _polar(z)[0]
+        before, at = at, int(np.argmax(sizes))
+        if sizes[before] == sizes[at]:
             break
-    return max(best, 2 * float(np.abs(last).sum()) / (3 * n))
+    return max(best, 2 * float(_polar(last)[0].sum()) / (3 * n))
+
+
+def _polar(v: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Magnitudes, and signs or phases, 1 of 0: the same everywhere, as libraries' hypot is not."""
+    if v.dtype.kind != "c":
+        return np.abs(v), np.where(v < 0, -1.0, 1.0)
+    most = np.maximum(np.abs(v.real), np.abs(v.imag))
+    unit = np.where(most > 0, most, 1)
+    x, y = v.real / unit, v.imag / unit
+    length = np.sqrt(x * x + y * y)
+    divisor = np.where(most > 0, length, 1)
+    return most * length, np.where(most > 0, x / divisor, 1) + 1j * (y / divisor)

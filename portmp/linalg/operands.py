@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import creation, dtypes
+from portmp.arrays import complexes, composed, creation, dtypes
 from portmp.arrays import elementwise as elementwise_functions
 from portmp.arrays.array import Array, operand
 from portmp.arrays.manipulation import diagonal
@@ -23,7 +24,9 @@ from portmp.errors import (
     choice,
 )
 from portmp.formats import Format, losses
+from portmp.formats import complexes as complex_numbers
 from portmp.routines import base
+from portmp.routines.complexes.products import stacked as stacked_parts
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.lu.reference import ratio
 from portmp.routines.ozaki.choose import METHODS
@@ -39,10 +42,12 @@ By = str | Auto | Ozaki1 | Ozaki2
 def values(value: object, argument: str, like: Array | None = None) -> Array:
     """*value*, an Array; lists, NumPy's arrays and integers become one of the default format.
 
-    Or of the format, and on the device, of another.
+    Or of the format, and on the device, of another. Complex numbers become those of these digits.
     """
     if isinstance(value, (list, tuple, np.ndarray, PlainArray)):
         form = dtypes.default() if like is None else like.format
+        if form.components == 1 and complex_numbers.has_complex(value):
+            form = formats.complex_of(form)
         if like is not None and isinstance(value, np.ndarray):
             elementwise_functions.refuse_rounding(value, form, argument)
         where = None if like is None or isinstance(value, PlainArray) else like.queue
@@ -71,15 +76,51 @@ def alike(a: object, b: object, routine: str, second: str = "b") -> tuple[Array,
     return left.astype(form, copy=False), right.astype(form, copy=False)
 
 
-def matrix(value: object, routine: str, *, square: bool = False, argument: str = "a") -> Array:
-    """*value*, an Array of one matrix or a stack of them in a format that computes."""
+def matrix(
+    value: object, routine: str, *, square: bool = False, argument: str = "a", kinds: str = "f"
+) -> Array:
+    """*value*, an Array of one matrix or a stack of them in a format that computes.
+
+    *kinds*: real numbers alone, or ``fc`` for complex ones, too.
+    """
     a = values(value, f"{routine}: {argument}")
     if a.ndim < 2:
         raise MatrixShapeError(f"{routine}: {argument} needs two axes at least, {a.shape} given")
     if square and a.shape[-1] != a.shape[-2]:
         raise MatrixShapeError(f"{routine}: {argument} must be square, {a.shape} given")
-    base.computes(a.format, f"{routine}: {argument}")
+    form = a.format if a.format.kind not in kinds else a.format.component
+    base.computes(form, f"{routine}: {argument}")
     return a
+
+
+def _is_complex(value: object) -> bool:
+    return complexes.is_complex(value) or complex_numbers.has_complex(value)
+
+
+def real_beside_complex(a: object, b: object, routine: str) -> tuple[Array, Array] | None:
+    """A real matrix and complex right-hand sides, in one length; None where others are given."""
+    if _is_complex(a) or not _is_complex(b):
+        return None
+    left = values(a, f"{routine}: a")
+    right = values(b, f"{routine}: b", left)
+    form = dtypes.promoted(left.format, right.format, routine)
+    assert isinstance(form, Format)
+    return left.astype(form.component, copy=False), right.astype(form, copy=False)
+
+
+def by_parts(b: Array, solved: Callable[[Array], Array]) -> Array:
+    """Complex solutions of real systems: what *solved* makes of both parts of b, side by side."""
+    sides = b[..., None] if b.ndim == 1 else b
+    x = solved(wrapped(stacked_parts(sides.planes.halves, -1)))
+    n = sides.shape[-1]
+    found: Array = complexes.joined(x[..., :n], x[..., n:])
+    return found[..., 0] if b.ndim == 1 else found
+
+
+def adjoint(x: Array) -> Array:
+    """Matrices transposed, of complex numbers with the other sign of imaginary parts."""
+    found: Array = composed.conj(x).mT
+    return found
 
 
 def right(

@@ -46,16 +46,17 @@ def qr(
 
     ``reduced``: Q (..., m, k), R (..., k, n); ``complete``: Q (..., m, m), R (..., m, n); ``r``: R
     alone, (..., k, n). Signs of R's diagonal are as they come: that opposite to the element's that
-    it replaces. *method* as in ``lu_factor``. Columns whose squares might overflow or vanish are
-    scaled by powers of two, exactly. An infinity or NaN gives NaN. Waits for the device. Backward
-    stable: |a - Q R| and |Q^T Q - 1| are at most about m u^N times a small number, columnwise.
+    it replaces; of complex matrices it is real, by that element's real part. *method* as in
+    ``lu_factor``. Columns whose squares might overflow or vanish are scaled by powers of two,
+    exactly. An infinity or NaN gives NaN. Waits for the device. Backward stable: |a - Q R| and
+    |Q^H Q - 1| are at most about m u^N times a small number, columnwise.
 
     With *pivoting*, of one matrix: each column is the one that is largest of those left, the first
     of equals, in what the others' directions leave of it; the result has SciPy's third field, P
     (with mode ``r`` the pair R, P is what counts: Q is empty). It goes column by column and waits
     for the device at each.
     """
-    matrix = operands.matrix(a, "qr")
+    matrix = operands.matrix(a, "qr", kinds="fc")
     choice("qr: mode", mode, MODES)
     by = operands.by(method, matrix.format, "qr")
     (m, n), batch = matrix.shape[-2:], matrix.shape[:-2]
@@ -78,7 +79,7 @@ class Reflections(NamedTuple):
     parts: list[tuple[int, int, list[routine.Factors]]]
 
     def applied(self, c: Planes, *, transposed: bool, method: Method) -> None:
-        """Overwrite c (batch, m, r) by q c, or q^T c."""
+        """Overwrite c (batch, m, r) by q c, or q^H c."""
         for first, count, factors in self.parts:
             mine = c.view((count, *c.shape[1:]), c.strides, c.start + first * c.strides[0])
             for one in factors if transposed else reversed(factors):
@@ -160,7 +161,7 @@ def eliminated(w: Array, by: Method, rcond: float = 0.0, *, pivoting: bool = Tru
     for k in range(min(m, n)):
         doing(f"column {k + 1} of {min(m, n)}")
         rest = w[0, k:, k:] if pivoting else w[0, k:, k : k + 1]
-        scale = float(abs(rest).max().to_limbs()[0])
+        scale = float(scaling.sizes(rest).max().to_limbs()[0])
         sizes = _sizes(rest, scale)
         at = int(np.argmax(sizes))
         size = float(sizes[at])
@@ -194,7 +195,7 @@ def _sizes(x: Array, largest: float) -> np.ndarray[tuple[int], np.dtype[np.float
         return np.zeros(x.shape[1])
     exponent = int(np.frexp(largest)[1])
     scaled = scaling.times_power(x, np.array(-exponent, np.int64))
-    squares = (scaled * scaled).sum(axis=0).to_limbs()[0].astype(np.float64)
+    squares = scaling.squares(scaled).sum(axis=0).to_limbs()[0].astype(np.float64)
     return np.asarray(np.ldexp(np.sqrt(np.nan_to_num(squares)), exponent))
 
 

@@ -14,6 +14,24 @@ from portmp.errors import LinAlgError
 from portmp.linalg.operands import in_stack
 from portmp.routines.bounds import certified
 
+
+def sizes(x: Array) -> Array:
+    """Magnitudes of elements, of complex numbers the larger one of both parts'."""
+    if x.format.components == 1:
+        return abs(x)
+    found: Array = elementwise.maximum(abs(x.real), abs(x.imag))
+    return found
+
+
+def squares(x: Array) -> Array:
+    """Squares of elements, of complex numbers of their absolute values."""
+    if x.format.components == 1:
+        return x * x
+    real, imaginary = x.real, x.imag
+    found: Array = real * real + imaginary * imaginary
+    return found
+
+
 MANY = 4096
 """So many columns are looked at on the device first: most often none needs to be scaled."""
 Powers = np.ndarray[Any, np.dtype[np.int64]]
@@ -35,12 +53,12 @@ def near_one(x: Array, routine: str, argument: str = "a", lifted: int = 0) -> Sc
     batch = x.shape[:-2]
     if not x.size:
         return Scaled(x, np.zeros(batch, np.int64))
-    sizes = abs(x).max(axis=(-2, -1)).to_limbs()[0].astype(np.float64)
-    if not np.isfinite(sizes).all():
-        entry = int(np.flatnonzero(~np.isfinite(sizes).reshape(-1))[0])
+    largest = sizes(x).max(axis=(-2, -1)).to_limbs()[0].astype(np.float64)
+    if not np.isfinite(largest).all():
+        entry = int(np.flatnonzero(~np.isfinite(largest).reshape(-1))[0])
         where = in_stack(entry, batch)
         raise LinAlgError(f"{routine}: {argument} holds infinities or NaN{where}")
-    powers = np.where(sizes > 0, np.frexp(sizes)[1] - lifted, 0).astype(np.int64)
+    powers = np.where(largest > 0, np.frexp(largest)[1] - lifted, 0).astype(np.int64)
     return Scaled(times_power(x, -powers), powers)
 
 
@@ -52,14 +70,14 @@ def columns(x: Array) -> Scaled:
     """
     if not x.size:
         return Scaled(x, np.zeros((*x.shape[:-2], 1, x.shape[-1]), np.int64))
-    largest = Array(certified.leading(abs(x).max(axis=-2, keepdims=True).planes))
+    largest = Array(certified.leading(sizes(x).max(axis=-2, keepdims=True).planes))
     low, high = definition.COLUMNS[x.format.word]
     if largest.size > MANY and low <= float(largest.min()) and float(largest.max()) <= high:
         return Scaled(x, np.zeros(largest.shape, np.int64))
-    sizes = largest.to_limbs()[0].astype(np.float64)
-    outside = np.isfinite(sizes) & (sizes > 0) & ((sizes < low) | (sizes > high))
+    words = largest.to_limbs()[0].astype(np.float64)
+    outside = np.isfinite(words) & (words > 0) & ((words < low) | (words > high))
     aim = int(np.frexp(high)[1]) - 1 if x.format.word == "float32" else 0
-    powers = np.where(outside, np.frexp(np.where(outside, sizes, 1.0))[1] - aim, 0).astype(np.int64)
+    powers = np.where(outside, np.frexp(np.where(outside, words, 1.0))[1] - aim, 0).astype(np.int64)
     return Scaled(times_power(x, -powers), powers)
 
 
@@ -75,10 +93,10 @@ def for_squares(x: Array) -> Scaled:
     batch = x.shape[:-2]
     if not x.size:
         return Scaled(x, np.zeros(batch, np.int64))
-    sizes = abs(x).max(axis=(-2, -1)).to_limbs()[0].astype(np.float64)
+    largest = sizes(x).max(axis=(-2, -1)).to_limbs()[0].astype(np.float64)
     low, high = _SQUARES[x.format.word]
-    outside = np.isfinite(sizes) & (sizes > 0) & ((sizes < low) | (sizes > high))
-    powers = np.where(outside, np.frexp(np.where(outside, sizes, 1.0))[1], 0).astype(np.int64)
+    outside = np.isfinite(largest) & (largest > 0) & ((largest < low) | (largest > high))
+    powers = np.where(outside, np.frexp(np.where(outside, largest, 1.0))[1], 0).astype(np.int64)
     return Scaled(times_power(x, -powers), powers)
 
 
@@ -96,7 +114,7 @@ def times_power(x: Array, powers: Powers) -> Array:
     kept = x
     while powers.any():
         part = np.clip(powers, -limit, limit)
-        x = x * array(np.ldexp(1.0, part).reshape(shape), x.format, x.queue)
+        x = x * array(np.ldexp(1.0, part).reshape(shape), x.format.component, x.queue)
         powers = powers - part
     if x is kept or touched.all():
         return x

@@ -14,7 +14,7 @@ from portmp.arrays.viewed import everywhere, wrapped
 from portmp.errors import ArgumentError, LinAlgError, ShapeError
 from portmp.formats import convert
 from portmp.linalg import operands, scaling
-from portmp.linalg.eigen import eigh
+from portmp.linalg.eigen import eigh, signed_by
 from portmp.linalg.operands import By
 from portmp.linalg.orthogonal import Reflections, reflected
 from portmp.progress import lasting
@@ -25,10 +25,11 @@ from portmp.runtime.planes import Planes, upload
 
 
 class SVD(NamedTuple):
-    """a = U diag(S) Vh; ``S`` descending, columns of ``U`` and rows of ``Vh`` orthonormal.
+    """a = U diag(S) Vh; ``S`` descending real numbers, columns of ``U`` and rows of ``Vh``
+    orthonormal.
 
-    The largest element of each row of Vh that belongs to a singular value, the first of equals, is
-    positive.
+    The largest element by absolute values of each row of Vh that belongs to a singular value, the
+    first of equals, is positive.
     """
 
     U: Array
@@ -49,8 +50,8 @@ def svd(
     """Singular values and vectors of a (..., m, n), k the smaller of m and n; as NumPy's.
 
     U (..., m, m), S (..., k), Vh (..., n, n), or without *full_matrices* (..., m, k) and (..., k,
-    n); without *compute_uv* S alone. *hermitian*: a is symmetric, by ``eigh``. *method* as in
-    ``lu_factor``.
+    n); without *compute_uv* S alone. *hermitian*: a is symmetric or Hermitian, by ``eigh``.
+    *method* as in ``lu_factor``.
 
     By Jacobi's one-sided method, of rectangles after QR; beyond 64 columns, in formats of several
     limbs, first in the format's first limb. Waits for the device. Values are those of a matrix that
@@ -61,7 +62,7 @@ def svd(
     hold no such columns shorter than about 2^-30 of the longest. Raises LinAlgError where a holds
     infinities or NaN and where the method does not converge.
     """
-    matrix = operands.matrix(a, "svd")
+    matrix = operands.matrix(a, "svd", kinds="fc")
     if hermitian:
         return _of_symmetric(matrix, compute_uv, method, "svd")
     return _decomposed(matrix, full_matrices, compute_uv, relative, method, "svd")
@@ -70,7 +71,7 @@ def svd(
 @everywhere
 def svdvals(a: Array, *, relative: bool = False, method: By = "auto") -> Array:
     """The singular values (..., k) of a (..., m, n), descending, as ``svd`` computes them."""
-    matrix = operands.matrix(a, "svdvals")
+    matrix = operands.matrix(a, "svdvals", kinds="fc")
     found = _decomposed(matrix, False, False, relative, method, "svdvals")
     assert isinstance(found, Array)
     return found
@@ -91,7 +92,7 @@ def matrix_rank(
     """
     if isinstance(A, Array) and A.ndim < 2:
         return statistics.any(A != 0).astype("int64")
-    matrix = operands.matrix(A, "matrix_rank", argument="A")
+    matrix = operands.matrix(A, "matrix_rank", argument="A", kinds="fc")
     if tol is not None and rtol is not None:
         raise ArgumentError("matrix_rank: tol and rtol given, one is allowed")
     if not matrix.size:
@@ -119,11 +120,11 @@ def pinv(
     Those that are at most *rcond* (or *rtol*, its other name) times the largest one count as zero:
     max(m, n) u^N by default. An array has one for each matrix of a stack.
     """
-    matrix = operands.matrix(a, "pinv")
+    matrix = operands.matrix(a, "pinv", kinds="fc")
     if rcond is not None and rtol is not None:
         raise ArgumentError("pinv: rcond and rtol given, one is allowed")
     if not matrix.size:
-        return matrix.mT.copy()
+        return operands.adjoint(matrix).copy()
     argument = "rcond" if rtol is None else "rtol"
     limit = _rtol(matrix, rcond if rtol is None else rtol, "pinv", argument)
     found = _thin(matrix, True, hermitian, method, "pinv")
@@ -131,7 +132,7 @@ def pinv(
     s = found.S
     kept = s > s.max(-1, keepdims=True) * limit
     inverse = elementwise.where(kept, 1 / elementwise.where(kept, s, 1), 0)
-    made: Array = found.Vh.mT @ (found.U.mT * inverse[..., None])
+    made: Array = operands.adjoint(found.Vh) @ (operands.adjoint(found.U) * inverse[..., None])
     return made
 
 
@@ -147,7 +148,7 @@ def _rtol(a: Array, given: object, routine: str, argument: str) -> float | Array
         if not given >= 0:
             raise ArgumentError(f"{name} {given!r} given, a number from 0 on is needed")
         return float(given)
-    limits: Array = operands.values(given, name, a).astype(a.format, copy=False)
+    limits: Array = operands.values(given, name, a.real).astype(a.format.component, copy=False)
     stack = a.shape[:-2]
     if not _fits(limits.shape, stack):
         raise ShapeError(f"{name} of shape {limits.shape} given, {stack} or a part is needed")
@@ -185,7 +186,7 @@ def _of_symmetric(a: Array, vectors: bool, method: By, name: str) -> SVD | Array
     at = places[..., None, :]
     right = manipulation.take_along_axis(found.eigenvectors, at, axis=-1)
     minus = manipulation.take_along_axis(found.eigenvalues, places, axis=-1)[..., None, :] < 0
-    return SVD(elementwise.where(minus, -right, right), s, right.mT)
+    return SVD(elementwise.where(minus, -right, right), s, operands.adjoint(right))
 
 
 @lasting("singular values")
@@ -196,13 +197,14 @@ def _decomposed(
     near, powers = scaling.near_one(a, name, lifted=definition.LIFTED[a.format.word])
     m, n = a.shape[-2:]
     wide = m < n
-    found = _found(near.mT if wide else near, full, vectors, relative, wide, by, name)
+    tall = operands.adjoint(near) if wide else near
+    found = _found(tall, full, vectors, relative, wide, by, name)
     s = scaling.times_power(found.s, powers)
     if found.u is None or found.v is None:
         return s
     if wide:
-        return SVD(found.v, s, found.u.mT)
-    return SVD(found.u, s, found.v.mT)
+        return SVD(found.v, s, operands.adjoint(found.u))
+    return SVD(found.u, s, operands.adjoint(found.v))
 
 
 class _Tall(NamedTuple):
@@ -235,7 +237,7 @@ def _found(
         return _Tall(u, s, v)
     m, n = a.shape
     factors, r = reflected(a, method, n)
-    turned = _tall(r.mT.copy(), False, vectors, True, False, method, name)
+    turned = _tall(operands.adjoint(r).copy(), False, vectors, True, False, method, name)
     if turned.u is None or turned.v is None:
         return turned
     left = _applied(factors, turned.v[None], m if full else n, m, method)
@@ -278,12 +280,12 @@ def _tall(
 
 def _cosine(b: Planes, entry: int) -> float:
     """The largest of two columns, as float64 has it."""
-    columns_of = Array(b)[entry].to_float64()
+    columns_of = Array(b)[entry].to_numpy()
     sizes = np.abs(columns_of).max(axis=0)
     near = columns_of / np.where(sizes > 0, sizes, 1)
-    lengths = np.sqrt((near * near).sum(axis=0))
+    lengths = np.sqrt((abs(near) ** 2).sum(axis=0))
     units = near / np.where(lengths > 0, lengths, 1)
-    return float(np.abs(np.tril(units.T @ units, -1)).max())
+    return float(np.abs(np.tril(units.conj().T @ units, -1)).max())
 
 
 def _lengths(rows: Array, negligible: np.ndarray[Any, Any]) -> tuple[Array, Array]:
@@ -292,16 +294,17 @@ def _lengths(rows: Array, negligible: np.ndarray[Any, Any]) -> tuple[Array, Arra
     Rows are 0 up to a *negligible* length, of each entry.
     """
     if not rows.size:
-        return zeros(rows.shape[:-1], rows.format, rows.queue), rows
-    sizes = abs(rows).max(axis=-1).to_limbs()[0].astype(np.float64)
+        return zeros(rows.shape[:-1], rows.format.component, rows.queue), rows
+    sizes = scaling.sizes(rows).max(axis=-1).to_limbs()[0].astype(np.float64)
     powers = np.frexp(sizes)[1].astype(np.int64)
     near = scaling.times_power(rows, -powers)
-    length = elementwise.sqrt((near * near).sum(axis=-1))
+    length = elementwise.sqrt(scaling.squares(near).sum(axis=-1))
     divisor = elementwise.where(length > 0, length, 1)
     lengths = scaling.times_power(length, powers)
     units = near / divisor[..., None]
-    limbs = convert.to_limbs(negligible[:, None], rows.format)
-    least = wrapped(upload(rows.format, limbs, rows.queue))
+    part = rows.format.component
+    limbs = convert.to_limbs(negligible[:, None], part)
+    least = wrapped(upload(part, limbs, rows.queue))
     return lengths, elementwise.where((lengths > least)[..., None], units, 0)
 
 
@@ -325,7 +328,7 @@ def _by_reflections(u: Array, method: Method) -> Array:
     """q of u = q r, with signs that make the diagonal of r positive."""
     n = u.shape[-1]
     reflections, r = reflected(u, method, n)
-    minus = manipulation.diagonal(r, 0, -2, -1) < 0
+    minus = manipulation.diagonal(r, 0, -2, -1).real < 0
     q = operands.identity(u.shape, u)
     reflections.applied(q.planes, transposed=False, method=method)
     found: Array = elementwise.where(minus[..., None, :], -q, q)
@@ -336,20 +339,18 @@ def _is_orthonormal(u: Array, method: Method) -> bool:
     """Whether products of columns are those of orthonormal ones, as good as products can tell."""
     n = u.shape[-1]
     r = operands.identity((n, n), u).planes
-    parts.multiply(parts.turned(u.planes), u.planes, r, "subtract", method)
+    parts.multiply(parts.turned(u.planes), u.planes, r, "subtract", method, "a")
     return symmetric.distance(r) <= symmetric.slack(u.format, n)
 
 
 def _signed(left: Array, right: Array, n: int, by_left: bool) -> tuple[Array, Array]:
-    """Both with signs that make the largest elements of one's first n columns positive."""
+    """Both with signs or phases that make one's largest elements of n columns positive."""
     if not right.size:
         return left, right
     mine = left[..., :n]
-    chosen = mine if by_left else right
-    at = statistics.argmax(abs(chosen), axis=-2, keepdims=True)
-    minus = manipulation.take_along_axis(chosen, at, axis=-2) < 0
-    mine[...] = elementwise.where(minus, -mine, mine)
-    return left, elementwise.where(minus, -right, right)
+    found, right = signed_by(mine if by_left else right, mine, right)
+    mine[...] = found
+    return left, right
 
 
 def _applied(factors: Reflections, u: Array, count: int, m: int, method: Method) -> Array:

@@ -15,7 +15,7 @@ from portmp.linalg.operands import By
 from portmp.linalg.positive_definite import solve_positive
 from portmp.linalg.refinement import Refined, refined
 
-ASSUMED = {"general": "gen", "symmetric": "sym", "positive definite": "pos"}
+ASSUMED = {"general": "gen", "symmetric": "sym", "hermitian": "her", "positive definite": "pos"}
 """SciPy's long and short names of what a matrix may be taken as."""
 
 
@@ -80,18 +80,33 @@ def solve(
     without, so that bounds are near the last limb's rounding. Raises ArgumentError where a cannot
     be proved regular, as for condition numbers near the format's u^-N / n.
 
-    *assume_a*, SciPy's: ``sym`` takes a as symmetric, by L D L^T (``ldl``), ``pos`` as positive
-    definite, by Cholesky. Of both only the upper triangle is read, with *lower* the lower one.
-    *overwrite_a*, *overwrite_b*, SciPy's: factors take a's memory, x takes b's, unless it is
-    converted to the other's format; not with ``sym``, *refine* or *certify*, which need both.
+    *assume_a*, SciPy's: ``sym`` takes a as symmetric, by L D L^T (``ldl``), ``her`` as Hermitian,
+    by L D L^H, ``pos`` as positive definite, by Cholesky. Of these only the upper triangle is read,
+    with *lower* the lower one. *overwrite_a*, *overwrite_b*, SciPy's: factors take a's memory, x
+    takes b's, unless it is converted to the other's format; not with ``sym``, ``her``, *refine* or
+    *certify*, which need both.
+
+    Real and complex numbers mix: of a real a and complex b both parts of b are right-hand sides of
+    the real system; a complex a makes b complex. *refine* and *certify* take real numbers alone.
     """
+    parts = operands.real_beside_complex(a, b, "solve")
+    if parts and not certify and not refine:
+        how: Any = {"method": method, "assume_a": assume_a, "lower": lower}
+        how["overwrite_a"] = overwrite_a
+        return operands.by_parts(parts[1], lambda b: solve(parts[0], b, **how))
     a, b = operands.alike(a, b, "solve")
+    if a.format.components > 1 and (refine or certify):
+        asked = "refine" if refine else "certify"
+        raise ArgumentError(
+            f"solve: {asked} given, and a or b of complex numbers ({a.format}), which it does not "
+            f"take; without it x is that of LU in {a.format}"
+        )
     choice("solve: assume_a", assume_a, [*ASSUMED.values(), *ASSUMED])
     assumed = ASSUMED.get(assume_a, assume_a)
-    if (overwrite_a or overwrite_b) and (refine or certify or assumed == "sym"):
+    if (overwrite_a or overwrite_b) and (refine or certify or assumed in ("sym", "her")):
         raise ArgumentError(
-            "solve: overwrite_a or overwrite_b given, which assume_a 'sym', refine and certify do "
-            "not take"
+            "solve: overwrite_a or overwrite_b given, which assume_a 'sym' and 'her', refine and "
+            "certify do not take"
         )
     if assumed != "gen":
         if refine or certify:
@@ -99,8 +114,9 @@ def solve(
             raise ArgumentError(
                 f"solve: assume_a {assume_a!r} given with {asked}, for which it must be 'gen'"
             )
-        if assumed == "sym":
-            return solve_symmetric(a, b, lower=lower, method=method)
+        if assumed in ("sym", "her"):
+            hermitian = assumed == "her"
+            return solve_symmetric(a, b, lower=lower, hermitian=hermitian, method=method)
         return solve_positive(
             a, b, lower=lower, method=method, overwrite_a=overwrite_a, overwrite_b=overwrite_b
         )

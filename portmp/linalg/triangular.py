@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import cast
+from functools import partial
+from typing import Any, cast
 
 from portmp.arrays.array import Array, Number, zeros
 from portmp.arrays.blas import scalar
+from portmp.arrays.composed import conj
 from portmp.arrays.foreign import A, as_they_are
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
 from portmp.routines import base
 from portmp.routines.triangular import launch
+
+Trans = bool | int | str
+TURNED = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}
+"""Whether op(a) is a transpose, by SciPy's numbers and letters; ..."""
+CONJUGATED = (2, "C")
+"""... and those of a conjugate one."""
 
 
 @as_they_are
@@ -20,7 +28,7 @@ def solve_triangular(
     b: A,
     *,
     lower: bool = False,
-    trans: bool = False,
+    trans: Trans = False,
     unit_diagonal: bool = False,
     left: bool = True,
     overwrite_b: bool = False,
@@ -29,7 +37,8 @@ def solve_triangular(
     """The x of op(a) x = b, or with *left* false of x op(a) = b, for triangular a (..., n, n).
 
     Only the upper triangle of a is read, with *lower* the lower one; *unit_diagonal*: the diagonal
-    is not read and counts as ones. op is the transpose with *trans*. b is (n,), (..., n, r) or,
+    is not read and counts as ones. op is the transpose with *trans* (True, 1, "T"), the conjugate
+    transpose with 2 or "C". b is (n,), (..., n, r) or,
     from the right, (..., r, n); stacks broadcast. Names and meaning are SciPy's. *method*: how
     large products (``docs/bits.md``) are made (``auto``, ``direct``, ``ozaki1``, ``ozaki2`` as in
     gemm; it changes bits). *overwrite_b*: x takes b's memory, unless that is converted.
@@ -37,13 +46,21 @@ def solve_triangular(
     with errors as n products' of the format.
     """
     name = "solve_triangular"
+    if parts := operands.real_beside_complex(a, b, name):
+        if not left:
+            parts = parts[0], parts[1].mT
+        how: Any = {"lower": lower, "trans": _transposed(trans, name) != (not left)}
+        how |= {"unit_diagonal": unit_diagonal, "method": method}
+        found = operands.by_parts(parts[1], partial(solve_triangular, parts[0], **how))
+        return cast("A", found if left else found.mT)
     matrix, lower, (sides, vector, batch) = _given(a, b, lower, trans, left, name, overwrite_b)
     if not unit_diagonal:
         operands.refuse_singular(matrix, name)
     x = operands.worked(sides, name, "b", overwrite_b, batch)
     known = operands.stacked(matrix, batch, own=False)
     by = operands.by(method, matrix.format, name)
-    launch.solve(known, x, lower=lower, unit=unit_diagonal, method=by)
+    taken = "conjugated" if trans in CONJUGATED else ""
+    launch.solve(known, x, lower=lower, unit=unit_diagonal, method=by, taken=taken)
     found = _found(sides if overwrite_b else operands.unstacked(x, batch), left, vector)
     return cast("A", found)
 
@@ -53,7 +70,7 @@ def trmm(
     b: Array,
     *,
     lower: bool = False,
-    trans: bool = False,
+    trans: Trans = False,
     unit_diagonal: bool = False,
     left: bool = True,
     overwrite_b: bool = False,
@@ -71,6 +88,8 @@ def trmm(
         factor = operands.worked(sides, name, "b", True, batch)
     else:
         factor = operands.stacked(sides, batch, own=False)
+    if trans in CONJUGATED:
+        matrix = conj(matrix)
     known = operands.stacked(matrix, batch, own=False)
     by = operands.by(method, matrix.format, name)
     made = launch.times(
@@ -80,18 +99,25 @@ def trmm(
 
 
 def _given(
-    a: object, b: object, lower: bool, trans: bool, left: bool, name: str, overwrite: bool
+    a: object, b: object, lower: bool, trans: Trans, left: bool, name: str, overwrite: bool
 ) -> tuple[Array, bool, operands.Sides]:
     """op(a), from the right transposed; whether that is lower; b as what stands right of it."""
     known, given = operands.alike(a, b, name)
-    matrix = operands.matrix(known, name, square=True)
+    matrix = operands.matrix(known, name, square=True, kinds="fc")
     if not left:
         if given.ndim < 2:
             raise ShapeError(f"{name}: b {given.shape} given, from the right matrices are needed")
         given = given.mT
     sides = operands.sides_of(matrix, given, name, overwrite)
-    turned = trans != (not left)
+    turned = _transposed(trans, name) != (not left)
     return (matrix.mT, not lower, sides) if turned else (matrix, lower, sides)
+
+
+def _transposed(trans: Trans, name: str) -> bool:
+    """Whether op is a transpose; ArgumentError for what names no op."""
+    if isinstance(trans, (int, str)) and trans in TURNED:
+        return TURNED[trans]
+    raise ArgumentError(f"{name}: trans {trans!r} given, allowed are 0, 1, 2, 'N', 'T' and 'C'")
 
 
 def _found(x: Array, left: bool, vector: bool) -> Array:

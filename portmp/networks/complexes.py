@@ -286,6 +286,18 @@ def _abs(p: Parts) -> str:
     return p.returned(p("hypot", "a", "b"))
 
 
+def _accumulate(p: Parts) -> str:
+    """x + conj(y) z."""
+    real = p("fma", "c", "e", p("fma", "d", "f", "a"))
+    return p.returned(real, p("fma", "c", "f", p("fma", p.named("-d"), "e", "b")))
+
+
+def _length(p: Parts) -> str:
+    """The root of |x|^2 + Re y."""
+    square = p("add", p("mul", "a", "a"), p("mul", "b", "b"))
+    return p.returned(p("sqrt", p("add", square, "c")), p.word("0"))
+
+
 # --- parts ----------------------------------------------------------------------------------------
 
 
@@ -333,6 +345,33 @@ def _sqrt(p: Parts) -> str:
     imaginary = p.signed(p.select(zero, p.word("0"), p.select(left, root, other)), "b")
     endless = p.infinite("b")
     return p.returned(p.select(endless, p.word("1e999"), real), p.select(endless, "b", imaginary))
+
+
+# --- rotations ------------------------------------------------------------------------------------
+
+
+def _rotated_low(p: Parts) -> str:
+    """x - conj(w) (r x + y) for x = a + ib, y = c + id, w = e + if, r = g + ih."""
+    for x in "efh":
+        p.out.write(f"minus_{x} = -{x}")
+    real = p("fma", "g", "a", p("fma", "minus_h", "b", "c"))
+    imaginary = p("fma", "g", "b", p("fma", "h", "a", "d"))
+    return p.returned(
+        p("fma", "minus_e", real, p("fma", "minus_f", imaginary, "a")),
+        p("fma", "minus_e", imaginary, p("fma", "f", real, "b")),
+    )
+
+
+def _rotated_high(p: Parts) -> str:
+    """y + w (x - conj(r) y)."""
+    for x in "fgh":
+        p.out.write(f"minus_{x} = -{x}")
+    real = p("fma", "minus_g", "c", p("fma", "minus_h", "d", "a"))
+    imaginary = p("fma", "minus_g", "d", p("fma", "h", "c", "b"))
+    return p.returned(
+        p("fma", "e", real, p("fma", "minus_f", imaginary, "c")),
+        p("fma", "e", imaginary, p("fma", "f", real, "d")),
+    )
 
 
 # --- exponentials and logarithms ------------------------------------------------------------------
@@ -659,6 +698,8 @@ _OPERATIONS: dict[str, tuple[str, str, _Listing, str, str]] = {
     "copy": ("ab", "c", _copy, "by parts", _EXACT),
     "sign": ("ab", "c", _sign, "z / |z|", f"4{_NORM}"),
     "sqrt": ("ab", "c", _sqrt, KAHAN, f"4{_NORM}"),
+    "rotated_low": ("abcdefgh", "c", _rotated_low, "x - conj(w) (r x + y)", _SUMS),
+    "rotated_high": ("abcdefgh", "c", _rotated_high, "y + w (x - conj(r) y)", _SUMS),
     "exp": ("ab", "c", _exp, "e^a (cos b + i sin b)", f"4{_NORM}"),
     "expm1": ("ab", "c", _expm1, "expm1(a) cos b - 2 sin(b/2)^2", f"8{_NORM}"),
     "log_near": ("ab", "v", _log_near, KAHAN, f"4{_NORM}"),
@@ -686,6 +727,8 @@ _OPERATIONS: dict[str, tuple[str, str, _Listing, str, str]] = {
     "div_conj": ("abcd", "c", _div_conj, "x / conj(y)", f"8{_NORM}"),
     "neg_conj": ("ab", "c", _neg_conj, "-conj(x)", _EXACT),
     "root": ("ab", "c", _root, "the root of the real part", "that of the root"),
+    "accumulate": ("abcdef", "c", _accumulate, "by real ones", _SUMS),
+    "length": ("abc", "c", _length, "by parts", _SUMS),
     "abs": ("ab", "v", _abs, "hypot", f"4{_NORM}"),
     "equal": ("abcd", "f", _same("equal", "both"), "by parts", _EXACT),
     "not_equal": ("abcd", "f", _same("not_equal", "either"), "by parts", _EXACT),
@@ -700,10 +743,13 @@ _OPERATIONS: dict[str, tuple[str, str, _Listing, str, str]] = {
 """Operations by name."""
 
 
-INNER = ("mul_recovered", "div_recovered", "log_near")
-"""Operations that only others call."""
+INNER = ("mul_recovered", "div_recovered", "log_near", "rotated_low", "rotated_high")
+"""Operations that only others, or factorisations, call."""
 
-STEPS = ("fma", "fma_conj", "conj_fma", "div_conj", "neg_conj", "root", "abs")
+STEPS = (
+    *("fma", "fma_conj", "conj_fma", "div_conj", "neg_conj", "root", "abs"),
+    *("accumulate", "length"),
+)
 """Those of whole values in kernels alone: no functions on arrays."""
 
 READ = ("angle", "real", "imag")

@@ -255,8 +255,9 @@ class Plans(dict[Any, Plan]):
         queue = self.queue
         function = key[0][0]
         for one in operands if callable(function) else ():  # else a kernel of the user's
-            if isinstance(one, Planes) and function not in TAKES_COMPLEX:
-                formats.real_only(one.format, _called(function))
+            if isinstance(one, Planes) and one.format.components > 1:
+                if not TAKES_COMPLEX & {function, key[0][:2]}:
+                    formats.real_only(one.format, _called(function))
         if any(isinstance(one, View) and one.queue is not queue for one in operands):
             raise DeviceError("operands: of several queues or devices; copy with to(...)")
         if len(self) >= MOST:
@@ -279,8 +280,9 @@ class Plans(dict[Any, Plan]):
         return made
 
 
-TAKES_COMPLEX: set[Callable[..., Any]] = set()
-"""Functions of routines whose calls take complex numbers; others refuse them."""
+TAKES_COMPLEX: set[Any] = set()
+"""Functions of routines whose calls take complex numbers, or pairs of one and what it is told;
+others refuse them."""
 
 
 def _called(function: Any) -> str:

@@ -203,6 +203,22 @@ def _of_complex(form: Format) -> Calls:
         (made(2, 49),),
         lambda x: mp.fft.idct(x.real, 2) + mp.fft.dst(x.imag),
     )
+    linalg = mp.linalg
+    yield "eigh", "ordinary-5", (made(5, 5),), "linalg.eigvalsh"
+    yield "eigh", "vectors-5", (made(5, 5),), lambda a: linalg.eigh(a).eigenvectors
+    if form.name in ("complex64", "cds"):
+        yield "eigh", "blocks-65", (almost_diagonal(form, 65),), "linalg.eigvalsh"
+    yield "svd", "ordinary-7x4", (made(7, 4),), "linalg.svdvals"
+    yield "svd", "vectors-3x5", (made(3, 5),), lambda a: linalg.svd(a).Vh
+    yield "lstsq", "deficient-5x7", (made(5, 5), made(5)), least_squares
+    yield "qr", "pivoted-5", (made(5, 5),), lambda a: linalg.qr(a, "reduced", pivoting=True)[1]
+    yield "pinv", "ordinary-5", (made(5, 5),), "linalg.pinv"
+    linalg, (a, b) = mp.linalg, (made(9, 9), made(9, 2))
+    yield "complex_inv", "9", (a,), "linalg.inv"
+    yield "complex_det", "9", (a,), "linalg.det"
+    yield "complex_solve", "real-9x2", (a, b), lambda a, b: linalg.solve(a.real, b)
+    yield "complex_solve", "hermitian-9x2", (a, b), lambda a, b: linalg.solve(a, b, assume_a="her")
+    yield "complex_solve", "symmetric-9x2", (a, b), lambda a, b: linalg.solve(a, b, assume_a="sym")
     by_integers = made(9, 31), made(31, 7)
     residues = partial(mp.gemm, method="ozaki2")
     yield "complex_gemm", "ozaki2-9x31x7", by_integers, residues

@@ -4,6 +4,8 @@
 <%
     p, long = w.platform, w.platform.index
     fma, div, neg, sqrt = (w.function(networks[role]) for role in ("fma", "div", "neg", "sqrt"))
+    ## Of complex numbers the first factor is a conjugate there, else the second one.
+    of_rows = w.function(networks["below"])
     ## A warp that works on a column does nothing else.
     crew = max(most, w.traits.warp_size)
     own, size_of = most // lanes, most * (most + 1) // 2
@@ -25,7 +27,7 @@
                 ${w.word_of(value, k)} = ${w.narrow(k, w.word_of(value, k))};
 % endfor
 </%def>
-${arithmetic(w, [networks["sqrt"], networks["div"], networks["neg"], networks["fma"]])}
+${arithmetic(w, list(networks.values()))}
 /* out: the factor of a, n rows; b: rows below it, in place; failed: the first order whose pivot is not positive */
 ${p.kernel.format(threads)} ${head()}
 {
@@ -113,7 +115,7 @@ ${keep("held", "e", "z")}\
 % for v in some:
                     const int j${v} = ${f"first + {v * lanes} < {most} ? first + {v * lanes} : {most - 1}"};
                     const int at${v} = top + ${f"j{v}" if v else f"(j{v} > column ? j{v} : column)"};
-                    const ${w.value} z${v} = ${fma}(${neg}(${there("held", f"at{v}")}), x, mine[${v}]);
+                    const ${w.value} z${v} = ${of_rows}(${neg}(${there("held", f"at{v}")}), x, mine[${v}]);
 % endfor
 % for v in some:
 % for k in w.limbs:

@@ -1,8 +1,9 @@
-## Jacobi's method for small symmetric matrices, a block of threads each.
+## Jacobi's method for small symmetric matrices, or Hermitian ones, a block of threads each.
 ##
 ## A step turns pairs of rows and columns, no two of which share one, half as many as there are
 ## rows: each index meets each other one once in a sweep. Only the lower triangle is read; in the end the
-## other one is its copy.
+## other one is its (conjugate) copy. Of complex numbers, which have two parts, a pair of rows is
+## turned by w and r, the sine and the slope times a phase, and columns by their conjugates.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%
     p, long = w.platform, w.platform.index
@@ -13,10 +14,21 @@
     one = w.first_of(networks["add"].result, 1.0)
     one_half = w.first_of(networks["add"].result, 0.5)
 %>
+<%
+    count = len(w.limbs)
+    def part(name, which, index):
+        """The real (0) or the imaginary part (1) of an element."""
+        return w.pack(w.limb(name, k + which * count, index) for k in w.limbs)
+%>
 <%def name="put(name, index, value, pad)">
 % for k in w.limbs:
 ${pad}${w.store(name, k, index, w.word_of(value, k))}
 % endfor
+% if parts > 1:
+% for k in w.limbs:
+${pad}${w.store(name, k + count, index, w.literal(0))}
+% endfor
+% endif
 </%def>
 <%def name="kept(memory, index, value, pad)">
 % for k in w.limbs:
@@ -43,6 +55,31 @@ ${pad}const ${w.value} z = ${f["fma"]}(s, ${f["fma"]}(${f["neg"]}(g), y, x), y);
 ${put(name, first, "u", pad)}\
 ${put(name, second, "z", pad)}\
 </%def>
+## The same of complex numbers: of rows (as they stand) or columns, by conjugates, the first and the
+## second of which may stand beyond the diagonal.
+<%def name="turn_complex(name, first, second, number, rows, beyond_first, beyond_second, pad)">
+${pad}const ${w.value} a = ${part(name, 0, first)}, c = ${part(name, 0, second)};
+${pad}${w.value} b = ${part(name, 1, first)}, d = ${part(name, 1, second)};
+${pad}const ${w.value} e = ${held("sine", number)}, g = ${held("slope", number)};
+${pad}${w.value} f = ${held("sine_side", number)}, h = ${held("slope_side", number)};
+% for condition, changed in ((beyond_first, "b"), (beyond_second, "d"), (f"!{rows}", "fh")):
+% if condition != "0":
+${pad}if (${condition}) {
+% for one in changed:
+${pad}    ${one} = ${f["neg"]}(${one});
+% endfor
+${pad}}
+% endif
+% endfor
+% for net, result in (("low", "u"), ("high", "z")):
+${pad}const ${w.type(networks[net].result)} ${result} = ${f[net]}(a, b, c, d, e, f, g, h);
+% endfor
+% for index, beyond, result in ((first, beyond_first, "u"), (second, beyond_second, "z")):
+% for k in range(2 * count):
+${pad}${w.store(name, k, index, f"({beyond} ? -{result}.x{k} : {result}.x{k})" if k >= count and beyond != "0" else f"{result}.x{k}")}
+% endfor
+% endfor
+</%def>
 <%def name="inside(i, j)">a_start + entry * a_batch + (${i} > ${j} ? ${i} * a_row + ${j} * a_col : ${j} * a_row + ${i} * a_col)</%def>
 ${arithmetic(w, list(networks.values()))}
 /* v: what turns a (vectors are its columns, moved on by shift); sweeps_made: with a turn at least */
@@ -51,6 +88,10 @@ ${p.kernel.format(threads)} ${head()}
 % for k in w.limbs:
     ${p.shared} ${w.word} sine${k}[${most // 2}];
     ${p.shared} ${w.word} slope${k}[${most // 2}];
+% if parts > 1:
+    ${p.shared} ${w.word} sine_side${k}[${most // 2}];
+    ${p.shared} ${w.word} slope_side${k}[${most // 2}];
+% endif
 % endfor
     ${p.shared} int turns[${most // 2}];
     ${p.shared} int more[1];
@@ -82,10 +123,21 @@ ${pair("i", "low", "high")}
                     const ${w.scalar} product = tolerance * root_low * root_high;
                     const ${w.scalar} beside = edge * (root_low > root_high ? root_low : root_high);
                     const ${w.scalar} limit = product > least ? product : least;
+% if parts > 1:
+                    const ${w.scalar} size_real = ${w.fabs(w.limb("a", 0, "at"))};
+                    const ${w.scalar} size_side = ${w.fabs(w.limb("a", count, "at"))};
+                    const ${w.scalar} size_here = size_real > size_side ? size_real : size_side;
+% else:
                     const ${w.scalar} size_here = ${w.fabs(w.limb("a", 0, "at"))};
+% endif
                     now = size_here > (beside > limit ? beside : limit);
                     if (now) {
+% if parts > 1:
+                        const ${w.value} b_real = ${part("a", 0, "at")}, b_side = ${part("a", 1, "at")};
+                        const ${w.value} b = ${f["hypot"]}(b_real, b_side);
+% else:
                         const ${w.value} b = ${w.element("a", "at")};
+% endif
                         const ${w.value} x = ${w.element("a", "at_low")}, y = ${w.element("a", "at_high")};
                         const ${w.value} slant = ${f["div"]}(${f["sub"]}(y, x), ${f["add"]}(b, b));
                         const int minus = ${w.word_of("slant", 0)} < 0;
@@ -104,8 +156,17 @@ ${pair("i", "low", "high")}
                         const ${w.value} s = ${f["mul"]}(t, c);
                         const ${w.value} g = ${f["div"]}(s, ${f["add"]}(one, c)), h = ${f["mul"]}(t, b);
                         const ${w.value} u = ${f["sub"]}(x, h), z = ${f["add"]}(y, h), none = ${w.zero()};
+% if parts > 1:
+                        const ${w.value} phase = ${f["div"]}(b_real, b), phase_side = ${f["div"]}(b_side, b);
+% for memory, size in (("sine", "s"), ("slope", "g")):
+                        const ${w.value} ${size}_real = ${f["mul"]}(${size}, phase), ${size}_side = ${f["mul"]}(${size}, phase_side);
+${kept(memory, "i", f"{size}_real", " " * 24)}\
+${kept(f"{memory}_side", "i", f"{size}_side", " " * 24)}\
+% endfor
+% else:
 ${kept("sine", "i", "s", " " * 24)}\
 ${kept("slope", "i", "g", " " * 24)}\
+% endif
 ${put("a", "at_low", "u", " " * 24)}\
 ${put("a", "at_high", "z", " " * 24)}\
 ${put("a", "at", "none", " " * 24)}\
@@ -129,7 +190,12 @@ ${pair("j", "left", "right")}
                         if (turns[number] && line < m) {
                             const int above = rows ? low : left, below = rows ? high : right;
                             const ${long} upper = ${inside("above", "line")}, lower = ${inside("below", "line")};
+% if parts > 1:
+                            const int over = rows ? above < line : line < above, under = rows ? below < line : line < below;
+${turn_complex("a", "upper", "lower", "number", "rows", "over", "under", " " * 28)}\
+% else:
 ${turn("a", "upper", "lower", "number", " " * 28)}\
+% endif
                         }
                     }
                 }
@@ -140,7 +206,11 @@ ${turn("a", "upper", "lower", "number", " " * 28)}\
 ${pair("i", "low", "high")}
                     const ${long} at = v_start + entry * v_batch + row * v_row;
                     const ${long} left = at + (low + shift) % m * v_col, right = at + (high + shift) % m * v_col;
+% if parts > 1:
+${turn_complex("v", "left", "right", "i", "0", "0", "0", " " * 20)}\
+% else:
 ${turn("v", "left", "right", "i", " " * 20)}\
+% endif
                 }
             }
         }
@@ -160,6 +230,9 @@ ${turn("v", "left", "right", "i", " " * 20)}\
             const ${long} at = a_start + entry * a_batch + i * a_row + j * a_col;
 % for k in w.limbs:
             ${w.store("a", k, "at", w.limb("a", k, "from"))}
+% if parts > 1:
+            ${w.store("a", k + count, "at", "-" + w.limb("a", k + count, "from"))}
+% endif
 % endfor
         }
     }

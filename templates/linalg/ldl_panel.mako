@@ -14,6 +14,9 @@
     f = {role: w.function(net) for role, net in networks.items()}
     zeros = [w.literal(0)] * (len(w.limbs) - 1)
     lead = lambda word: w.pack([word, *zeros])
+    ## Words of imaginary parts, which change their signs above the diagonal.
+    sides = list(w.limbs)[w.format.limbs:] if hermitian else []
+    size_at = lambda at: w.size(lambda k: w.limb("v", k, at))
     columns = min(threads, most)
     rest = lambda row, column: f"base + (next + {row}) * a_row + (next + {column}) * a_col"
     left = lambda row, step: f"base + (next + {row}) * a_row + (first + {step}) * a_col"
@@ -35,7 +38,7 @@ ${put(name, other, "x", pad)}\
             spot = size;
             for (int i = k + thread; i < size; i += ${threads}) {
                 if (i != ${but}) {
-                    const ${w.scalar} other = ${w.fabs(w.limb("v", 0, f"v_at + i * v_row + ({column}) * v_col"))};
+                    const ${w.scalar} other = ${size_at(f"v_at + i * v_row + ({column}) * v_col")};
                     const ${w.scalar} known = other == other ? other : -1;
                     if (known > value) {
                         value = known;
@@ -69,11 +72,17 @@ ${put(name, other, "x", pad)}\
                 const ${long} from = i < ${c} ? base + ${c} * a_row + i * a_col : base + i * a_row + ${c} * a_col;
                 const ${long} to = v_at + i * v_row + (${column}) * v_col;
                 ${w.value} z = ${w.element("a", "from")};
+% for word in sides:
+                ${w.word_of("z", word)} = i < ${c} ? -${w.word_of("z", word)} : ${w.word_of("z", word)};
+% endfor
                 for (int j = 0; j < mine; ++j) {
                     const ${long} left = base + i * a_row + (first + j) * a_col;
                     const ${long} top = v_at + ${c} * v_row + j * v_col;
-                    z = ${f["fma"]}(${f["neg"]}(${w.element("a", "left")}), ${w.element("v", "top")}, z);
+                    z = ${f["update"]}(${f["neg"]}(${w.element("a", "left")}), ${w.element("v", "top")}, z);
                 }
+% for word in sides:
+                ${w.word_of("z", word)} = i == ${c} ? 0 : ${w.word_of("z", word)};
+% endfor
 ${put("v", "to", "z", " " * 16)}\
             }
             ${fence}
@@ -112,14 +121,14 @@ ${largest("mine", "k")}\
         below = value;
         from_row = spot;
         if (below > 0) {
-            const ${w.scalar} here = ${w.fabs(w.limb("v", 0, "v_at + k * v_row + mine * v_col"))};
+            const ${w.scalar} here = ${size_at("v_at + k * v_row + mine * v_col")};
             if (!(here >= alpha * below)) {
 ${updated("from_row", "mine + 1")}\
 ${largest("mine + 1", "from_row")}\
-                const ${w.value} part = ${f["div"]}(${lead("below")}, ${lead("value")});
+                const ${w.value} part = ${f["ratio"]}(${lead("below")}, ${lead("value")});
                 const ${w.scalar} limit = alpha * below, ratio = ${w.word_of("part", 0)};
                 if (!(here >= limit * ratio)) {
-                    const ${w.scalar} there = ${w.fabs(w.limb("v", 0, "v_at + from_row * v_row + (mine + 1) * v_col"))};
+                    const ${w.scalar} there = ${size_at("v_at + from_row * v_row + (mine + 1) * v_col")};
                     other = from_row;
                     pair = there >= alpha * value ? 0 : 1;
                     if (!pair) {
@@ -141,7 +150,10 @@ ${put("v", "to", "z", " " * 28)}\
                     const int to_column = i == row ? other : i > other ? other : i;
                     const ${long} from = base + i * a_row + row * a_col;
                     const ${long} to = base + to_row * a_row + to_column * a_col;
-                    const ${w.value} z = ${w.element("a", "from")};
+                    ${w.value if sides else f"const {w.value}"} z = ${w.element("a", "from")};
+% for word in sides:
+                    ${w.word_of("z", word)} = i > row && i < other ? -${w.word_of("z", word)} : ${w.word_of("z", word)};
+% endfor
 ${put("a", "to", "z", " " * 20)}\
                 }
             }
@@ -167,28 +179,29 @@ ${swap("v", "one", "two", " " * 16)}\
         ${fence}
         const ${long} top = v_at + k * v_row + mine * v_col;
         if (!pair) {
-            const int divides = ${w.limb("v", 0, "top")} != 0;
+            const int divides = ${" || ".join(f"{x} != 0" for x in w.leaders(lambda k: w.limb("v", k, "top")))};
             for (int i = k + thread; i < size; i += ${threads}) {
                 const ${long} at = v_at + i * v_row + mine * v_col, to = base + i * a_row + k * a_col;
                 ${w.value} z = ${w.element("v", "at")};
                 if (i > k && divides)
-                    z = ${f["div"]}(z, ${w.element("v", "top")});
+                    z = ${f["quotient"]}(z, ${w.element("v", "top")});
 ${put("a", "to", "z", " " * 16)}\
             }
         } else {
             const ${long} side = top + v_row, corner = side + v_col;
             const ${w.value} off = ${w.element("v", "side")};
             const ${w.value} d1 = ${f["div"]}(${w.element("v", "corner")}, off);
-            const ${w.value} d2 = ${f["div"]}(${w.element("v", "top")}, off);
+            const ${w.value} d2 = ${f["across"]}(${w.element("v", "top")}, off);
             const ${w.value} one = ${w.first_of(networks["fma"].result, 1.0)};
-            const ${w.value} scale = ${f["div"]}(${f["div"]}(one, ${f["fma"]}(d1, d2, ${f["neg"]}(one))), off);
+            const ${w.value} inverse = ${f["quotient"]}(one, ${f["fma"]}(d1, d2, ${f["neg"]}(one)));
+            const ${w.value} scale = ${f["div"]}(inverse, off), opposite = ${f["across"]}(inverse, off);
             for (int i = k + thread; i < size; i += ${threads}) {
                 const ${long} at = v_at + i * v_row + mine * v_col, next = at + v_col;
                 const ${long} to = base + i * a_row + k * a_col, beside = to + a_col;
                 const ${w.value} x = ${w.element("v", "at")}, y = ${w.element("v", "next")};
                 ${w.value} l1 = x, l2 = y;
                 if (i > k + 1) {
-                    l1 = ${f["mul"]}(scale, ${f["fma"]}(d1, x, ${f["neg"]}(y)));
+                    l1 = ${f["mul"]}(opposite, ${f["fma"]}(d1, x, ${f["neg"]}(y)));
                     l2 = ${f["mul"]}(scale, ${f["fma"]}(d2, y, ${f["neg"]}(x)));
                 }
 ${put("a", "to", "l1", " " * 16)}\

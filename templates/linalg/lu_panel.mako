@@ -18,7 +18,7 @@
     apart = max(threads // most, 1)
     held = rows // apart
     ## Elements that stay in registers from step to step; a thread has one column of them.
-    stay = threads > 1 and held * w.format.limbs * (2 if w.scalar == "double" else 1) <= registers
+    stay = threads > 1 and held * w.format.words * (2 if w.scalar == "double" else 1) <= registers
     at_once = min(held, 8)
     tree = p.warp_barrier or barrier
     ## Threads whose best is found by exchanging it, without memory.
@@ -249,7 +249,7 @@ ${first_of_all(threads)}\
                 if (now > col) {
                     const ${w.value} divisor = ${w.element("tops" if stay else "w", "pivot")};
                     ${w.value} l = ${element("next", "i - first")};
-                    if (${w.word_of("divisor", 0)} != 0)
+                    if (${w.nonzero("divisor")})
                         l = ${div}(l, divisor);
                     /* undivided too: memory may hold what was there before the first step */
                     const ${long} at = base + i * w_row + col * w_col;
@@ -313,7 +313,7 @@ ${written(at_once)}\
 % for u in range(held):
             {
                 const int where = spots[part + ${u * apart} - first];
-                const ${w.scalar} size = ${w.fabs(w.word_of(f"own[{u}]", 0))};
+                const ${w.scalar} size = ${w.size(lambda k: w.word_of(f"own[{u}]", k))};
                 const ${w.scalar} other = size == size ? size : -1;
                 if (where >= step && (${better("other", "where")})) {
                     value = other;
@@ -337,7 +337,7 @@ ${first_of_few(apart)}\
             row = 0;
             for (int i = first + thread; i < (thread < ${searchers} ? last : 0); i += ${searchers}) {
                 const int where = spots[i - first];
-                const ${w.scalar} size = ${w.fabs("next0[i - first]")};
+                const ${w.scalar} size = ${w.size(lambda k: f"next{k}[i - first]")};
                 const ${w.scalar} other = size == size ? size : -1;
                 if (where >= step && (${better("other", "where")})) {
                     value = other;

@@ -48,7 +48,7 @@ ${p.kernel.format(1)} ${head()}
         int spot = last, row = 0;
         for (int i = 0; i < last; ++i) {
             const int where = spots[i];
-            const ${w.scalar} size = ${v.fabs("next0[i]")}, other = size == size ? size : -1;
+            const ${w.scalar} size = ${v.size(lambda k: f"next{k}[i]")}, other = size == size ? size : -1;
             if (where >= col && (other > value || (other == value && where < spot))) {
                 value = other;
                 spot = where;
@@ -86,7 +86,7 @@ ${p.kernel.format(1)} ${head()}
             }
         }
         const ${w.value} divisor = ${everywhere("next", "row")};
-        const int divides = next0[row] != 0;
+        const int divides = ${" || ".join(f"{x} != 0" for x in v.leaders(lambda k: f"next{k}[row]"))};
         for (int i = 0; i < full; ++i) {
             ${w.value} l = ${w.pack(f"column{k}[i]" for k in w.limbs)};
             if (divides)

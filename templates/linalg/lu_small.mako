@@ -59,7 +59,7 @@ ${pad}const int spot${end} = ${found[0][1]};
 </%def>
 ## What a row has to offer for a column's pivot: nothing where its place is above.
 <%def name="candidate(size, column, t, pad)">
-${pad}const ${w.scalar} mine = ${w.fabs(w.word_of(f"own[{t}]", 0))};
+${pad}const ${w.scalar} mine = ${w.size(lambda k: w.word_of(f"own[{t}]", k))};
 ${pad}const ${w.scalar} ${size} = row >= height || place < ${column} ? -2 : mine == mine ? mine : -1;
 </%def>
 <%def name="search(column, t, pad)">
@@ -81,7 +81,7 @@ ${pad}}
 <%
     element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs)
     ## Limbs are neighbours: they are read and written at once.
-    upper = lambda spot: w.pack(f"top[{w.format.limbs} * ({spot}) + {k}]" for k in w.limbs)
+    upper = lambda spot: w.pack(f"top[{w.format.words} * ({spot}) + {k}]" for k in w.limbs)
 %>
 ## Step begun + t, whose column is slot t; *turn*: whose part of a row that is, or with one part t.
 <%def name="step(t, turn)">
@@ -142,7 +142,7 @@ ${largest([f"sizes[matrix * {high + 1} + {i}]" for i in range(high)], [str(i) fo
             if (${slots[0] * split} < live) {
 % for u in slots:
 % for k in w.limbs if u >= t else ():
-                top[${w.format.limbs} * (above + ${slot(u)}) + ${k}] = ${w.word_of(f"own[{u}]", k)};
+                top[${w.format.words} * (above + ${slot(u)}) + ${k}] = ${w.word_of(f"own[{u}]", k)};
 % endfor
 % endfor
             }
@@ -157,7 +157,7 @@ ${largest([f"sizes[matrix * {high + 1} + {i}]" for i in range(high)], [str(i) fo
 % if split > 1:
         if (part == turn) {
 % endif
-            if (place > k && ${w.word_of("divisor", 0)} != 0)
+            if (place > k && ${w.nonzero("divisor")})
                 l = ${div}(l, divisor);
 ${small.narrowed(w, "l", " " * 12)}\
 % if split > 1:
@@ -193,7 +193,7 @@ ${small.shape(w, threads, rows, columns, parts)}\
     ${p.shared} ${w.scalar} best_sizes[${matrices * spans_of(rows)}];
     ${p.shared} int best_places[${matrices * spans_of(rows)}];
 % endif
-    ${p.shared} ${w.word} top[${w.format.limbs * matrices * stride * tops}];
+    ${p.shared} ${w.word} top[${w.format.words * matrices * stride * tops}];
 % if parts > 1:
 % for k in w.limbs:
     ${p.shared} ${w.word} factor${k}[${matrices * rows}];

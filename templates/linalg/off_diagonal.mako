@@ -25,7 +25,12 @@ ${p.kernel.format(threads)} ${head()}
         const ${w.scalar} product = tolerance * root_column * root_row;
         const ${w.scalar} beside = edge * (root_column > root_row ? root_column : root_row);
         const ${w.scalar} limit = product > least ? product : least;
+% if parts > 1:
+        const ${w.scalar} size_real = ${w.fabs(w.limb("a", 0, "at"))}, size_side = ${w.fabs(w.limb("a", len(w.limbs), "at"))};
+        const ${w.scalar} size = size_real > size_side ? size_real : size_side;
+% else:
         const ${w.scalar} size = ${w.fabs(w.limb("a", 0, "at"))};
+% endif
         count += !(size <= (beside > limit ? beside : limit));
         most = size > most ? size : most;
     }

@@ -16,11 +16,22 @@
     barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
     f = {role: w.function(net) for role, net in networks.items()}
     state = networks["accumulate"].result
-    at_once = 8 if threads > 1 and not w.format.scalar else 1
+    ## Of complex numbers reflections are 1 - v t^-1 v^H.
+    against, opposite = (f.get(role, f[role[:3]]) for role in ("div_conj", "neg_conj"))
+    conj = lambda z: f"{f['conj']}({z})" if "conj" in f else z
+    def length(alpha, rest):
+        """The root of |alpha|^2 and a sum of squares."""
+        if "length" in f:
+            return f"{f['length']}({alpha}, {rest})"
+        return f"{f['sqrt']}({f['add']}({f['mul']}({alpha}, {alpha}), {rest}))"
+    ## Of longer values a column and its factors are read where they lie: a block's memory would not
+    ## hold them.
+    far = threads > 1 and w.format.itemsize > 32
+    at_once = 8 if threads > 1 and not w.format.scalar and not far else 1
     ## Elements that stay in registers from step to step: a thread has a lane of one column, where
     ## blocks are full. With more limbs the arithmetic of a whole lane is too long to be written out.
     count = rows // lanes
-    stay = many and threads * split == lanes * most and w.format.limbs <= 2
+    stay = many and threads * split == lanes * most and w.format.words <= 2
     own_lanes = lanes // split
 %>
 <%def name="kept(memory, index, value, pad)">
@@ -43,9 +54,11 @@ ${pad}${memory}${k}[${index}] = ${w.narrow(k, w.word_of(value, k))};
 <%def name="updated(i, value, pad)">
 ${pad}const ${long} to = base + (${i}) * a_row + j * a_col;
 ${put("a", "to", value, pad)}\
+% if not far:
 ${pad}if (j == step) {
 ${stored("next", f"{i} - start", value, pad + "    ")}\
 ${pad}}
+% endif
 </%def>
 ## A batch of a thread's elements below a row. Another block may be writing that row.
 <%def name="read(above, pad)">
@@ -84,8 +97,10 @@ ${p.kernel.format(threads)} ${head()}
     ${p.shared} ${w.word} top${k}[${most}];
     ${p.shared} ${w.word} share${k}[${most}];
     ${p.shared} ${w.word} twice${k}[1];
+% if not far:
     ${p.shared} ${w.word} factor${k}[${rows}];
     ${p.shared} ${w.word} next${k}[${rows}];
+% endif
 % endfor
 % if threads == 1:
     ${w.type(state)} states[${lanes * most}];
@@ -96,7 +111,7 @@ ${p.kernel.format(threads)} ${head()}
     const int chunk = (int)(block / ${split}), which = (int)(block % ${split}), start = chunk * ${rows};
     const int last = (int)(m - start < ${rows} ? m : start + ${rows});
 
-% if threads > 1:
+% if threads > 1 and not far:
 ## Rows above the diagonal take part and change nothing.
     for (int i = thread; i < ${rows}; i += ${threads}) {
         const ${w.value} z = ${w.zero()};
@@ -159,9 +174,9 @@ ${kept("top", "j", "z", " " * 16)}
             }
 ${tree(lanes)}
             const ${w.value} alpha = ${held("top", "col")};
-            const ${w.value} size = ${f["sqrt"]}(${f["add"]}(${f["mul"]}(alpha, alpha), ${held("lane", "col")}));
+            const ${w.value} size = ${length("alpha", held("lane", "col"))};
             const int zero = ${w.word_of("size", 0)} <= negligible;
-            const ${w.value} minus = ${f["neg"]}(size);
+            const ${w.value} minus = ${opposite}(size);
             const ${w.value} beta = ${w.word_of("alpha", 0)} < 0 ? size : minus;
             const ${w.value} v = ${f["sub"]}(alpha, beta);
             /* of all columns what stands in their row, and two numbers more, by other warps */
@@ -170,11 +185,14 @@ ${tree(lanes)}
                 if (e < width) {
                     ${w.value} y = ${held("top", "j")};
                     if (!zero)
-                        y = ${f["add"]}(y, ${f["div"]}(${held("lane", "j")}, v));
+                        y = ${f["add"]}(y, ${against}(${held("lane", "j")}, v));
                     if (j > col) {
 ${kept("share", "j", "y", " " * 24)}
                     } else if (j < col && block == 0) {
                         const ${long} at = t_start + entry * t_batch + j * t_row + col * t_col;
+% if "conj" in f:
+                        y = ${conj("y")};
+% endif
 ${put("t", "at", "y", " " * 24)}
                     }
                 } else if (e >= ${most} && j < 2) {
@@ -184,7 +202,7 @@ ${put("t", "at", "y", " " * 24)}
                         ratio = ${w.first_of(networks["add"].result, 0.5)};
                     if (!zero) {
                         const ${w.value} over = j == 1 ? beta : v, under = j == 1 ? v : beta;
-                        ratio = ${f["div"]}(${f["neg"]}(over), under);
+                        ratio = ${f["div"]}(${opposite}(over), under);
                     }
                     if (j == 0) {
 ${kept("twice", "0", "ratio", " " * 24)}
@@ -203,11 +221,13 @@ ${put("t", "corner", "ratio", " " * 24)}
                     if (!zero)
                         z = ${f["div"]}(${held("next", "i - start") if stay else w.element("a", "at")}, v);
 ${put("a", "at", "z", " " * 20)}
+% if not far:
                     z = ${f["neg"]}(z);
 ${stored("factor", "i - start", "z", " " * 20)}
+% endif
                 }
             }
-            ${barrier}
+            ${fence if far else barrier}
 % if not stay:
             /* what rows below lose by */
             for (int j = step + thread; j < width; j += ${threads}) {
@@ -300,13 +320,22 @@ ${updated(f"part + {u * lanes}", f"own[{u}]", " " * 28)}\
                     for (; part < last; part += ${lanes}) {
                         if (part > col) {
                             const ${long} at = base + part * a_row + j * a_col;
+% if far:
+                            const ${long} beside = base + part * a_row + col * a_col;
+                            const ${w.value} l = ${w.element("a", "beside")};
+                            const ${w.value} z = ${f["fma"]}(${f["neg"]}(l), y, ${w.element("a", "at")});
+% else:
                             const ${w.value} z = ${f["fma"]}(${held("factor", "part - start")}, y, ${w.element("a", "at")});
+% endif
 ${updated("part", "z", " " * 28)}\
                         }
                     }
                 }
             }
 % endif
+% if far:
+        }
+% else:
         } else {
             for (int i = start + thread * ${split} + which; i < last; i += ${threads * split}) {
                 const ${long} at = base + i * a_row;
@@ -314,6 +343,7 @@ ${updated("part", "z", " " * 28)}\
 ${stored("next", "i - start", "z", " " * 16)}
             }
         }
+% endif
         ${fence}
         if (step < width) {
 % if stay:
@@ -390,7 +420,12 @@ ${read("step", " " * 20)}\
                 for (; j < width && part < last; part += ${lanes}) {
                     if (part > step) {
                         const ${long} at = base + part * a_row + j * a_col;
+% if far:
+                        const ${long} beside = base + part * a_row + step * a_col;
+                        sum = ${f["accumulate"]}(sum, ${w.element("a", "beside")}, ${w.element("a", "at")});
+% else:
                         sum = ${f["accumulate"]}(sum, ${held("next", "part - start")}, ${w.element("a", "at")});
+% endif
                     }
                 }
                 const ${w.value} z = ${f["finish"] + "(sum)"};

@@ -10,6 +10,14 @@
     groups = most // size
     f = {role: w.function(net) for role, net in networks.items()}
     state = networks["accumulate"].result
+    ## Of complex numbers reflections are 1 - v t^-1 v^H.
+    against, opposite = (f.get(role, f[role[:3]]) for role in ("div_conj", "neg_conj"))
+    conj = lambda z: f"{f['conj']}({z})" if "conj" in f else z
+    def length(alpha, rest):
+        """The root of |alpha|^2 and a sum of squares."""
+        if "length" in f:
+            return f"{f['length']}({alpha}, {rest})"
+        return f"{f['sqrt']}({f['add']}({f['mul']}({alpha}, {alpha}), {rest}))"
     everywhere = lambda memory, index: w.pack(w.splat(f"{memory}{k}[{index}]") for k in w.limbs)
     lane_of = lambda value, k, lane: f"(({w.scalar} *)&{w.word_of(value, k)})[{lane}]"
     same = lambda value, lane: w.pack(w.splat(lane_of(value, k, lane)) for k in w.limbs)
@@ -97,13 +105,13 @@ ${tree("part", " " * 12)}\
         }
 ${tree("total", " " * 8)}\
         const ${w.value} alpha = ${everywhere("next", "col")}, own = ${same(f"total[col / {size}]", f"col % {size}")};
-        const ${w.value} length = ${f["sqrt"]}(${f["add"]}(${f["mul"]}(alpha, alpha), own)), minus = ${f["neg"]}(length);
+        const ${w.value} length = ${length("alpha", "own")}, minus = ${opposite}(length);
         const int zero = ${lane_of("length", 0, "0")} <= negligible;
         const ${w.value} beta = next0[col] < 0 ? length : minus, v = ${f["sub"]}(alpha, beta);
         ${w.value} twice = ${w.first_of(networks["add"].result, 2.0)}, corner = ${w.first_of(networks["add"].result, 0.5)};
         if (!zero) {
-            twice = ${f["div"]}(${f["neg"]}(v), beta);
-            corner = ${f["div"]}(${f["neg"]}(beta), v);
+            twice = ${f["div"]}(${opposite}(v), beta);
+            corner = ${f["div"]}(${opposite}(beta), v);
         }
         for (int g = 0; g < there; ++g) {
             const ${long} at = diagonal + g * ${size} * a_col;
@@ -111,11 +119,14 @@ ${tree("total", " " * 8)}\
 ${read("row", "at", "g", " " * 12)}\
             y = row;
             if (!zero)
-                y = ${f["add"]}(row, ${f["div"]}(total[g], v));
+                y = ${f["add"]}(row, ${against}(total[g], v));
+% if "conj" in f:
+            const ${w.value} product = ${conj("y")};
+% endif
             for (int lane = 0; lane < ${size} && g * ${size} + lane < col; ++lane) {
                 const ${long} to = t_start + entry * t_batch + (g * ${size} + lane) * t_row + col * t_col;
 % for k in w.limbs:
-                ${v.store("t", k, "to", lane_of("y", k, "lane"))}
+                ${v.store("t", k, "to", lane_of("product" if "conj" in f else "y", k, "lane"))}
 % endfor
             }
             /* what rows below lose by */

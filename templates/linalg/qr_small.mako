@@ -14,6 +14,14 @@
     p, long = w.platform, w.platform.index
     f = {role: w.function(net) for role, net in networks.items()}
     state = networks["accumulate"].result
+    ## Of complex numbers reflections are 1 - v t^-1 v^H.
+    against, opposite = (f.get(role, f[role[:3]]) for role in ("div_conj", "neg_conj"))
+    conj = lambda z: f"{f['conj']}({z})" if "conj" in f else z
+    def length(alpha, rest):
+        """The root of |alpha|^2 and a sum of squares."""
+        if "length" in f:
+            return f"{f['length']}({alpha}, {rest})"
+        return f"{f['sqrt']}({f['add']}({f['mul']}({alpha}, {alpha}), {rest}))"
     each, count = rows * parts, columns // parts
     matrices = threads // each
     barrier = p.warp_barrier if within and p.warp_barrier else p.barrier
@@ -136,9 +144,9 @@ ${kept("square", "matrix", "sum", " " * 12)}\
         }
         ${barrier}
         const ${w.value} alpha = ${held("next", "before + k")};
-        const ${w.value} size = ${f["sqrt"]}(${f["add"]}(${f["mul"]}(alpha, alpha), ${held("square", "matrix")}));
+        const ${w.value} size = ${length("alpha", held("square", "matrix"))};
         const int zero = ${w.word_of("size", 0)} <= negligible;
-        const ${w.value} minus = ${f["neg"]}(size);
+        const ${w.value} minus = ${opposite}(size);
         ${w.value} beta = ${w.word_of("alpha", 0)} < 0 ? size : minus;
         const ${w.value} v = ${f["sub"]}(alpha, beta);
         const ${w.value} above = ${held("top", "first + row")};
@@ -146,12 +154,12 @@ ${kept("square", "matrix", "sum", " " * 12)}\
         ${w.value} two = row == k ? ${w.first_of(networks["add"].result, 0.5)} : ${w.first_of(networks["add"].result, 2.0)};
         if (!zero) {
             const ${w.value} dividend = row == k ? beta : v, divisor = row == k ? v : beta;
-            y = ${f["add"]}(y, ${f["div"]}(sum, v));
-            two = ${f["div"]}(${f["neg"]}(dividend), divisor);
+            y = ${f["add"]}(y, ${against}(sum, v));
+            two = ${f["div"]}(${opposite}(dividend), divisor);
         }
         if (row <= k && part == 0 && row < height) {
             const ${long} at = corner + row * t_row + k * t_col;
-            const ${w.value} z = row == k ? two : y;
+            const ${w.value} z = row == k ? two : ${conj("y")};
 ${put("t", "at", "z", " " * 12)}\
         }
         const ${w.value} share = ${f["mul"]}(two, y);

@@ -2,7 +2,7 @@
 ## in registers; a block of threads has a few matrices, or one.
 ## Before a loop whose steps have hundreds of operations each: some compilers write such loops out, too,
 ## where they are short.
-<%def name="rolled(w)">${w.platform.unrolled_by(1) if w.format.limbs > 1 else ""}</%def>
+<%def name="rolled(w)">${w.platform.unrolled_by(1) if w.format.words > 1 else ""}</%def>
 ## *turned*: what a thread's row is counted from.
 <%def name="shape(w, threads, rows, columns, parts, turned='self')">
 <%

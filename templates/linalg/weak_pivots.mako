@@ -7,7 +7,8 @@
 <%
     p, long = w.platform, w.platform.index
     lowest, highest = (p.atomics.get((op, "int32"), "").format for op in ("min", "max"))
-    lead = lambda row, column: w.fabs(w.limb("w", 0, f"base + {row} * w_row + {column} * w_col"))
+    at = lambda row, column: f"base + {row} * w_row + {column} * w_col"
+    lead = lambda row, column: w.size(lambda k: w.limb("w", k, at(row, column)))
 %>
 ${arithmetic(w, [])}
 /* singular: columns without a pivot stay (from 1); else the least ratio's bits less infinity's */

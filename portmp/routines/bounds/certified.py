@@ -236,8 +236,12 @@ def _ended(z: Planes, form: Format, bound: Planes, out: Planes | None = None) ->
 
 
 def leading(value: Planes) -> Planes:
-    """Leading limbs as numbers of the word, which they are in memory."""
+    """Leading limbs as numbers of the word, which they are in memory; of complex ones by parts."""
     form = value.format
+    if form.components > 1:
+        short = formats.complex_of(formats.get(form.word))
+        place = value.shape, value.strides, value.start
+        return Planes(short, *place, value.buffers[:: form.limbs], value.queue)
     if form.limbs == 1 and form.coded:
         return elementwise.converted(value, form.arithmetic)
     return value.seen_as(formats.get(form.word))

@@ -20,9 +20,10 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Flag, Index, Scratch, matrix
 from portmp.formats import Format
+from portmp.networks import Network
 from portmp.routines import base
 from portmp.routines.cholesky import reference
-from portmp.routines.cholesky.steps import CholeskySteps
+from portmp.routines.cholesky.steps import CholeskySteps, operators
 from portmp.routines.factor import small
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
@@ -38,9 +39,13 @@ TEAM, LANES = 128, 4
 ROWS = {32: 2, 64: 2, 128: 1}
 """Rows below of a block of threads, and how many of a row's products are computed at once: with
 many threads each has fewer registers."""
-MOST_ROWS = {4: 64}
-"""The most rows by limbs, where that is less."""
+MOST_ROWS = {4: 64, 6: 64, 8: 32}
+"""The most rows by words of a value, where that is less."""
 FAILED = Scratch("failed", "int32")
+
+
+def _roles(form: Format) -> dict[str, Network]:
+    return {role: form.operator(op) for role, op in operators(form).items()}
 
 
 def panel_rows(form: Format, device: Device | None) -> list[int]:
@@ -48,7 +53,7 @@ def panel_rows(form: Format, device: Device | None) -> list[int]:
     if base.threads_of(device, TEAM + LANES * min(ROWS)) == 1:
         return []
     most = device.properties.max_threads if device else TEAM + LANES * max(ROWS)
-    limit = MOST_ROWS.get(form.limbs, max(ROWS))
+    limit = MOST_ROWS.get(form.words, max(ROWS))
     return [rows for rows in ROWS if rows <= limit and TEAM + LANES * rows <= most]
 
 
@@ -56,7 +61,7 @@ def panel_rows(form: Format, device: Device | None) -> list[int]:
 def kernel_spec(form: str) -> KernelSpec:
     """A block's factor, by one thread."""
     f = formats.get(form)
-    roles = f.roles("sqrt", "div", "neg", "fma")
+    roles = _roles(f)
     takes = Index("n"), Flag("origin"), matrix("a", const=False), FAILED
     return spec("cholesky", "linalg/cholesky.mako", f, roles, takes=takes, most=definition.BLOCK)
 
@@ -65,7 +70,7 @@ def kernel_spec(form: str) -> KernelSpec:
 def panel_spec(form: str, rows: int) -> KernelSpec:
     """A block's factor, and *rows* rows below it in each block of threads."""
     f = formats.get(form)
-    roles = f.roles("sqrt", "div", "neg", "fma")
+    roles = _roles(f)
     sizes: dict[str, Any] = {"team": TEAM, "lanes": LANES, "rows": rows, "at_once": ROWS[rows]}
     sizes["takes"] = (
         *(*(Index(name) for name in ("n", "below", "tiles")), Flag("origin"), matrix("a")),
@@ -79,7 +84,7 @@ def panel_spec(form: str, rows: int) -> KernelSpec:
 def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     """Whole factors of few rows, of many matrices."""
     f = formats.get(form)
-    roles = f.roles("sqrt", "div", "neg", "fma")
+    roles = _roles(f)
     counts = (Flag(name) for name in _counts(shape))
     matrices = *small.taken("a"), *small.taken("out", const=False)
     return small.kernel("cholesky", f, shape, roles, (*counts, *matrices, FAILED))
@@ -209,3 +214,6 @@ def _small(shape: small.Shape, a: Planes, out: Planes, origin: int, failed: Numb
     given: dict[str, Any] = dict(zip(_counts(shape), (a.shape[1], origin), strict=True))
     given |= {"failed": failed, **small.given("a", a), **small.given("out", out)}
     small.run(small_spec(a.format.name, shape), shape, a, given)
+
+
+launch.TAKES_COMPLEX.add(factor)

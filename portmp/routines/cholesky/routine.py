@@ -20,6 +20,7 @@ class Cholesky(Routine):
 
     name = "cholesky"
     stored = False
+    kinds = "fc"
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """A block's factor; those of small matrices."""

@@ -5,7 +5,19 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from portmp import definition
+from portmp.formats import Format
 from portmp.routines.triangular.steps import M, Steps
+
+
+def operators(form: Format) -> dict[str, str]:
+    """Operators by what they are for: of complex numbers the second factor is a conjugate.
+
+    Of rows below a block, which are found by its elements, that is the first one.
+    """
+    found = {"sqrt": "sqrt", "div": "div", "neg": "neg", "fma": "fma", "below": "fma"}
+    if form.components > 1:
+        found |= {"sqrt": "root", "div": "div_real", "fma": "fma_conj", "below": "conj_fma"}
+    return found
 
 
 class CholeskySteps(Steps[M]):
@@ -18,9 +30,9 @@ class CholeskySteps(Steps[M]):
         """Factor a block of at most BLOCK rows, which is at *origin* in the matrix."""
 
     def panel(self, corner: M, below: M, origin: int) -> None:
-        """Factor a block, and find the rows below it: the x of x l^T = b."""
+        """Factor a block, and find the rows below it: the x of x l^H = b."""
         self.block(corner, origin)
-        self.solve(corner, self.turned(below), lower=True, unit=False)
+        self.solve(corner, self.turned(below), lower=True, unit=False, taken="factor")
 
     def factor(self, a: M) -> None:
         """The lower triangle of a becomes L; the upper one holds anything afterwards."""

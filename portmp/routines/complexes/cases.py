@@ -40,13 +40,10 @@ INPUTS = ("ordinary", "hostile")
 
 def made(form: Format, name: str, seed: str, shape: tuple[int, ...] = (COUNT,)) -> Host:
     """Complex numbers whose parts are recorded inputs: real parts, then imaginary ones."""
-    part = form.component
-    of: list[Host] = [
-        inputs.hostile(part, COUNT, f"{seed} {which}")
-        if name == "hostile"
-        else inputs.ordinary(part, shape, f"{seed} {which}")
-        for which in ("real", "imaginary")
-    ]
+    if name == "ordinary":
+        return inputs.ordinary(form, shape, seed)
+    parts = ("real", "imaginary")
+    of = [inputs.hostile(form.component, COUNT, f"{seed} {which}") for which in parts]
     return [*of[0], *of[1]]
 
 

@@ -127,6 +127,9 @@ def apply(
     return found
 
 
+launch.TAKES_COMPLEX.add((apply, "copy"))
+
+
 def fill(out: Planes, number: base.ScalarLimbs) -> None:
     """Set all elements to a number, given in words of the arithmetic."""
     if out.format.components > 1:

@@ -30,7 +30,7 @@ than more cores."""
 def rows_alone(form: Format, device: Device) -> int:
     """So many, of which the device's block memory holds a column twice, and a number for each."""
     rows = ALONE[form.limbs]
-    row = np.dtype(np.int32).itemsize + 2 * form.limbs * np.dtype(form.word).itemsize
+    row = np.dtype(np.int32).itemsize + 2 * form.words * np.dtype(form.word).itemsize
     while rows * row > device.properties.shared_memory:
         rows //= 2
     return rows

@@ -77,7 +77,7 @@ def shape_of(
     m, n = (next((size for size in SIZES if size >= count), None) for count in (rows, columns))
     if m is None or n is None:
         return None
-    words = form.limbs * np.dtype(form.word).itemsize // 4
+    words = form.words * np.dtype(form.word).itemsize // 4
     warp = max(device.properties.warp_size, WARP) if device is not None else WARP
     costs: list[int] = [sum(net.cost.values()) for net in nets or [form.operator("fma")]]
     cost = sum(costs)
@@ -101,9 +101,10 @@ def _unable(device: Device, threads: int) -> bool:
 def two_panels(form: Format, device: Device | None, panel: Shape | None) -> Shape | None:
     """How matrices of two panels are cut, each of which alone would be cut as *panel*.
 
-    A block of threads has a matrix. None where other kernels take them, as with ``shape_of``.
+    A block of threads has a matrix. None where other kernels take them, as with ``shape_of``, and
+    of complex numbers, whose products are four real ones.
     """
-    if panel is None:
+    if panel is None or form.components > 1:
         return None
     parts = max(panel.parts, TEAM // panel.rows)
     threads = panel.rows * parts
@@ -122,7 +123,8 @@ def products(form: Format) -> dict[str, Network]:
 
 def sums(form: Format) -> dict[str, int]:
     """Numbers of the definition that sums of products there go by."""
-    return {"period": form.accumulator("accurate").period, "slab": definition.SLAB}
+    period = form.component.accumulator("accurate").period
+    return {"period": period, "slab": definition.SLAB}
 
 
 def kernel(

@@ -1,11 +1,11 @@
-"""Jacobi's method for larger symmetric matrices, by blocks of columns and GEMM.
+"""Jacobi's method for larger symmetric or Hermitian matrices, by blocks of columns and GEMM.
 
 Definition: n rows are cut into c = ceil(n / 32) blocks (half of ``definition.ROTATED``) of b =
 ceil(n / c), which rows and columns of zeros fill. A sweep has c steps; step r takes the
 neighbouring blocks (r mod 2, r mod 2 + 1), the next two, and so on, and all places are swapped: so
 each block meets each other one once, and a sweep leaves the blocks in reversed order. The 2b rows
 and columns of a pair are turned as a small matrix by one of its own sweeps, giving vectors u;
-columns become GEMM's products with u, then rows the products with u^T, the vectors' columns the
+columns become GEMM's products with u, then rows the products with u^H, the vectors' columns the
 products with u, and where the pair's rows and columns meet the small matrix stands. Sweeps begin
 while an element below the diagonal is to be turned away, 60 at most.
 """
@@ -113,9 +113,13 @@ def in_order(w: Planes, n: int, sweeps: int) -> Planes:
     return dense.view((*w.shape[:-1], n), dense.strides, dense.start)
 
 
-def times(pairs: Pairs, w: Planes, u: Planes, out: Planes) -> None:
-    """Columns of w by pairs times u (pairs, 2 block, 2 block), and the others as they are."""
-    OnDevice(w.format, None).multiply(pairs.columns(w), u, pairs.columns(out), "set")
+def times(pairs: Pairs, w: Planes, u: Planes, out: Planes, conjugated: str = "") -> None:
+    """Columns of w by pairs times u (pairs, 2 block, 2 block), and the others as they are.
+
+    *conjugated*: b for the conjugate of u.
+    """
+    product = pairs.columns(w), u, pairs.columns(out)
+    OnDevice(w.format, None).multiply(*product, "set", conjugated)
     for old, new in zip(pairs.idle(w), pairs.idle(out), strict=True):
         moves.copied(old, out=new)
 
@@ -129,7 +133,8 @@ class Diagonal(NamedTuple):
 
 
 def diagonalise(a: Planes, rule: Rule, *, vectors: bool, x: Planes | None = None) -> Diagonal:
-    """The diagonal that symmetric a (n, n) becomes, and the vectors, or x (n, n) times these."""
+    """The diagonal that symmetric or Hermitian a (n, n) becomes, real numbers, and the vectors, or
+    x (n, n) times these."""
     n, made = a.shape[0], 0
     w, v = padded(a), None
     if vectors:
@@ -139,7 +144,7 @@ def diagonalise(a: Planes, rule: Rule, *, vectors: bool, x: Planes | None = None
     while True:
         (count,), (largest,), _ = measured(parts.stack(w), rule)
         if not count or made == SWEEPS:
-            values = in_order(parts.diagonal(w), n, made)
+            values = in_order(parts.diagonal(w).halves[0], n, made)
             left = float(largest) if count else 0.0
             return Diagonal(values, None if v is None else in_order(v, n, made), left)
         made += 1
@@ -150,7 +155,7 @@ def diagonalise(a: Planes, rule: Rule, *, vectors: bool, x: Planes | None = None
             moves.copied(pairs.squares(w), out=squares)
             turned(squares, rule, sweeps=1, v=u, shift=pairs.block, counted=False)
             times(pairs, w, u, other)
-            times(pairs, parts.turned(other), u, parts.turned(w))
+            times(pairs, parts.turned(other), u, parts.turned(w), "b")
             moves.copied(halves(squares, pairs.block), out=swapped(pairs.squares(w), pairs.block))
             if v is not None and spare is not None:
                 times(pairs, v, u, spare)

@@ -1,16 +1,16 @@
 """Columns made orthogonal from the right: b v has orthogonal columns (Hestenes 1958).
 
-Definition: g = b^T b by GEMM, of two columns an element g_pq counts as zero up to w u^N sqrt(g_pp)
+Definition: g = b^H b by GEMM, of two columns an element g_pq counts as zero up to w u^N sqrt(g_pp)
 sqrt(g_qq), w = 2^(3 + ceil(log2(m) / 2)) for m rows, or up to m 2^-1064 (float32 words: m 2^-140).
 Up to ``definition.ROTATED`` columns: while an element of g is not zero, g is turned as a small
-symmetric matrix with sweeps of at most 30, and b and v become GEMM's products with its vectors; 60
-times at most. Beyond that sweeps over pairs of blocks of columns as Jacobi's method by blocks has
-them, g being the product of a pair's columns; they begin while the whole b^T b has an element that
-is not zero, 60 at most; a pair's elements count as zero up to half of that, so that what the whole
-product shows is turned, although the pair's own product rounds otherwise.
+symmetric or Hermitian matrix with sweeps of at most 30, and b and v become GEMM's products with its
+vectors; 60 times at most. Beyond that sweeps over pairs of blocks of columns as Jacobi's method by
+blocks has them, g being the product of a pair's columns; they begin while the whole b^H b has an
+element that is not zero, 60 at most; a pair's elements count as zero up to half of that, so that
+what the whole product shows is turned, although the pair's own product rounds otherwise.
 
-A beginning in the first limb has v, widened by zeros, as x. While r = 1 - x^T x is above w u^N / 4,
-or an element of g = (b x)^T (b x) does not count as zero and the largest one beside the diagonal is
+A beginning in the first limb has v, widened by zeros, as x. While r = 1 - x^H x is above w u^N / 4,
+or an element of g = (b x)^H (b x) does not count as zero and the largest one beside the diagonal is
 at most a sixteenth of what it was with the last r that was small enough, but 24 times at most, x is
 corrected as eigenvectors are, with g for s. Then b becomes b x, and v = x. There and afterwards an
 element of g also counts as zero up to 2^(ceil(log2(m) / 2) - 2) u^N 2^ceil(e / 2) times the larger
@@ -139,7 +139,7 @@ def _small(b: Planes, vectors: bool) -> Orthogonal:
     g, u = (allocate(b.format, (batch, n, n), b.queue) for _ in range(2))
     late = np.zeros(batch, bool)
     for turn in range(blocks.SWEEPS + 1):
-        direct.multiply(parts.turned(b), b, g, "set")
+        direct.multiply(parts.turned(b), b, g, "set", "a")
         rule = rule_of(b.format, m, turn)
         left = measured(g, rule).counts
         if turn == PATIENCE - 1:
@@ -180,7 +180,7 @@ def _large(b: Planes, x: Planes | None, vectors: bool, method: Method) -> _One:
     g = allocate(w.format, (w.shape[1],) * 2, w.queue)
     made = 0
     while True:
-        parts.multiply(parts.turned(w), w, g, "set", method)
+        parts.multiply(parts.turned(w), w, g, "set", method, "a")
         rule = rule_of(b.format, m, made)
         if x is not None:
             rule = _by_longest(rule, g, b.format, m)
@@ -193,7 +193,8 @@ def _large(b: Planes, x: Planes | None, vectors: bool, method: Method) -> _One:
             squares = allocate(w.format, (pairs.pairs, *2 * (2 * pairs.block,)), w.queue)
             u = allocate(w.format, squares.shape, w.queue)
             columns = pairs.columns(w)
-            OnDevice(w.format, None).multiply(parts.turned(columns), columns, squares, "set")
+            product = parts.turned(columns), columns, squares
+            OnDevice(w.format, None).multiply(*product, "set", "a")
             turned(squares, rule.halved(), sweeps=1, v=u, shift=pairs.block, counted=False)
             blocks.times(pairs, w, u, other)
             w, other = other, w
@@ -216,9 +217,9 @@ def _begun(b: Planes, method: Method) -> tuple[Planes, Planes] | None:
     product, before = allocate(b.format, (m, n), b.queue), math.inf
     for _ in range(CORRECTIONS):
         moves.copied(one, out=r)
-        parts.multiply(parts.turned(x), x, r, "subtract", method)
+        parts.multiply(parts.turned(x), x, r, "subtract", method, "a")
         parts.multiply(b, x, product, "set", method)
-        parts.multiply(parts.turned(product), product, g, "set", method)
+        parts.multiply(parts.turned(product), product, g, "set", method, "a")
         (count,), (largest,), _ = measured(parts.stack(g), _by_longest(rule, g, b.format, m))
         doing(f"corrections in {b.format.name}, {int(count)} pairs of columns left")
         far = distance(r)

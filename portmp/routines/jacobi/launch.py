@@ -7,9 +7,13 @@ in plain operations on leading limbs. Else f = div(sub(a_qq, a_pp), add(a_qp, a_
 add(|f|, sqrt(add(mul(f, f), 1)))), beyond 2^500 (float32 words: 2^60) div(1/2, |f|), with f's sign;
 c = div(1, sqrt(add(mul(t, t), 1))), s = mul(t, c), g = div(s, add(1, c)), h = mul(t, a_qp): a_pp =
 sub(a_pp, h), a_qq = add(a_qq, h), a_qp = 0. Elements (x, y) of rows p and q, or of columns p and q
-of the vectors, become fma(-s, fma(g, x, y), x) and fma(s, fma(-g, y, x), y). An element whose row
-and column belong to two pairs is turned by the pair with the lower number first. Sweeps end with
-one that turns nothing.
+of the vectors, become fma(-s, fma(g, x, y), x) and fma(s, fma(-g, y, x), y). Of Hermitian matrices
+the larger leading limb of its two parts is that of an element, and the lower triangle counts; a_qp
+is hypot of its parts in f and h, and with parts of its phase, div(part, that), w and r are s and g
+times the phase, each part by mul. Rows become x - conj(w) (r x + y) and y + w (x - conj(r) y)
+(``networks.complexes``), columns likewise with conjugates of w and r. An element whose row and
+column belong to two pairs is turned by the pair with the lower number first. Sweeps end with one
+that turns nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Flag, Index, Parameter, Plain, Scratch, matrix
 from portmp.formats import Format
+from portmp.networks import complexes
 from portmp.routines import base
 from portmp.routines.base import threads_of
 from portmp.routines.jacobi import reference
@@ -41,12 +46,22 @@ def _limits(f: Format) -> list[Parameter]:
     return [Plain(name, f.word) for name in Rule._fields]
 
 
+def parts_of(form: Format, *operands: str) -> dict[str, Format]:
+    """How operands lie in memory whose parts kernels compute with."""
+    return dict.fromkeys(operands, form) if form.components > 1 else {}
+
+
 @cache
 def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """Sweeps of small matrices."""
-    f = formats.get(form)
+    whole = formats.get(form)
+    f = whole.component
     roles = f.roles("add", "sub", "mul", "div", "sqrt", "neg", "fma")
+    if whole is not f:
+        roles |= f.roles("hypot")
+        roles |= {n: complexes.network(f"rotated_{n}", f.word, f.limbs) for n in ("low", "high")}
     sizes: dict[str, Any] = {"threads": threads, "most": definition.ROTATED}
+    sizes |= {"parts": whole.components, "stored": parts_of(whole, "a", "v")}
     sizes["takes"] = (
         *(Index("size"), *(Flag(name) for name in ("sweeps", "vectors", "shift")), *_limits(f)),
         *(matrix("a", const=False), matrix("v", const=False), Scratch("sweeps_made", "int32")),
@@ -57,10 +72,13 @@ def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
 @cache
 def measure_spec(form: str, threads: int = FEW) -> KernelSpec:
     """How far matrices are from diagonal ones."""
-    f = formats.get(form)
+    whole = formats.get(form)
+    f = whole.component
     found = Scratch("counts", "int32"), Scratch("largest", f.word)
     takes = Index("n"), *_limits(f), matrix("a"), *found
-    return spec("off_diagonal", "linalg/off_diagonal.mako", f, {}, takes=takes, threads=threads)
+    sizes: dict[str, Any] = {"takes": takes, "threads": threads, "parts": whole.components}
+    sizes["stored"] = parts_of(whole, "a")
+    return spec("off_diagonal", "linalg/off_diagonal.mako", f, {}, **sizes)
 
 
 def unit(form: Format, device: Device | None, m: int) -> tuple[KernelSpec, ...]:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from portmp.routines.bounds.certified import leading
+from portmp.routines.complexes import launch as complexes
 from portmp.routines.moves import launch as moves
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
@@ -19,7 +20,7 @@ def filled(like: Planes, shape: tuple[int, ...], first: float = 0.0) -> Planes:
     out = allocate(form, shape, like.queue)
     for value, target in ((0.0, out), (first, diagonal(out))):
         if target.size and (value or target is out):
-            limbs = [np.full((), 0.0 if i else value, form.dtype(i)) for i in range(form.limbs)]
+            limbs = [np.full((), 0.0 if i else value, form.dtype(i)) for i in range(form.words)]
             moves.copied(upload(form, limbs, like.queue), target)
     return out
 
@@ -52,18 +53,25 @@ def columns(w: Planes, first: int, end: int) -> Planes:
 
 
 def mirrored(w: Planes) -> Planes:
-    """A symmetric matrix by the lower triangle of w, in memory of its own."""
-    n = w.shape[0]
-    return moves.selected(upload_numbers(np.tri(n, dtype=bool), w.queue), w, turned(w))
+    """A symmetric or Hermitian matrix by the lower triangle of w, in memory of its own."""
+    n, other = w.shape[0], turned(w)
+    if w.format.components > 1:
+        other = complexes.apply("conj", other.halves)
+    return moves.selected(upload_numbers(np.tri(n, dtype=bool), w.queue), w, other)
 
 
-def multiply(a: Planes, b: Planes, c: Planes, kind: str, method: Method) -> None:
-    """c = a b, c + a b or c - a b by *kind* (``set``, ``add``, ``subtract``) of two matrices."""
-    OnDevice(c.format, method).multiply(stack(a), stack(b), stack(c), kind)
+def multiply(
+    a: Planes, b: Planes, c: Planes, kind: str, method: Method, conjugated: str = ""
+) -> None:
+    """c = a b, c + a b or c - a b by *kind* (``set``, ``add``, ``subtract``) of two matrices.
+
+    *conjugated*: which one's conjugate is taken.
+    """
+    OnDevice(c.format, method).multiply(stack(a), stack(b), stack(c), kind, conjugated)
 
 
 def largest(w: Planes) -> float:
-    """The largest size of leading limbs of a vector; reads them."""
+    """The largest size of leading limbs of a vector, of their real parts; reads them."""
     return float(np.abs(moves.copied(leading(w)).read_parts()[0]).max(initial=0))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from portmp.formats import Format
-from portmp.networks import ieee
+from portmp.networks import complexes, ieee
 from portmp.routines.jacobi.rule import Rule, large, pairs
 from portmp.routines.reference import Arithmetic, Host, Plane, Value
 from portmp.routines.triangular.reference import copied
@@ -21,11 +22,16 @@ class Turned(NamedTuple):
     sweeps: int
 
 
+Parts = list[Value]
+"""Of numbers their one part, of complex ones the real and the imaginary part."""
+
+
 def turned(form: Format, a: Host, rule: Rule, sweeps: int, shift: int = 0) -> Turned:
-    """Turn a symmetric matrix (m, m), of which the lower triangle counts, until it is diagonal."""
-    ar, m = Arithmetic(form), len(a[0])
+    """Turn a symmetric or Hermitian matrix (m, m), of which the lower triangle counts, until it is
+    diagonal."""
+    ar, m = Arithmetic(form.component), len(a[0])
     lower = np.tril(np.ones((m, m), bool))
-    a = [np.where(lower, p, p.T) for p in a]
+    a = [np.where(lower, p, -p.T if i >= form.limbs else p.T) for i, p in enumerate(a)]
     v = [np.eye(m, dtype=p.dtype) * (not i) for i, p in enumerate(a)]
     made = 0
     with ieee.quiet():
@@ -37,19 +43,41 @@ def turned(form: Format, a: Host, rule: Rule, sweeps: int, shift: int = 0) -> Tu
     return Turned(copied(a), [np.roll(p, shift, axis=1) for p in v], made)
 
 
+def _parts(ar: Arithmetic, planes: Host) -> Parts:
+    """Elements by parts, as words."""
+    n = ar.form.limbs
+    return [ar.load(planes[i : i + n]) for i in range(0, len(planes), n)]
+
+
+def _size(ar: Arithmetic, a: Host) -> Plane:
+    """The leading limb's size, of complex numbers that of the larger part."""
+    real, *side = (np.abs(part[0]) for part in _parts(ar, a))
+    return np.where(real > side[0], real, side[0]) if side else real
+
+
+def _put(ar: Arithmetic, a: Host, i: Any, j: Any, new: Sequence[Plane]) -> None:
+    """Set elements (i, j), and (j, i) to their conjugates."""
+    for k, (w, value) in enumerate(zip(a, new, strict=True)):
+        w[j, i] = -value if k >= ar.form.limbs else value
+        w[i, j] = value
+
+
 def _step(ar: Arithmetic, a: Host, v: Host, low: Plane, high: Plane, rule: Rule) -> bool:
     """One step: all its pairs (a lonely index has none). Whether there was a turn."""
     m = len(a[0])
     both = high < m
     p, q = low[both], high[both]
-    size = np.abs(ar.load(a)[0])
+    size = np.abs(ar.load(a[:1])[0])
     limit = rule.limit(np.sqrt(size[p, p]), np.sqrt(size[q, q]))
-    now = size[q, p] > limit
+    now = _size(ar, [w[q, p] for w in a]) > limit
     if not now.any():
         return False
-    x, y, b = (ar.load([w[i, j] for w in a]) for i, j in ((p, p), (q, q), (q, p)))
-    one, half = (ar.zeros(len(x), p.shape, n) for n in (1.0, 0.5))
+    n = ar.form.limbs
+    x, y = (ar.load([w[i, i] for w in a[:n]]) for i in (p, q))
+    given = _parts(ar, [w[q, p] for w in a])
+    one, half = (ar.zeros(n, p.shape, number) for number in (1.0, 0.5))
     op = ar.operator
+    b = op("hypot", *given) if len(given) > 1 else given[0]
     slant = op("div", op("sub", y, x), op("add", b, b))
     minus = slant[0] < 0
     far = _where(minus, op("neg", slant), slant)
@@ -59,73 +87,85 @@ def _step(ar: Arithmetic, a: Host, v: Host, low: Plane, high: Plane, rule: Rule)
     c = op("div", one, op("sqrt", op("add", op("mul", t, t), one)))
     s = op("mul", t, c)
     g, h = op("div", s, op("add", one, c)), op("mul", t, b)
-    for i, j, value in (
-        (p, p, op("sub", x, h)),
-        (q, q, op("add", y, h)),
-        (q, p, ar.zeros(len(x), p.shape)),
-    ):
-        for w, new in zip(a, ar.store(value), strict=True):
-            w[i[now], j[now]] = w[j[now], i[now]] = new[now]
-    _turn_vectors(ar, v, p[now], q[now], [w[now] for w in s], [w[now] for w in g])
-    _turn_rest(ar, a, low, high, np.flatnonzero(both)[now], s, g, now)
+    rest = [np.zeros_like(p, w.dtype)[now] for w in a]
+    for i, j, value in ((p, p, op("sub", x, h)), (q, q, op("add", y, h)), (q, p, None)):
+        new = [] if value is None else [w[now] for w in ar.store(value)]
+        _put(ar, a, i[now], j[now], [*new, *rest[len(new) :]])
+    turn: list[Parts] = [[s], [g]]
+    if len(given) > 1:
+        turn = [[op("mul", size, op("div", part, b)) for part in given] for size in (s, g)]
+    turn = [[tuple(w[now] for w in part) for part in each] for each in turn]
+    columns = [_conjugate(ar, each) for each in turn]
+    i, j = p[now], q[now]
+    x_y = (_parts(ar, [w[:, at] for w in v]) for at in (i, j))
+    for at, found in zip((i, j), _turn(ar, *x_y, *columns), strict=True):
+        for w, new in zip(v, _stored(ar, found), strict=True):
+            w[:, at] = new
+    _turn_rest(ar, a, low, high, np.flatnonzero(both)[now], turn)
     return True
 
 
-def _turn_vectors(
-    ar: Arithmetic, v: Host, p: Plane, q: Plane, s: list[Plane], g: list[Plane]
-) -> None:
-    x, y = (ar.load([w[:, i] for w in v]) for i in (p, q))
-    for i, value in zip((p, q), _turn(ar, x, y, tuple(s), tuple(g)), strict=True):
-        for w, new in zip(v, ar.store(value), strict=True):
-            w[:, i] = new
+def _conjugate(ar: Arithmetic, x: Parts) -> Parts:
+    return [ar.operator("neg", part) if i else part for i, part in enumerate(x)]
+
+
+def _stored(ar: Arithmetic, x: Parts) -> Host:
+    return [plane for part in x for plane in ar.store(part)]
 
 
 def _turn_rest(
-    ar: Arithmetic, a: Host, low: Plane, high: Plane, turning: Plane, s: Value, g: Value, now: Plane
+    ar: Arithmetic, a: Host, low: Plane, high: Plane, turning: Plane, turn: list[Parts]
 ) -> None:
     """Elements of two pairs: by the turn of the pair with the lower number, then by the other's."""
     m, count = len(a[0]), len(low)
     turns = np.zeros(count, bool)
     turns[turning] = True
-    whole = [np.zeros(count, ar.word) for _ in s], [np.zeros(count, ar.word) for _ in g]
-    for held, given in zip(whole, (s, g), strict=True):
-        for word, new in zip(held, given, strict=True):
-            word[turning] = new[now]
-    sine, slope = (tuple(w[:, None] for w in each) for each in whole)
-    sine_j, slope_j = (tuple(w[None, :] for w in each) for each in whole)
+    whole = [[tuple(np.zeros(count, ar.word) for _ in part) for part in each] for each in turn]
+    for held, given in zip(whole, turn, strict=True):
+        for part, new in zip(held, given, strict=True):
+            for word, value in zip(part, new, strict=True):
+                word[turning] = value
+    rows = [[tuple(w[:, None] for w in part) for part in each] for each in whole]
+    columns = [_conjugate(ar, [tuple(w[None, :] for w in part) for part in each]) for each in whole]
     first = np.arange(count)[:, None] < np.arange(count)[None, :]
     # beyond the end: any element, whose result is not kept
     at = np.where(low < m, low, 0), np.where(high < m, high, 0)
     z = {
-        (i, j): ar.load([w[at[i][:, None], at[j][None, :]] for w in a])
+        (i, j): _parts(ar, [w[at[i][:, None], at[j][None, :]] for w in a])
         for i in (0, 1)
         for j in (0, 1)
     }
     for j in (0, 1):
-        made = _turn(ar, z[0, j], z[1, j], sine, slope)
-        for i in (0, 1):
-            kept = ar.load(ar.store(made[i]))
-            z[i, j] = _where(np.broadcast_to(turns[:, None], first.shape), kept, z[i, j])
+        for i, made in enumerate(_turn(ar, z[0, j], z[1, j], *rows)):
+            z[i, j] = _kept(ar, turns[:, None], made, z[i, j])
     for i in (0, 1):
-        made = _turn(ar, z[i, 0], z[i, 1], sine_j, slope_j)
-        for j in (0, 1):
-            kept = ar.load(ar.store(made[j]))
-            z[i, j] = _where(np.broadcast_to(turns[None, :], first.shape), kept, z[i, j])
+        for j, made in enumerate(_turn(ar, z[i, 0], z[i, 1], *columns)):
+            z[i, j] = _kept(ar, turns[None, :], made, z[i, j])
     inside = low < m, high < m
     for (i, j), value in z.items():
-        rows, columns = np.nonzero(first & inside[i][:, None] & inside[j][None, :])
-        x, y = at[i][rows], at[j][columns]
-        for w, new in zip(a, ar.store(value), strict=True):
-            w[x, y] = w[y, x] = new[rows, columns]
+        here, there = np.nonzero(first & inside[i][:, None] & inside[j][None, :])
+        _put(ar, a, at[i][here], at[j][there], [p[here, there] for p in _stored(ar, value)])
 
 
-def _turn(ar: Arithmetic, x: Value, y: Value, s: Value, g: Value) -> tuple[Value, Value]:
-    """c x - s y and s x + c y."""
-    shape = x[0].shape
-    s, g = (tuple(np.broadcast_to(w, shape) for w in value) for value in (s, g))
+def _kept(ar: Arithmetic, now: Plane, new: Parts, old: Parts) -> Parts:
+    """Elements as memory gives them back, those that are not turned *now* as they were."""
+    chosen = np.broadcast_to(now, old[0][0].shape)
+    stored = (ar.load(ar.store(part)) for part in new)
+    return [_where(chosen, x, y) for x, y in zip(stored, old, strict=True)]
+
+
+def _turn(ar: Arithmetic, x: Parts, y: Parts, s: Parts, g: Parts) -> tuple[Parts, Parts]:
+    """c x - s y and s x + c y, of complex numbers with the conjugates of s and of none."""
+    shape, n = x[0][0].shape, ar.form.limbs
+    s, g = ([tuple(np.broadcast_to(w, shape) for w in part) for part in each] for each in (s, g))
+    if len(x) > 1:
+        nets = (complexes.network(f"rotated_{which}", ar.form.word, n) for which in ("low", "high"))
+        low, high = (ar.run(net, *x, *y, *s, *g) for net in nets)
+        return [low[:n], low[n:]], [high[:n], high[n:]]
     op = ar.operator
-    first = op("fma", op("neg", s), op("fma", g, x, y), x)
-    return first, op("fma", s, op("fma", op("neg", g), y, x), y)
+    (x0,), (y0,), (s0,), (g0,) = x, y, s, g
+    first = op("fma", op("neg", s0), op("fma", g0, x0, y0), x0)
+    return [first], [op("fma", s0, op("fma", op("neg", g0), y0, x0), y0)]
 
 
 def _where(condition: Plane, x: Value, y: Value) -> Value:
@@ -135,8 +175,8 @@ def _where(condition: Plane, x: Value, y: Value) -> Value:
 def measured(form: Format, a: Host, rule: Rule) -> tuple[Plane, Plane]:
     """Of each row how many elements left of the diagonal are to be turned away, and the largest."""
     with ieee.quiet():
-        size = np.abs(Arithmetic(form).load(a)[0])
-        root = np.sqrt(np.diagonal(size))
+        ar = Arithmetic(form.component)
+        size, root = _size(ar, a), np.sqrt(np.abs(np.diagonal(ar.load(a[:1])[0])))
         lower = np.tril(np.ones(size.shape, bool), -1)
         over = ~(size <= rule.limit(root[None, :], root[:, None])) & lower
         largest = np.where(lower & ~np.isnan(size), size, 0).max(axis=1, initial=0)
@@ -145,15 +185,19 @@ def measured(form: Format, a: Host, rule: Rule) -> tuple[Plane, Plane]:
 
 def correction(form: Format, s: Host, r: Host, apart: float) -> Host:
     """What vectors are to be multiplied by, less 1; of pairs the lower element counts."""
-    ar = Arithmetic(form)
-    n = len(s[0])
-    op = ar.operator
+    ar = Arithmetic(form.component)
+    n, op = len(s[0]), ar.operator
+    i, j = np.indices((n, n))
+    high, low = np.maximum(i, j), np.minimum(i, j)
+    found: Host = []
     with ieee.quiet():
-        i, j = np.indices((n, n))
-        high, low = np.maximum(i, j), np.minimum(i, j)
-        at, rest = ar.load([p[high, low] for p in s]), ar.load([p[high, low] for p in r])
-        left, right = (ar.load([p[k, k] for p in s]) for k in (i, j))
+        left, right = (ar.load([p[k, k] for p in s[: form.limbs]]) for k in (i, j))
         gap = op("sub", right, left)
-        quotient = op("div", op("fma", right, rest, at), gap)
-        half = op("mul", ar.zeros(len(at), (n, n), 0.5), rest)
-        return ar.store(_where(np.abs(gap[0]) > ar.word.type(apart), quotient, half))
+        for which, (at, rest) in enumerate(
+            zip(*(_parts(ar, [p[high, low] for p in w]) for w in (s, r)), strict=True)
+        ):
+            quotient = op("div", op("fma", right, rest, at), gap)
+            half = op("mul", ar.zeros(len(at), (n, n), 0.5), rest)
+            z = _where(np.abs(gap[0]) > ar.word.type(apart), quotient, half)
+            found += ar.store(_where(i < j, op("neg", z), z) if which else z)
+    return found

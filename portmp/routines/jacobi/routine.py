@@ -17,6 +17,7 @@ class Jacobi(Routine):
 
     name = "jacobi"
     stored = False
+    kinds = "fc"
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Sweeps, their end, and corrections of vectors."""

@@ -1,20 +1,21 @@
-"""Eigenvalues and vectors of symmetric matrices of any size, their elements at most 1.
+"""Eigenvalues and vectors of symmetric or Hermitian matrices of any size, elements at most 1.
 
 Definition: up to ``definition.ROTATED`` rows Jacobi's method turns a matrix as a whole, beyond that
 by blocks. An element counts as zero up to u^N, by blocks times the largest power of two that is not
-above |a|_F / sqrt(n) (``dot`` of the leading limbs, its root in float64), if that is above 1.
-Eigenvalues are the diagonal.
+above |a|_F / sqrt(n) (``dot`` of the leading limbs, of complex ones both parts', its root in
+float64), if that is above 1. Eigenvalues are the diagonal.
 
 More limbs than one, beyond ``ROTATED`` rows, begin with the matrix of the first limbs, where 16
 times as much counts as zero; its vectors, ordered by eigenvalues and widened by zeros, are x, which
-products correct (after Ogita and Aishima 2018, 2019). r = 1 - x^T x, s = x^T (a x). An element
+products correct (after Ogita and Aishima 2018, 2019). r = 1 - x^H x, s = x^H (a x). An element
 counts as zero up to w u^N g, w = 2^(1 + ceil(log2(n) / 2)) and g the smallest power of two above
 the leading limbs of s's diagonal; x is good where r's leading limbs are at most w u^N. With m the
 largest leading limb of s beside the diagonal and d that of r, elements of the diagonal are apart
 where the leading limb of their difference is above 256 max(m, d g) (in float64, rounded to a word).
 
 - x becomes x + x e, e_ij = div(fma(s_jj, r_hl, s_hl), sub(s_jj, s_ii)) where i and j are apart, h
-  and l being the higher and the lower of them, else mul(1/2, r_hl).
+  and l being the higher and the lower of them, else mul(1/2, r_hl). Complex elements are computed
+  by parts, with real s_jj - s_ii and s_jj, and are conjugate where i is lower.
 - With a good x that ends where all of s counts as zero beside the diagonal. Where m is above a
   sixteenth of what it was with the last good x, clusters are split instead: neighbours on the
   diagonal belong together that are not apart (differences of limbs in float64, summed from the
@@ -45,7 +46,7 @@ from portmp.routines.bounds.certified import leading
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.jacobi import blocks, parts, reference
 from portmp.routines.jacobi.blocks import Diagonal
-from portmp.routines.jacobi.launch import measured, turned
+from portmp.routines.jacobi.launch import measured, parts_of, turned
 from portmp.routines.jacobi.rule import Rule
 from portmp.routines.lu.launch import ordered
 from portmp.routines.moves import launch as moves
@@ -74,11 +75,14 @@ class Spectrum(NamedTuple):
 @cache
 def correction_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """Corrections of vectors."""
-    f = formats.get(form)
-    roles = f.roles("sub", "mul", "div", "fma")
+    whole = formats.get(form)
+    f = whole.component
+    roles = f.roles("sub", "mul", "div", "fma", *(["neg"] if whole is not f else []))
     operands = matrix("s"), matrix("r"), Array("out", start=False, const=False)
-    takes = Index("n"), Plain("apart", f.word), *operands
-    return spec("correction", "linalg/correction.mako", f, roles, takes=takes, threads=threads)
+    sizes: dict[str, Any] = {"takes": (Index("n"), Plain("apart", f.word), *operands)}
+    sizes |= {"threads": threads, "parts": whole.components}
+    sizes["stored"] = parts_of(whole, "s", "r", "out")
+    return spec("correction", "linalg/correction.mako", f, roles, **sizes)
 
 
 def correction_unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
@@ -95,9 +99,9 @@ def rule_of(form: Format, least: float, tolerance: float = 0.0) -> Rule:
 def small(a: Planes) -> float:
     """What counts as zero beside the diagonal of a (n, n)."""
     lead, n = moves.copied(leading(a)), a.shape[0]
-    flat = lead.view_as((n * n,))
-    square = reduce.dot(flat, flat).read_parts()[0]
-    exponent = math.frexp(math.sqrt(float(square.reshape(())) / n))[1] - 1
+    flat = (half.view_as((n * n,)) for half in lead.halves)
+    square = sum(float(reduce.dot(x, x).read_parts()[0].reshape(())) for x in flat)
+    exponent = math.frexp(math.sqrt(square / n))[1] - 1
     return float(a.format.unit_roundoff * 2.0 ** max(0, exponent))
 
 
@@ -107,10 +111,11 @@ def slack(form: Format, n: int) -> float:
 
 
 def spectrum(a: Planes, *, vectors: bool, method: Method) -> Spectrum:
-    """Eigenvalues of symmetric a (batch, n, n), which is overwritten; waits for the device."""
+    """Eigenvalues of symmetric or Hermitian a (batch, n, n), which is overwritten; waits for the
+    device."""
     batch, n, _ = a.shape
     form = a.format
-    values = allocate(form, (batch, n), a.queue)
+    values = allocate(form.component, (batch, n), a.queue)
     v = allocate(form, a.shape, a.queue) if vectors else None
     left = np.zeros(batch)
     if not a.size:
@@ -118,7 +123,7 @@ def spectrum(a: Planes, *, vectors: bool, method: Method) -> Spectrum:
     if n <= definition.ROTATED:
         rule = rule_of(form, form.unit_roundoff)
         made = turned(a, rule, sweeps=blocks.SWEEPS, v=v)
-        moves.copied(parts.diagonal(a), out=values)
+        moves.copied(parts.diagonal(a).halves[0], out=values)
         bad = made == blocks.SWEEPS
         if bad.any():
             left = np.where(bad, measured(a, rule).largest, 0.0)
@@ -140,7 +145,7 @@ def _turned(a: Planes, vectors: bool, method: Method) -> Diagonal:
         if corrected is not None:
             a, x, least, done = corrected
             if done:
-                return Diagonal(parts.diagonal(a), x, 0.0)
+                return Diagonal(parts.diagonal(a).halves[0], x, 0.0)
     return blocks.diagonalise(a, rule_of(form, least), vectors=vectors, x=x)
 
 
@@ -173,7 +178,7 @@ def _split(s: Planes, x: Planes, apart: float, left: np.ndarray[Any, Any], metho
 
     *left*: of each row, how many elements before the diagonal do not count as zero.
     """
-    limbs = moves.copied(parts.diagonal(s)).read_dense()
+    limbs = moves.copied(parts.diagonal(s).halves[0]).read_dense()
     gaps = sum(np.diff(limb.astype(np.float64)) for limb in limbs)
     ends = [*(np.flatnonzero(gaps > apart) + 1).tolist(), len(left)]
     for first, end in zip([0, *ends[:-1]], ends, strict=True):
@@ -182,12 +187,13 @@ def _split(s: Planes, x: Planes, apart: float, left: np.ndarray[Any, Any], metho
         count = end - first
         corner = s.view((count, count), s.strides, s.start + first * sum(s.strides))
         square = parts.mirrored(corner)
-        middle = parts.diagonal(square)
+        middle = parts.diagonal(square).halves[0]
         shift = moves.copied(middle.view((1,), (1,), middle.start))
         elementwise.apply("sub", [middle, shift.broadcast_to((count,))], middle)
         size = max(distance(square), parts.largest(middle))
-        one = base.scalar_limbs(s.format, 2.0 ** -math.frexp(size)[1], "alpha")
-        elementwise.scal(one, square, square)
+        one = base.scalar_limbs(middle.format, 2.0 ** -math.frexp(size)[1], "alpha")
+        for half in square.halves:
+            elementwise.scal(one, half, half)
         found = spectrum(parts.stack(square), vectors=True, method=method)
         if found.left.any() or found.v is None:
             continue
@@ -199,7 +205,7 @@ def _split(s: Planes, x: Planes, apart: float, left: np.ndarray[Any, Any], metho
 
 
 def _corrected(a: Planes, x: Planes, method: Method) -> tuple[Planes, Planes, float, bool] | None:
-    """s = x^T a x for better vectors x, what counts as zero, and whether all of s does beside the
+    """s = x^H a x for better vectors x, what counts as zero, and whether all of s does beside the
     diagonal; None where vectors do not become orthonormal."""
     form, n = a.format, a.shape[0]
     unit = slack(form, n)
@@ -208,9 +214,9 @@ def _corrected(a: Planes, x: Planes, method: Method) -> tuple[Planes, Planes, fl
     s, r, ax = (allocate(form, (n, n), a.queue) for _ in range(3))
     for _ in range(CORRECTIONS):
         moves.copied(one, out=r)
-        parts.multiply(parts.turned(x), x, r, "subtract", method)
+        parts.multiply(parts.turned(x), x, r, "subtract", method, "a")
         parts.multiply(a, x, ax, "set", method)
-        parts.multiply(parts.turned(x), ax, s, "set", method)
+        parts.multiply(parts.turned(x), ax, s, "set", method, "a")
         top = 2.0 ** parts.exponent(parts.diagonal(s))
         least = unit * top
         (count,), (largest,), (rows,) = measured(parts.stack(s), rule_of(form, least))
@@ -232,7 +238,7 @@ def _corrected(a: Planes, x: Planes, method: Method) -> tuple[Planes, Planes, fl
 
 
 def distance(r: Planes) -> float:
-    """The largest leading limb of a symmetric matrix, by its lower triangle."""
+    """The largest leading limb of a symmetric or Hermitian matrix, by its lower triangle."""
     beside = measured(parts.stack(r), rule_of(r.format, 0.0)).largest[0]
     return max(float(beside), parts.largest(parts.diagonal(r)))
 

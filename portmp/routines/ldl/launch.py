@@ -24,10 +24,11 @@ import numpy as np
 from portmp import definition, formats
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Flag, Index, Scratch, matrix
+from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.factor import small
 from portmp.routines.ldl import reference
-from portmp.routines.ldl.steps import LdlSteps
+from portmp.routines.ldl.steps import LdlSteps, operators
 from portmp.routines.triangular.launch import OnDevice
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, allocate, allocate_numbers, upload_numbers
@@ -38,19 +39,21 @@ FEW = 2 * definition.BLOCK
 
 
 @cache
-def kernel_spec(form: str, threads: int = THREADS, whole: bool = False) -> KernelSpec:
-    """A panel, or a *whole* matrix of few panels."""
+def kernel_spec(
+    form: str, threads: int = THREADS, whole: bool = False, hermitian: bool = False
+) -> KernelSpec:
+    """A panel, or a *whole* matrix of few panels; *hermitian*: of complex numbers L D L^H."""
     f = formats.get(form)
-    operators = f.roles("mul", "div", "neg", "fma")
-    roles = small.products(f) if whole else operators
+    roles = {role: f.operator(op) for role, op in operators(f, hermitian).items()}
+    roles = small.products(f) | roles if whole else roles
     sizes: dict[str, Any] = {"threads": threads, "most": definition.BLOCK, "whole": whole}
-    sizes |= {"alpha": definition.PIVOT, **small.sums(f)}
+    sizes |= {"alpha": definition.PIVOT, "hermitian": hermitian, **small.sums(f)}
     sizes["takes"] = (
         *(Index("n"), *(Flag(name) for name in (() if whole else ("first", "end")))),
         *(matrix("a", const=False), matrix("v", const=False)),
         *(Scratch(n, "int32") for n in ("places", "kinds", *(() if whole else ("ends",)))),
     )
-    name = "ldl_small" if whole else "ldl_panel"
+    name = "ldl_small" if whole else "ldl_panel_hermitian" if hermitian else "ldl_panel"
     return spec(name, "linalg/ldl_panel.mako", f, roles, **sizes)
 
 
@@ -66,8 +69,9 @@ class Factored(NamedTuple):
 
 
 class _OnDevice(OnDevice, LdlSteps[Planes]):
-    def __init__(self, a: Planes) -> None:
+    def __init__(self, a: Planes, hermitian: bool) -> None:
         super().__init__(a.format, None)
+        self.hermitian = hermitian
         batch, n, _ = a.shape
         self.threads = base.threads_of(a.device, THREADS)
         self.order = upload_numbers(np.tile(np.arange(n, dtype=np.int32), (batch, 1)), a.queue)
@@ -75,13 +79,13 @@ class _OnDevice(OnDevice, LdlSteps[Planes]):
         self.ends = allocate_numbers("int32", (batch,), a.queue)
 
     def factor(self, a: Planes, v: Planes) -> None:
-        if a.shape[1] > FEW:
+        if a.shape[1] > few(a.format):
             super().factor(a, v)
             return
         self._launch(True, a, v)
 
     def _launch(self, whole: bool, a: Planes, v: Planes, **more: Any) -> None:
-        unit = (kernel_spec(self.form.name, self.threads, whole),)
+        unit = (kernel_spec(self.form.name, self.threads, whole, self.hermitian),)
         given = {"n": a.shape[1], "a": a, "v": v, "places": self.order, "kinds": self.kinds}
         launch.run(a.queue, unit, (a.shape[0], 1, 1), (self.threads, 1, 1), given | more)
 
@@ -91,31 +95,39 @@ class _OnDevice(OnDevice, LdlSteps[Planes]):
         return end if end == a.shape[1] else int(self.ends.read_parts()[0][0])
 
 
-def factor(a: Planes) -> Factored:
+def few(form: Format) -> int:
+    """The most rows of matrices that are factored as a whole: none of complex numbers."""
+    return FEW if form.components == 1 else 0
+
+
+def factor(a: Planes, hermitian: bool = False) -> Factored:
     """Overwrite the lower triangles of a (batch, n, n) by L and D; waits for the device.
 
-    The upper triangles hold anything afterwards. Matrices of more than FEW rows go one by one: how
-    many columns a panel has depends on the matrix.
+    The upper triangles hold anything afterwards. Matrices of more than FEW rows, and complex ones,
+    go one by one: how many columns a panel has depends on the matrix. *hermitian*: complex ones are
+    L D L^H, else L D L^T.
     """
-    return launch.do((a,), _factor, _factor_on_host)
+    hermitian = hermitian and a.format.components > 1
+    return launch.do((a,), partial(_factor, hermitian), partial(_factor_on_host, hermitian))
 
 
-def _factor_on_host(a: Planes) -> Factored:
-    every = base.each_changed([a], partial(reference.factor, a.format), a)
+def _factor_on_host(hermitian: bool, a: Planes) -> Factored:
+    made = partial(reference.factor, a.format, hermitian=hermitian)
+    every = base.each_changed([a], made, a)
     said = np.array([(one.order, one.kinds) for one in every], np.int32)
     order, kinds = np.moveaxis(said.reshape(a.shape[0], 2, a.shape[1]), 1, 0)
     return Factored(order, kinds)
 
 
-def _factor(a: Planes) -> Factored:
+def _factor(hermitian: bool, a: Planes) -> Factored:
     batch, n, _ = a.shape
     order, kinds = np.zeros((2, batch, n), np.int32)
     if not a.size:
         return Factored(order, kinds)
-    together = batch if n <= FEW else 1
+    together = batch if n <= few(a.format) else 1
     for first in range(0, batch, together):
         mine = a.view((together, n, n), a.strides, a.start + first * a.strides[0])
-        steps = _OnDevice(mine)
+        steps = _OnDevice(mine, hermitian)
         steps.factor(mine, allocate(a.format, (together, n, definition.BLOCK), a.queue))
         which = slice(first, first + together)
         order[which], kinds[which] = steps.order.read_parts()[0], steps.kinds.read_parts()[0]

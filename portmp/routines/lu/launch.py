@@ -422,3 +422,6 @@ def _order_on_host(order: Numbers | np.ndarray[Any, Any], b: Planes, out: Planes
     host = order.read_parts()[0] if isinstance(order, Numbers) else order
     rows = host[..., None]
     base.on_host(out, lambda planes: [np.take_along_axis(p, rows, 1) for p in planes], b)
+
+
+launch.TAKES_COMPLEX |= {factor, solved}

@@ -39,14 +39,15 @@ class _OnHost(OnHost, LuSteps[Host]):
     def panel(self, w: Host, first: int, end: int, columns: slice) -> None:
         with ieee.quiet():
             for col in range(first, end):
-                sizes = np.nan_to_num(np.abs(w[0][col:, col]), nan=-1.0, posinf=np.inf)
+                sizes = self.sizes([p[col:, col] for p in w])
+                sizes = np.nan_to_num(sizes, nan=-1.0, posinf=np.inf)
                 row = col + int(np.argmax(sizes))
                 self.pivots[col] = row
                 if not sizes.max() > 0 and not self.singular:
                     self.singular = col + 1
                 self._exchange(w, col, columns)
                 below = slice(col + 1, None)
-                if w[0][col, col] != 0:
+                if any(p[col, col] != 0 for p in w[:: self.form.limbs]):
                     self.operate("div", [p[below, col : col + 1] for p in w], w, col, col)
                 self.eliminate(
                     [p[below, col + 1 : end] for p in w],
@@ -112,7 +113,7 @@ def weak(form: Format, factors: Host, found: Host) -> Host:
     """First columns without a pivot (from 1) or, where there are none, negative numbers for pivots
     that may be rounding errors alone: INFINITY less is in the bits of the least ratio (``ratio``).
     """
-    size, scale = np.abs(factors[0]), factors[0].dtype.type(root(form))
+    size, scale = OnHost(form).sizes(factors), factors[0].dtype.type(root(form))
     with ieee.quiet():
         products = np.tril(size, -1) * np.triu(size, 1).swapaxes(1, 2)
         limits = products.max(2) * (16 * size.shape[1] * scale)

@@ -22,6 +22,7 @@ class Lu(Routine):
 
     name = "lu"
     stored = False
+    kinds = "fc"
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Panels and their swaps, those of few rows; rows in another order."""

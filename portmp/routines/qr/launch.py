@@ -1,10 +1,10 @@
 """Householder's QR: a = q r, by blocks, any number of rows and columns.
 
-Definition: q is a product of factors 1 - v t^-1 v^T; v is unit lower trapezoidal and t upper
-triangular with t + t^T = v^T v. Columns are cut by halves at multiples of ``definition.BLOCK``: the
+Definition: q is a product of factors 1 - v t^-1 v^H; v is unit lower trapezoidal and t upper
+triangular with t + t^H = v^H v. Columns are cut by halves at multiples of ``definition.BLOCK``: the
 left half is factored, as one factor; applied to the right half, which is factored. Two factors
-become one where their half is a left one: v side by side, v_1^T v_2 in the corner of t. Applying
-q^T or q to c: w = v^T c, w from the triangular system with t^T or t, c - v w; products are GEMM's,
+become one where their half is a left one: v side by side, v_1^H v_2 in the corner of t. Applying
+q^H or q to c: w = v^H c, w from the triangular system with t^H or t, c - v w; products are GEMM's,
 systems those of ``routines.triangular``.
 
 In a panel of at most BLOCK columns, rows counted from its first: for column k, with g_j the sum of
@@ -17,6 +17,12 @@ is zero, v_ik = 0, y_j = a_kj, t_kk = 1/2 and f_j = mul(2, y_j). The sums g are 
 accumulates its rows in order and is finished, lanes combine pairwise by add with distances 4, 2, 1.
 Chunk c belongs to lane c mod ROW_LANES, which adds its chunks in order to +0; these lanes combine
 likewise. 2 n^2 (m - n/3) operations.
+
+Of complex numbers beta is real, -s or s by the sign of a_kk's real part, g_j the sum of conj(a_ik)
+a_ij, s = sqrt(add(add(mul(x, x), mul(y, y)), g_k)) for a_kk = x + iy and g_k's real part, y_j =
+add(a_kj, div(g_j, conj(p))), of which the conjugates are t's column, and f_j = mul(div(-conj(p),
+beta), y_j). So R's diagonal is real. Operations are those of ``networks.complexes``, a lane
+accumulates by its fma of conj(a_ik), a_ij and the sum so far.
 """
 
 from __future__ import annotations
@@ -56,9 +62,13 @@ def shapes(threads: int) -> list[Shape]:
 
 
 def _roles(f: Format) -> dict[str, Network]:
-    nets = f.accumulator().networks
-    roles = {role: nets[role] for role in ("accumulate", "finish")}
-    return roles | f.roles("add", "sub", "mul", "div", "sqrt", "neg", "fma")
+    if f.components > 1:
+        roles = f.roles("accumulate", "length", "conj", "neg_conj", "div_conj")
+        roles["finish"], root = f.operator("copy"), ()
+    else:
+        nets, root = f.accumulator().networks, ("sqrt",)
+        roles = {role: nets[role] for role in ("accumulate", "finish")}
+    return roles | f.roles("add", "sub", "mul", "div", *root, "neg", "fma")
 
 
 def _panel(f: Format) -> tuple[Parameter, ...]:
@@ -197,7 +207,12 @@ class QrOnDevice(OnDevice, QrSteps[Planes]):
         moves.copied(x, out=out)
 
     def subtract(self, x: Planes, out: Planes) -> None:
-        elementwise.apply("sub", [out, x], out=out)
+        for mine, target in zip(x.halves, out.halves, strict=True):
+            elementwise.apply("sub", [target, mine], out=target)
+
+    def conjugate(self, x: Planes) -> None:
+        for side in x.halves[1:]:
+            elementwise.apply("neg", [side], out=side)
 
     def empty(self, rows: int, columns: int, like: Planes) -> Planes:
         return allocate(self.form, (self.batch, rows, columns), like.queue)
@@ -228,7 +243,7 @@ def factor(a: Planes, method: Method, negligible: float = 0.0) -> Factors:
 
 
 def applied(factors: Factors, c: Planes, *, transposed: bool, method: Method) -> None:
-    """Overwrite c (batch, m, r) by q c, or q^T c."""
+    """Overwrite c (batch, m, r) by q c, or q^H c."""
     if not c.size or not factors:
         return
     firsts = tuple([one.first for one in factors])
@@ -253,3 +268,6 @@ def _repeat(
         triangular.repeat(what, method, given, by_kernels, by_reference)
     else:
         launch.do(given, partial(by_kernels, method), by_reference)
+
+
+launch.TAKES_COMPLEX |= {factor, applied}

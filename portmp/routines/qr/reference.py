@@ -25,23 +25,24 @@ class _OnHost(OnHost, QrSteps[Host]):
 
     def panel(self, a: Host, t: Host) -> None:
         ar, width = self.ar, a[0].shape[1]
+        by, opposite = ("div", "neg") if ar.form.components == 1 else ("div_conj", "neg_conj")
         with ieee.quiet():
             for k in range(width):
                 row = self.load([p[k : k + 1] for p in a])
                 sums = _sums(ar, a, k)
                 alpha, g = (tuple(w[:, k : k + 1] for w in x) for x in (row, sums))
-                square = ar.operator("add", ar.operator("mul", alpha, alpha), g)
-                size = ar.operator("sqrt", square)
+                size = _length(ar, alpha, g)
                 zero = bool(size[0][0, 0] <= self.negligible)
-                beta = size if alpha[0][0, 0] < 0 else ar.operator("neg", size)
+                beta = size if alpha[0][0, 0] < 0 else ar.operator(opposite, size)
                 p = ar.operator("sub", alpha, beta)
-                y = row if zero else ar.operator("add", row, ar.operator("div", sums, wide(p, row)))
+                y = row if zero else ar.operator("add", row, ar.operator(by, sums, wide(p, row)))
                 two, half = (ar.zeros(len(row), (1, 1), x) for x in (2.0, 0.5))
                 if not zero:
-                    two = ar.operator("div", ar.operator("neg", p), beta)
-                    half = ar.operator("div", ar.operator("neg", beta), p)
+                    two = ar.operator("div", ar.operator(opposite, p), beta)
+                    half = ar.operator("div", ar.operator(opposite, beta), p)
                 f = ar.operator("mul", wide(two, y), y)
-                self.store([x[:k, k : k + 1].T for x in t], tuple(w[:, :k] for w in y))
+                products = ar.operator("conj", y) if ar.form.components > 1 else y
+                self.store([x[:k, k : k + 1].T for x in t], tuple(w[:, :k] for w in products))
                 self.store([x[k : k + 1, k : k + 1] for x in t], half)
                 right = slice(k + 1, None)
                 self.store(
@@ -67,13 +68,27 @@ class _OnHost(OnHost, QrSteps[Host]):
         with ieee.quiet():
             self.store(out, self.ar.operator("sub", self.load(out), self.load(x)))
 
+    def conjugate(self, x: Host) -> None:
+        for plane in x[self.form.limbs :]:
+            np.negative(plane, out=plane)
+
     def empty(self, rows: int, columns: int, like: Host) -> Host:
         return [np.zeros((rows, columns), p.dtype) for p in like]
 
 
+def _length(ar: Arithmetic, alpha: Value, rest: Value) -> Value:
+    """The root of |alpha|^2 and a sum of squares."""
+    if ar.form.components > 1:
+        return ar.operator("length", alpha, rest)
+    return ar.operator("sqrt", ar.operator("add", ar.operator("mul", alpha, alpha), rest))
+
+
 def _sums(ar: Arithmetic, a: Host, k: int) -> Value:
     """Products of column k with all columns over the rows below k: shape (1, width)."""
-    nets = ar.form.accumulator().networks
+    if ar.form.components > 1:
+        nets = {"accumulate": ar.form.operator("accumulate"), "finish": ar.form.operator("copy")}
+    else:
+        nets = ar.form.accumulator().networks
     m, width = a[0].shape
     lanes = definition.ROW_LANES
     words = ar.load(a)
@@ -114,7 +129,7 @@ def factor(
 def applied(
     form: Format, firsts: Sequence[int], transposed: bool, method: Method, c: Host, *memory: Host
 ) -> Host:
-    """q c, or q^T c, by the memory of factors that begin in these rows."""
+    """q c, or q^H c, by the memory of factors that begin in these rows."""
     found = copied(c)
     _OnHost(form, method).apply_all(reflectors(firsts, memory), found, transposed)
     return found

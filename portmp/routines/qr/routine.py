@@ -18,6 +18,7 @@ class Qr(Routine):
 
     name = "qr"
     stored = False
+    kinds = "fc"
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Steps of a panel; panels of few rows."""

@@ -1,7 +1,8 @@
 """QR by halves of columns, on a device or on the host.
 
-Q is a product of 1 - v t^-1 v^T, the v unit lower trapezoids and the t upper triangles with t + t^T
-= v^T v (Puglisi 1992): two neighbours' t join by products, without a system to solve.
+Q is a product of 1 - v t^-1 v^H, the v unit lower trapezoids and the t upper triangles with t + t^H
+= v^H v (Puglisi 1992): two neighbours' t join by products, without a system to solve. What is kept
+is v^T, whose conjugate products take.
 """
 
 from __future__ import annotations
@@ -68,6 +69,10 @@ class QrSteps(Steps[M]):
         """out becomes out - x, element by element."""
 
     @abstractmethod
+    def conjugate(self, x: M) -> None:
+        """x becomes its conjugate: nothing of real numbers."""
+
+    @abstractmethod
     def empty(self, rows: int, columns: int, like: M) -> M:
         """New memory, which holds anything, as a (stack of) matrices as *like*."""
 
@@ -126,15 +131,16 @@ class QrSteps(Steps[M]):
         return found
 
     def _across(self, a: M, one: Reflectors[M], out: M) -> None:
-        """out = a v."""
+        """out = conj(a) v."""
         method = self.method_for(*self.shape(out), self.shape(a)[1])
         if method is None:
-            self.product(a, one.v, out, "set", method)
+            self.product(a, one.v, out, "set", method, "a")
             return
         rows, width = self.shape(out)
         self.put(self.part(a, slice(0, rows), slice(0, width)), out)
+        self.conjugate(out)
         with self._without_ones(one):
-            self.product(a, one.v, out, "add", method)
+            self.product(a, one.v, out, "add", method, "a")
 
     @contextmanager
     def _without_ones(self, one: Reflectors[M]) -> Iterator[None]:
@@ -156,7 +162,7 @@ class QrSteps(Steps[M]):
                 self.trapezoid(part, 0, part)
 
     def apply(self, one: Reflectors[M], c: M, transposed: bool) -> None:
-        """c becomes q c, or q^T c, for one factor of Q."""
+        """c becomes q c, or q^H c, for one factor of Q."""
         m, columns = self.shape(c)
         _, width = self.shape(one.v)
         if not columns:
@@ -164,22 +170,23 @@ class QrSteps(Steps[M]):
         mine = self.part(c, slice(one.first, m), slice(0, columns))
         w = self.empty(width, columns, c)
         t = self.turned(one.t) if transposed else one.t
+        taken = "conjugated" if transposed and self.form.components > 1 else ""
         method = self.method_for(width, columns, m - one.first)
         if method is None:
-            self.product(one.across, mine, w, "set", method)
-            self.solve(t, w, lower=transposed, unit=False)
+            self.product(one.across, mine, w, "set", method, "a")
+            self.solve(t, w, lower=transposed, unit=False, taken=taken)
             self.product(one.v, w, mine, "subtract", method)
             return
         top = self.part(mine, slice(0, width), slice(0, columns))
         self.put(top, w)
         with self._without_ones(one):
-            self.product(one.across, mine, w, "add", method)
-            self.solve(t, w, lower=transposed, unit=False)
+            self.product(one.across, mine, w, "add", method, "a")
+            self.solve(t, w, lower=transposed, unit=False, taken=taken)
             self.product(one.v, w, mine, "subtract", method)
         self.subtract(w, top)
 
     def apply_all(self, factors: Sequence[Reflectors[M]], c: M, transposed: bool) -> None:
-        """c becomes q c, or q^T c."""
+        """c becomes q c, or q^H c."""
         for one in factors if transposed else reversed(factors):
             self.apply(one, c, transposed)
 

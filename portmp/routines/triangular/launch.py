@@ -33,7 +33,15 @@ from portmp.routines.ozaki.options import Auto
 from portmp.routines.plain import launch as plain
 from portmp.routines.products.product import Product, entries
 from portmp.routines.triangular import reference
-from portmp.routines.triangular.steps import WHOLE_BY_INTEGERS, Method, Run, Steps, factors, made
+from portmp.routines.triangular.steps import (
+    WHOLE_BY_INTEGERS,
+    Method,
+    Run,
+    Steps,
+    factors,
+    made,
+    solving,
+)
 from portmp.runtime import launch
 from portmp.runtime.planes import Planes, View, allocate, allocate_numbers
 from portmp.schedules.base import widths
@@ -74,27 +82,33 @@ OPERANDS = matrix("a"), matrix("b", const=False)
 
 
 @cache
-def kernel_spec(form: str, width: int = 1) -> KernelSpec:
+def kernel_spec(form: str, width: int = 1, taken: str = "") -> KernelSpec:
     """A block's unknowns, for many right-hand sides and matrices; *width* of them a vector.
 
-    For CPUs: one thread has a tile of them.
+    For CPUs: one thread has a tile of them. *taken* as in ``SOLVED``.
     """
     f = formats.get(form)
-    roles = f.roles("div", "neg", "fma")
+    roles = solving(f, taken)
     template = "triangular" if width == 1 else "triangular_vectors"
     sizes: dict[str, Any] = {"threads": 1, "tile": TILE, "most": definition.BLOCK}
     sizes |= {"takes": (*SIDES, *OPERANDS), "width": width}
-    return spec("triangular_solve", f"linalg/{template}.mako", f, roles, **sizes)
+    return spec(_called("solve", taken), f"linalg/{template}.mako", f, roles, **sizes)
+
+
+def _called(kernel: str, taken: str) -> str:
+    return "_".join(filter(None, ("triangular", kernel, taken)))
 
 
 @cache
-def lanes_spec(form: str, threads: int, lanes: int, most: int = definition.BLOCK) -> KernelSpec:
+def lanes_spec(
+    form: str, threads: int, lanes: int, most: int = definition.BLOCK, taken: str = ""
+) -> KernelSpec:
     """The same for GPUs, of *most* unknowns, *lanes* threads a right-hand side."""
     f = formats.get(form)
-    roles = f.roles("div", "neg", "fma")
+    roles = solving(f, taken)
     sizes: dict[str, Any] = {"threads": threads, "lanes": lanes, "most": most}
     sizes["takes"] = *SIDES, *OPERANDS
-    return spec("triangular_lanes", "linalg/triangular_lanes.mako", f, roles, **sizes)
+    return spec(_called("lanes", taken), "linalg/triangular_lanes.mako", f, roles, **sizes)
 
 
 def width_for(form: Format, device: Device | None) -> int:
@@ -148,9 +162,12 @@ def system_spec(form: str, layout: str, threads: int) -> KernelSpec:
     return spec("triangular_system", path, f, roles, takes=takes, **sizes, **sums)
 
 
-def whole(device: Device | None) -> bool:
-    """Whether systems are solved whole: not on CPUs, whose threads take turns at barriers."""
-    return base.threads_of(device, THREADS) == THREADS
+def whole(device: Device | None, form: Format) -> bool:
+    """Whether systems are solved whole: not on CPUs, whose threads take turns at barriers.
+
+    Nor those of complex numbers, whose products are four real ones.
+    """
+    return form.components == 1 and base.threads_of(device, THREADS) == THREADS
 
 
 @cache
@@ -237,7 +254,15 @@ class OnDevice(Steps[Planes]):
             return x.view(x.shape, (batch, -row, -column), start + (x.shape[2] - 1) * column)
         return x.view(x.shape, (batch, -row, column), start)
 
-    def product(self, a: Planes, b: Planes, c: Planes, kind: str, method: Method) -> None:
+    def halves(self, x: Planes) -> tuple[Planes, Planes]:
+        return x.part(0), x.part(1)
+
+    def product(
+        self, a: Planes, b: Planes, c: Planes, kind: str, method: Method, conjugated: str = ""
+    ) -> None:
+        if c.format.components > 1:
+            self.by_parts(a, b, c, kind, method, conjugated)
+            return
         given = Product(a, b, *self.factors[kind], c, c)
         if method is None:
             self.updates.run(given)
@@ -262,7 +287,7 @@ class OnDevice(Steps[Planes]):
             for part in parts:
                 self._run(a, c, part, kind)
             return
-        if isinstance(method, Auto):
+        if isinstance(method, Auto) or c.format.components > 1:
             super().products(a, c, parts, kind, method)
             return
         alpha, beta = self.factors[kind]
@@ -275,7 +300,7 @@ class OnDevice(Steps[Planes]):
     def _way(self, device: Device, method: choose.ByIntegers, k: int) -> ozaki.Way:
         """How products by integers over *k* steps are made."""
         if k not in self._ways:
-            self._ways[k] = choose.way(self.form, device, k, method)
+            self._ways[k] = choose.way(self.form.component, device, k, method)
         return self._ways[k]
 
     def _run(self, a: Planes, c: Planes, run: Run, kind: str) -> None:
@@ -289,7 +314,7 @@ class OnDevice(Steps[Planes]):
             a.view((run.blocks, v.stop - v.start, k), (run.distance * down, down, across), start)
             for v, start in ((v, a.start + v.start * down) for v in run[:2])
         )
-        self.product(left, self.turned(right), self._matrices(c, run)[0], kind, None)
+        self.product(left, self.turned(right), self._matrices(c, run)[0], kind, None, "b")
 
     def square_alone(self, a: Planes, c: Planes, kind: str, lower: bool) -> None:
         """``square`` that leaves what lies beyond the triangle as it is.
@@ -312,15 +337,15 @@ class OnDevice(Steps[Planes]):
         shape, distance = (run.blocks, *found[0].shape[1:]), run.distance * sum(c.strides[1:])
         return [c.view(shape, (distance, *c.strides[1:]), found[0].start)]
 
-    def solve(self, a: Planes, b: Planes, *, lower: bool, unit: bool) -> None:
+    def solve(self, a: Planes, b: Planes, *, lower: bool, unit: bool, taken: str = "") -> None:
         """Overwrite b; of few unknowns in one launch where the device has such a kernel."""
         batch, n, columns = b.shape
         h = definition.half(n)
         direct = n <= SYSTEM and self.method_for(n - h, columns, h) is None
         alone = columns >= ALONE and layouts(self.form.name) == ("narrow",)
-        one = n > definition.BLOCK and direct and not alone and whole(b.device)
+        one = n > definition.BLOCK and direct and not alone and whole(b.device, self.form)
         if not b.size or not one:
-            super().solve(a, b, lower=lower, unit=unit)
+            super().solve(a, b, lower=lower, unit=unit, taken=taken)
             return
         layout = layout_for(self.form.name, batch, columns)
         threads = base.threads_of(b.device, LAYOUTS[layout]["threads"])
@@ -332,18 +357,18 @@ class OnDevice(Steps[Planes]):
         given |= {"unit": unit, "upper": not lower, "a": a, "b": b}
         launch.run(b.queue, (key,), (batch * tiles, 1, 1), (threads, 1, 1), given)
 
-    def solve_block(self, a: Planes, b: Planes, unit: bool) -> None:
+    def solve_block(self, a: Planes, b: Planes, unit: bool, taken: str = "") -> None:
         threads = base.threads_of(b.device, THREADS)
         batch, n, columns = b.shape
         if threads == 1:
-            key = kernel_spec(self.form.name, width_for(self.form, b.device))
+            key = kernel_spec(self.form.name, width_for(self.form, b.device), taken)
             tiles = base.blocks(columns, TILE)
         else:
             lanes = min(lanes_for(batch * columns), threads)
             sides = 1 << (columns - 1).bit_length()
             threads = min(threads, max(lanes * sides, b.device.properties.warp_size))
             most = definition.BLOCK if n > definition.BLOCK // 2 else definition.BLOCK // 2
-            key = lanes_spec(self.form.name, threads, lanes, most)
+            key = lanes_spec(self.form.name, threads, lanes, most, taken)
             tiles = base.blocks(columns, threads // lanes)
         given = {"n": n, "columns": columns, "tiles": tiles, "unit": unit, "a": a, "b": b}
         launch.run(b.queue, (key,), (batch * tiles, 1, 1), (threads, 1, 1), given)
@@ -428,11 +453,16 @@ def _hoped(
     return False
 
 
-def solve(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> None:
-    """Overwrite b (batch, n, r) by the x of a x = b for triangular a (batch, n, n)."""
+def solve(
+    a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method, taken: str = ""
+) -> None:
+    """Overwrite b (batch, n, r) by the x of a x = b for triangular a (batch, n, n).
+
+    *taken* as in ``SOLVED``, if they are complex.
+    """
     if not b.size:
         return
-    how: dict[str, Any] = {"lower": lower, "unit": unit}
+    how: dict[str, Any] = {"lower": lower, "unit": unit, "taken": taken}
     solved = partial(reference.solve, b.format, method=method, **how)
 
     def by_kernels(method: Method, b: Planes, a: Planes) -> None:

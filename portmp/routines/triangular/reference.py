@@ -13,8 +13,8 @@ from portmp.routines.gemm.reference import gemm
 from portmp.routines.ozaki import choose, levels
 from portmp.routines.ozaki import reference as by_integers
 from portmp.routines.ozaki.options import Auto
-from portmp.routines.reference import Arithmetic, Host, Value
-from portmp.routines.triangular.steps import Method, Steps, factors
+from portmp.routines.reference import Arithmetic, Host, Plane, Value
+from portmp.routines.triangular.steps import SOLVED, Method, Steps, factors
 
 
 class OnHost(Steps[Host]):
@@ -37,27 +37,35 @@ class OnHost(Steps[Host]):
     def backwards(self, x: Host, columns: bool) -> Host:
         return [p[::-1, ::-1] if columns else p[::-1] for p in x]
 
-    def product(self, a: Host, b: Host, c: Host, kind: str, method: Method) -> None:
+    def halves(self, x: Host) -> tuple[Host, Host]:
+        return x[: self.form.limbs], x[self.form.limbs :]
+
+    def product(
+        self, a: Host, b: Host, c: Host, kind: str, method: Method, conjugated: str = ""
+    ) -> None:
+        form = self.form.component
+        if len(c) > form.words:
+            self.by_parts(a, b, c, kind, method, conjugated)
+            return
         rest = (*self.factors[kind], c)
         if method is None:
-            found = gemm(self.form, a, b, *rest)
+            found = gemm(form, a, b, *rest)
         elif isinstance(method, Auto):
-            found = levels.product(self.form, a, b, *rest, beyond=method.beyond)
+            found = levels.product(form, a, b, *rest, beyond=method.beyond)
         else:
-            numbers = choose.cut(self.form, a[0].shape[1], method)
-            found = by_integers.product(self.form, numbers, a, b, *rest)
+            numbers = choose.cut(form, a[0].shape[1], method)
+            found = by_integers.product(form, numbers, a, b, *rest)
         put(c, found)
 
-    def solve_block(self, a: Host, b: Host, unit: bool) -> None:
-        n = a[0].shape[0]
+    def solve_block(self, a: Host, b: Host, unit: bool, taken: str = "") -> None:
+        n, ops = a[0].shape[0], {"div": "div", "neg": "neg", **SOLVED[taken]}
         with ieee.quiet():
             for i in range(n):
                 if not unit:
-                    self.operate("div", [p[i : i + 1] for p in b], a, i, i)
+                    self.operate(ops["div"], [p[i : i + 1] for p in b], a, i, i)
                 x = self.load([p[i : i + 1] for p in b])
-                self.eliminate(
-                    [p[i + 1 :] for p in b], self.load([p[i + 1 :, i : i + 1] for p in a]), x
-                )
+                left = self.load([p[i + 1 :, i : i + 1] for p in a])
+                self.eliminate([p[i + 1 :] for p in b], left, x, neg=ops["neg"])
 
     def copied(self, x: Host) -> Host:
         return copied(x)
@@ -82,12 +90,20 @@ class OnHost(Steps[Host]):
             y = self.load([p[i : i + 1, j : j + 1] for p in a])
             self.store(target, self.ar.operator(op, x, wide(y, x)))
 
-    def eliminate(self, target: Host, left: Value, top: Value) -> None:
+    def eliminate(
+        self, target: Host, left: Value, top: Value, neg: str = "neg", fma: str = "fma"
+    ) -> None:
         """Each element becomes fma(-left, top, itself), left being a column and top a row."""
         if target[0].size:
             z = self.load(target)
-            minus = self.ar.operator("neg", left)
-            self.store(target, self.ar.operator("fma", wide(minus, z), wide(top, z), z))
+            minus = self.ar.operator(neg, left)
+            self.store(target, self.ar.operator(fma, wide(minus, z), wide(top, z), z))
+
+    def sizes(self, x: Host) -> Plane:
+        """How large elements are when pivots are chosen: |re| + |im| of leading limbs."""
+        with ieee.quiet():
+            found: Plane = np.sum(np.abs(x[:: self.form.limbs]), axis=0)
+        return found
 
 
 def put(target: Host, found: Host) -> None:
@@ -125,11 +141,18 @@ def triangle(a: Host, *, lower: bool, unit: bool, rows: int | None = None, first
 
 
 def solve(
-    form: Format, a: Host, b: Host, *, lower: bool = True, unit: bool = False, method: Method = None
+    form: Format,
+    a: Host,
+    b: Host,
+    *,
+    lower: bool = True,
+    unit: bool = False,
+    method: Method = None,
+    taken: str = "",
 ) -> Host:
-    """x of a x = b for triangular a (n, n), b (n, r)."""
+    """x of a x = b for triangular a (n, n), b (n, r), *taken* as in ``SOLVED``."""
     x = copied(b)
-    OnHost(form, method).solve(a, x, lower=lower, unit=unit)
+    OnHost(form, method).solve(a, x, lower=lower, unit=unit, taken=taken)
     return x
 
 

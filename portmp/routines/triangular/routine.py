@@ -10,10 +10,11 @@ from typing import Any
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
 from portmp.routines import base
-from portmp.routines.case import ALPHA, BETA, Case, scalar
+from portmp.routines.case import ALPHA, BETA, Case, scalar, transposed
 from portmp.routines.reference import Host
 from portmp.routines.routine import Routine
 from portmp.routines.triangular import launch, reference
+from portmp.routines.triangular.steps import SOLVED
 from portmp.runtime.program import CompilationUnit
 
 
@@ -22,21 +23,25 @@ class Triangular(Routine):
 
     name = "triangular"
     stored = False
+    kinds = "fc"
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Systems, on CPUs blocks of unknowns; copies of triangles."""
-        whole, threads = launch.whole(device), base.threads_of(device, launch.THREADS)
+        whole, threads = launch.whole(device, form), base.threads_of(device, launch.THREADS)
         if whole:
             for layout in launch.layouts(form.name):
                 each = base.threads_of(device, launch.LAYOUTS[layout]["threads"])
                 yield f"triangular_{layout}", (launch.system_spec(form.name, layout, each),)
-        if threads > 1:
-            for lanes in launch.LANES:
-                shared = launch.lanes_spec(form.name, threads, min(lanes, threads))
-                yield f"triangular_lanes{lanes}", (shared,)
-        if device is None or threads == 1:  # as text, that of CPUs too
-            width = launch.width_for(form, device)
-            yield "triangular", (launch.kernel_spec(form.name, width),)
+        for taken in SOLVED if form.components > 1 else ("",):
+            end = f"_{taken}" if taken else ""
+            if threads > 1:
+                for lanes in launch.LANES:
+                    sizes = threads, min(lanes, threads)
+                    shared = launch.lanes_spec(form.name, *sizes, taken=taken)
+                    yield f"triangular_lanes{lanes}{end}", (shared,)
+            if device is None or threads == 1:  # as text, that of CPUs too
+                width = launch.width_for(form, device)
+                yield f"triangular{end}", (launch.kernel_spec(form.name, width, taken),)
         copying = base.threads(device, launch.COPYING)
         yield "triangle", (launch.copy_spec(form.name, copying),)
 
@@ -53,12 +58,29 @@ class Triangular(Routine):
                 solved = partial(reference.solve, lower=lower, unit=unit)
                 options = {"lower": lower, "unit_diagonal": unit}
                 yield Case(*given, "linalg.solve_triangular", solved, options)
+            if form.components > 1:
+                yield from _adjoint(form, name, a, b)
         a, b = inputs.ordinary(form, (9, 9), "trmm a"), inputs.ordinary(form, (9, 2), "trmm b")
         times = partial(reference.times, lower=True)
         yield Case("trmm", "ordinary-9x2", form, (a, b), "linalg.trmm", times, {"lower": True})
+        if form.components > 1:
+            return
         a, c = inputs.ordinary(form, (6, 11), "syrk a"), inputs.ordinary(form, (6, 6), "syrk c")
         more = {"alpha": ALPHA, "beta": BETA, "c": c, "lower": True}
         yield Case("syrk", "ordinary-6x11", form, (a,), "linalg.syrk", partial(_syrk, c=c), more)
+
+
+def _adjoint(form: Format, name: str, a: Host, b: Host) -> Iterator[Case]:
+    """x of a^H x = b."""
+    for lower in (True, False):
+
+        def solved(form: Format, a: Host, b: Host, upper: bool = lower) -> Host:
+            return reference.solve(form, transposed(a), b, lower=not upper, taken="conjugated")
+
+        marked = f"{name}-{'lower' if lower else 'upper'}-adjoint"
+        options = {"lower": lower, "trans": "C"}
+        call = "linalg.solve_triangular"
+        yield Case("solve_triangular", marked, form, (a, b), call, solved, options)
 
 
 def dominant(form: Format, n: int, seed: str) -> Host:

@@ -14,6 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from portmp import definition
 from portmp.formats import Format
+from portmp.networks import Network
 from portmp.routines import base
 from portmp.routines.ozaki import levels
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
@@ -22,9 +23,25 @@ M = TypeVar("M")
 
 
 def factors(form: Format) -> dict[str, tuple[base.ScalarLimbs, base.ScalarLimbs]]:
-    """alpha and beta of products by what they do to their output."""
-    one, zero, minus = (base.scalar_limbs(form, n, "alpha") for n in (1, 0, -1))
+    """alpha and beta of products by what they do to their output, of complex ones of each part."""
+    one, zero, minus = (base.scalar_limbs(form.component, n, "alpha") for n in (1, 0, -1))
     return {"set": (one, zero), "add": (one, one), "subtract": (minus, one)}
+
+
+OPPOSITE = {"add": "subtract", "subtract": "add"}
+
+SOLVED = {
+    "": {},
+    "conjugated": {"neg": "neg_conj", "div": "div_conj"},
+    "factor": {"neg": "neg_conj", "div": "div_real"},
+}
+"""Operators of a triangular system with a matrix of complex numbers, with the conjugate of one, and
+with that of a Cholesky factor, whose diagonal is real, by what they stand for."""
+
+
+def solving(form: Format, taken: str) -> dict[str, Network]:
+    """What a block of unknowns takes, *taken* one of ``SOLVED``: its operators by role."""
+    return {op: form.operator(SOLVED[taken].get(op, op)) for op in ("div", "neg", "fma")}
 
 
 Method = Auto | Ozaki1 | Ozaki2 | None
@@ -33,7 +50,7 @@ Method = Auto | Ozaki1 | Ozaki2 | None
 
 def made(method: Method, form: Format, m: int, n: int, k: int) -> Method:
     """How a product of these sizes is made: directly, if it is small."""
-    if isinstance(method, Auto) and not levels.has(form):
+    if isinstance(method, Auto) and not levels.has(form.component):
         return None
     if isinstance(method, Auto) and method.smallest is not None:
         large = min(m, n, k) >= method.smallest
@@ -74,12 +91,37 @@ class Steps(ABC, Generic[M]):
     # --- what is done with them -------------------------------------------------------------
 
     @abstractmethod
-    def product(self, a: M, b: M, c: M, kind: str, method: Method) -> None:
-        """c = alpha a b + beta c by *kind*: ``set``, ``add``, ``subtract`` (``factors``)."""
+    def product(self, a: M, b: M, c: M, kind: str, method: Method, conjugated: str = "") -> None:
+        """c = alpha a b + beta c by *kind*: ``set``, ``add``, ``subtract`` (``factors``).
+
+        Of complex numbers the conjugate of ``a`` or ``b`` where it is named.
+        """
 
     @abstractmethod
-    def solve_block(self, a: M, b: M, unit: bool) -> None:
-        """b becomes the x of a x = b for lower triangular a of at most BLOCK rows."""
+    def halves(self, x: M) -> tuple[M, M]:
+        """Real and imaginary parts of complex numbers: views."""
+
+    def by_parts(self, a: M, b: M, c: M, kind: str, method: Method, conjugated: str) -> None:
+        """``product`` of complex numbers by four real ones, each of which ends by itself.
+
+        Of p + iq and r + is the real part takes p r, then q s, and the imaginary part q r and p s,
+        of which the one that a conjugate negates comes last.
+        """
+        (p, q), (r, s), (real, imaginary) = map(self.halves, (a, b, c))
+        then = "add" if kind == "set" else kind
+        less = OPPOSITE[then]
+        crossed = [(q, r), (p, s)] if conjugated != "a" else [(p, s), (q, r)]
+        self.product(p, r, real, kind, method)
+        self.product(q, s, real, then if conjugated else less, method)
+        self.product(*crossed[0], imaginary, kind, method)
+        self.product(*crossed[1], imaginary, less if conjugated else then, method)
+
+    @abstractmethod
+    def solve_block(self, a: M, b: M, unit: bool, taken: str = "") -> None:
+        """b becomes the x of a x = b for lower triangular a of at most BLOCK rows.
+
+        *taken*: one of ``SOLVED``.
+        """
 
     @abstractmethod
     def copied(self, x: M) -> M:
@@ -94,31 +136,32 @@ class Steps(ABC, Generic[M]):
         found = made(self.method, self.form, m, n, k)
         return replace(found, beyond=self.beyond) if isinstance(found, Auto) else found
 
-    def multiply(self, a: M, b: M, c: M, kind: str) -> None:
+    def multiply(self, a: M, b: M, c: M, kind: str, conjugated: str = "") -> None:
         """The same, made as its sizes say."""
-        self.product(a, b, c, kind, self.method_for(*self.shape(c), self.shape(a)[1]))
+        method = self.method_for(*self.shape(c), self.shape(a)[1])
+        self.product(a, b, c, kind, method, conjugated)
 
     # --- by halves --------------------------------------------------------------------------
 
-    def solve(self, a: M, b: M, *, lower: bool, unit: bool) -> None:
-        """b becomes the x of a x = b for triangular a."""
+    def solve(self, a: M, b: M, *, lower: bool, unit: bool, taken: str = "") -> None:
+        """b becomes the x of a x = b for triangular a, *taken* as in ``SOLVED`` if complex."""
         n, columns = self.shape(b)
+        taken = taken if self.form.components > 1 else ""
         if not n or not columns:
             return
         if n <= definition.BLOCK:
-            if lower:
-                self.solve_block(a, b, unit)
-            else:
-                self.solve_block(self.backwards(a, True), self.backwards(b, False), unit)
+            if not lower:
+                a, b = self.backwards(a, True), self.backwards(b, False)
+            self.solve_block(a, b, unit, taken)
             return
         h = definition.half(n)
         parts = slice(0, h), slice(h, n)
         first, then = parts if lower else parts[::-1]
         whole = slice(0, columns)
         known, rest = self.part(b, first, whole), self.part(b, then, whole)
-        self.solve(self.part(a, first, first), known, lower=lower, unit=unit)
-        self.multiply(self.part(a, then, first), known, rest, "subtract")
-        self.solve(self.part(a, then, then), rest, lower=lower, unit=unit)
+        self.solve(self.part(a, first, first), known, lower=lower, unit=unit, taken=taken)
+        self.multiply(self.part(a, then, first), known, rest, "subtract", "a" if taken else "")
+        self.solve(self.part(a, then, then), rest, lower=lower, unit=unit, taken=taken)
 
     def times(self, t: M, b: M, out: M | None, *, lower: bool) -> None:
         """out = t b for triangular t, whose other triangle is zeros; without out b becomes t b."""
@@ -142,7 +185,7 @@ class Steps(ABC, Generic[M]):
         self.times(self.part(t, other, other), b_other, outs[1], lower=lower)
 
     def square(self, a: M, c: M, kind: str, lower: bool = True) -> None:
-        """The triangle of c (n, n) as ``multiply(a, a^T, c, kind)`` gives it.
+        """The triangle of c (n, n) as ``multiply(a, a^H, c, kind)`` gives it.
 
         Beyond the diagonal too where a block is small. Elements do not depend on blocks.
         """
@@ -156,7 +199,7 @@ class Steps(ABC, Generic[M]):
         return parts if lower else [p.turned() for p in parts]
 
     def square_and_below(self, a: M, c: M, kind: str) -> None:
-        """The lower trapezoid of c (m, n) as ``multiply(a, a[:n]^T, c, kind)`` gives it."""
+        """The lower trapezoid of c (m, n) as ``multiply(a, a[:n]^H, c, kind)`` gives it."""
         (m, n), k = self.shape(c), self.shape(a)[1]
         method = self.method_for(m, n, k)
         self.products(a, c, parts_of_trapezoid(m, n, *self.whole_squares(a, method)), kind, method)
@@ -166,11 +209,11 @@ class Steps(ABC, Generic[M]):
         return (WHOLE, True) if method is None else (WHOLE_BY_INTEGERS["gpu"], False)
 
     def products(self, a: M, c: M, parts: Sequence[Run], kind: str, method: Method) -> None:
-        """Blocks of c by rows of a and, transposed, rows of a: ``square``'s, one by one."""
+        """Blocks of c by rows of a and rows of a^H: ``square``'s, one by one."""
         steps = slice(0, self.shape(a)[1])
         for rows, columns in (block for part in parts for block in part.each()):
             left, right = self.part(a, rows, steps), self.part(a, columns, steps)
-            self.product(left, self.turned(right), self.part(c, rows, columns), kind, method)
+            self.product(left, self.turned(right), self.part(c, rows, columns), kind, method, "b")
 
 
 class Run(NamedTuple):
