@@ -321,8 +321,11 @@ def test_norms_and_conditions_are_numpys(device: Device) -> None:
         assert np.allclose(found.to_float64(), np.linalg.norm(z, order, axis=(1, 2)), 1e-13)
     inverses = mp.linalg.pinv(a, rtol=[0.5, 1e-9]).to_numpy()
     assert np.allclose(inverses[1], np.linalg.inv(z[1])) and np.linalg.matrix_rank(inverses[0]) < 5
-    for order in (None, 2, -2, 1, math.inf, "fro"):
+    for order in (None, 2, -2, "fro"):
         assert np.allclose(mp.linalg.cond(a, order).to_float64(), np.linalg.cond(z, order), 1e-12)
+    for order in (1, math.inf):  # estimated from below
+        ratio = mp.linalg.cond(a, order).to_float64() / np.linalg.cond(z, order)
+        assert (ratio > 0.5).all() and (ratio < 1 + 1e-12).all()
     s = np.linalg.svd(a[0], hermitian=False)[1]
     assert np.allclose(s, np.linalg.svd(z[0])[1])
     square = a[0] @ a[0].conj().T
