@@ -301,6 +301,14 @@ def test_singular_values_and_vectors(device: Device, form: str, shape: tuple[int
             assert mp.linalg.matrix_rank(a) == np.linalg.matrix_rank(z), name
 
 
+def test_columns_of_rounding_errors(device: Device) -> None:
+    """Their products vanish but for a few bits, and vectors are orthonormal all the same."""
+    a = made("cts", device, matrices(12, 9)["equal"])
+    u, s, vh = mp.linalg.svd(a)
+    assert orthonormal(u, unit_of(a)) and orthonormal(vh.mT, unit_of(a))
+    assert float(s[1]) <= 1e-3 * float(unit_of(a)) < float(s[0])
+
+
 def test_singular_values_to_all_digits(device: Device) -> None:
     """mpmath's in 80 digits, small ones of columns of different scales too."""
     z = gaussian(9, 6, 5) * np.ldexp(1.0, -8 * np.arange(5))
