@@ -10,10 +10,10 @@ sub(a_pp, h), a_qq = add(a_qq, h), a_qp = 0. Elements (x, y) of rows p and q, or
 of the vectors, become fma(-s, fma(g, x, y), x) and fma(s, fma(-g, y, x), y). Of Hermitian matrices
 the larger leading limb of its two parts is that of an element, and the lower triangle counts; a_qp
 is hypot of its parts in f and h, and with its phase, ``sign`` of a_qp, which is of length 1 however
-tiny that is, w and r are s and g times the phase, each part by mul. Rows become x - conj(w) (r x + y) and y + w (x - conj(r) y)
-(``networks.complexes``), columns likewise with conjugates of w and r. An element whose row and
-column belong to two pairs is turned by the pair with the lower number first. Sweeps end with one
-that turns nothing.
+tiny that is, w and r are s and g times the phase, each part by mul. Rows become x - conj(w) (r x +
+y) and y + w (x - conj(r) y) (``networks.complexes``), columns likewise with conjugates of w and r.
+An element whose row and column belong to two pairs is turned by the pair with the lower number
+first. Sweeps end with one that turns nothing.
 """
 
 from __future__ import annotations

@@ -143,9 +143,9 @@ def _turn_rest(
         for j, made in enumerate(_turn(ar, z[i, 0], z[i, 1], *columns)):
             z[i, j] = _kept(ar, turns[None, :], made, z[i, j])
     inside = low < m, high < m
-    for (i, j), value in z.items():
+    for (i, j), found in z.items():
         here, there = np.nonzero(first & inside[i][:, None] & inside[j][None, :])
-        _put(ar, a, at[i][here], at[j][there], [p[here, there] for p in _stored(ar, value)])
+        _put(ar, a, at[i][here], at[j][there], [p[here, there] for p in _stored(ar, found)])
 
 
 def _kept(ar: Arithmetic, now: Plane, new: Parts, old: Parts) -> Parts:
