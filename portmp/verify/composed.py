@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -209,7 +209,7 @@ def _of_complex(form: Format) -> Calls:
     if form.name in ("complex64", "cds"):
         yield "eigh", "blocks-65", (almost_diagonal(form, 65),), "linalg.eigvalsh"
     yield "svd", "ordinary-7x4", (made(7, 4),), "linalg.svdvals"
-    yield "svd", "vectors-3x5", (made(3, 5),), lambda a: linalg.svd(a).Vh
+    yield "svd", "vectors-3x5", (made(3, 5),), right_vectors
     yield "lstsq", "deficient-5x7", (made(5, 5), made(5)), least_squares
     yield "qr", "pivoted-5", (made(5, 5),), lambda a: linalg.qr(a, "reduced", pivoting=True)[1]
     yield "pinv", "ordinary-5", (made(5, 5),), "linalg.pinv"
@@ -237,6 +237,11 @@ def _of_complex(form: Format) -> Calls:
 def her2k(a: mp.Array, b: mp.Array) -> Any:
     """(2 - i) a b^H + (2 + i) b a^H."""
     return mp.linalg.her2k(a, b, alpha=2 - 1j)
+
+
+def right_vectors(a: mp.Array) -> Any:
+    """Rows of Vh."""
+    return cast("mp.linalg.SVD", mp.linalg.svd(a)).Vh
 
 
 def conjugated(a: mp.Array, b: mp.Array) -> Any:
