@@ -6,9 +6,9 @@ sums in order, whole rows and columns of products. So results have the bits of o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from portmp.routines.moves import launch as moves
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes, View, allocate, blank
 
+T = TypeVar("T")
 Queues = tuple[Queue, ...]
 
 
@@ -78,21 +79,29 @@ def each(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         place = out.placement
     parts = [_seen(x, place, queues) for x in args]
     named = {k: _seen(v, place, queues) for k, v in given.items()}
-    found = [
-        function(*[part[i] for part in parts], **{k: v[i] for k, v in named.items()})
-        for i in range(len(queues))
-    ]
+
+    def made(i: int) -> Any:
+        return function(*[part[i] for part in parts], **{k: v[i] for k, v in named.items()})
+
+    found = here(made, queues)
     if out is not None:
         return out
-    if isinstance(found[0], tuple):
-        several = zip(*found, strict=True)
+    first = found[queues.index(transport.home(queues))]
+    if isinstance(first, tuple):
+        several = zip(*(one or [None] * len(first) for one in found), strict=True)
         return tuple(joined(one, place, queues) for one in several)
     return joined(found, place, queues)
 
 
+def here(made: Callable[[int], T], queues: Sequence[Queue]) -> list[T | None]:
+    """What is made for each device of this process, by its number; None for those of others."""
+    return [None if transport.is_distant(queue) else made(i) for i, queue in enumerate(queues)]
+
+
 def joined(pieces: Any, place: Placement, queues: Queues) -> DistributedArray:
-    """Results of all devices as one array."""
-    return DistributedArray.made([piece.planes for piece in pieces], place, queues)
+    """Results of all devices of this process, with what others have, as one array."""
+    views = [None if piece is None else piece.planes for piece in pieces]
+    return DistributedArray.made(views, place, queues)
 
 
 def _meeting(arrays: list[DistributedArray], shape: tuple[int, ...], count: int) -> Placement:
@@ -108,7 +117,7 @@ def _seen(x: Any, place: Placement, queues: Queues) -> list[Any]:
     """What each device has of an operand that is broadcast to a result, or the number itself."""
     if not isinstance(x, DistributedArray):
         alone = isinstance(x, Viewed)
-        return [x.to(queue) if alone else x for queue in queues]
+        return [x.to(queue) if alone and not transport.is_distant(queue) else x for queue in queues]
     lead = len(place.axes) - x.ndim
     mine = [
         axis if n != 1 or axis.n == 1 else whole(1)
@@ -129,7 +138,7 @@ def reduced(
     keepdims: bool = False,
     **options: Any,
 ) -> Any:
-    """Of all elements an array on the first device; along axes one on all of them."""
+    """Of all elements an array on the first device (of each process); along axes one on all."""
     asked = any(
         v is not (True if k == "where" else None) and v is not False for k, v in options.items()
     )
@@ -138,13 +147,13 @@ def reduced(
     over = axes.named(axis, x.ndim)
     queues = x.queues
     if x.placement.replicated or not x.size:
-        pieces = [function(piece, axis, keepdims=keepdims) for piece in x._once()]
+        first = function(x.pieces[x.home], axis, keepdims=keepdims)
         if len(over) == x.ndim and not keepdims:
-            return pieces[0]
+            return first
         if not x.placement.replicated:
             return x.placed(Replicated().place(x.shape, len(queues)), queues).sum(axis)
-        pieces = [function(piece, axis, keepdims=keepdims) for piece in x.pieces]
-        return joined(pieces, Replicated().place(pieces[0].shape, len(queues)), queues)
+        made = here(lambda i: function(x.pieces[i], axis, keepdims=keepdims), queues)
+        return joined(made, Replicated().place(first.shape, len(queues)), queues)
     if len(over) == x.ndim:
         found = total(function.__name__, x.reshape(-1))
         return found.reshape((1,) * x.ndim) if keepdims else found
@@ -157,7 +166,7 @@ def reduced(
         else:
             raise Elsewhere(x)
     mine = x.placed(place, queues)
-    pieces = [function(piece, over, keepdims=keepdims) for piece in mine.pieces]
+    pieces = here(lambda i: function(mine.pieces[i], over, keepdims=keepdims), queues)
     return joined(pieces, _left(place, over, keepdims), queues)
 
 
@@ -178,7 +187,7 @@ def total(kind: str, x: DistributedArray, y: DistributedArray | None = None) -> 
     """What a vector comes to, of *kind* dot with y: by the chunks of the definition, in order."""
     form = x.format
     if y is not None and not x.size:
-        return Array(reduce.dot(x.views[0], y.views[0]))
+        return Array(reduce.dot(x.views[x.home], y.views[x.home]))
     vectors = [_in_words(v) for v in (x, y) if v is not None]
     found = _combined(kind, vectors)
     if kind in ("sum", "dot") and not np.isfinite(found.read_dense()[0]):
@@ -211,13 +220,13 @@ def _leading(x: DistributedArray) -> DistributedArray:
 
 
 def _combined(kind: str, vectors: list[DistributedArray]) -> Planes:
-    """What vectors come to, on the first device."""
+    """What vectors come to, on the first device of each process."""
     first = vectors[0]
     if any(v.placement != first.placement for v in vectors):
         vectors = [v.placed(first.placement, first.queues) for v in vectors]
     queues, size = first.queues, definition.CHUNK
     if first.placement.replicated:
-        return reduce.combined(kind, reduce.chunks(kind, *[v.views[0] for v in vectors]))
+        return reduce.combined(kind, reduce.chunks(kind, *[v.views[v.home] for v in vectors]))
     axis, n = first.placement.axes[0], first.shape[0]
     values: list[View[Any]] = []
     for i, queue in enumerate(queues):
@@ -232,10 +241,10 @@ def _combined(kind: str, vectors: list[DistributedArray]) -> Planes:
             parts: list[Any] = [_span(v, span, i, queue) for v in vectors]
             values.append(reduce.chunks(kind, *parts))
     count = sum(v.shape[0] for v in values)
-    kept: Planes = allocate(first.format, (count,), queues[0])
+    kept: Planes = allocate(first.format, (count,), transport.home(queues))
     at = 0
     for one in values:
-        moves.copied(transport.sent(one, queues[0]), out=kept.view(one.shape, (1,), at))
+        moves.copied(transport.known(one, queues), out=kept.view(one.shape, (1,), at))
         at += one.shape[0]
     return reduce.combined(kind, kept)
 

@@ -17,7 +17,7 @@ from portmp.arrays.viewed import Elsewhere, wrapped
 from portmp.backends.base import Queue
 from portmp.distributed import transport
 from portmp.distributed.array import DistributedArray
-from portmp.distributed.functions import Queues, joined, known, team, total
+from portmp.distributed.functions import Queues, here, joined, known, team, total
 from portmp.distributed.layout import Axis, Placement, Replicated, Rows, columns, whole
 from portmp.errors import FormatError, ShapeError
 from portmp.routines.ozaki import levels
@@ -45,7 +45,7 @@ def matmul(function: Callable[..., Any], x1: Any, x2: Any, *, out: Any = None) -
         count = len(queues)
         rows = x1.placed(Replicated().place(x1.shape, count), queues)
         across = x2.placed(columns(x2.shape, count), queues)
-        found = [function(a, b) for a, b in zip(rows.pieces, across.pieces, strict=True)]
+        found = here(lambda i: function(rows.pieces[i], across.pieces[i]), queues)
         return joined(found, Rows().place(x2.shape[1:], count), queues)
     if x2.ndim == 1:
         return vectors(function, x1, x2, queues)
@@ -77,13 +77,14 @@ def vectors(
     if place.axes[1].parts > 1:
         place = Rows().place(a.shape, len(queues))
     every, results = Replicated().place(x.shape, len(queues)), Placement(place.grid, place.axes[:1])
-    pairs = zip(a.placed(place, queues).pieces, x.placed(every, queues).pieces, strict=True)
-    work = [partial(function, *pair, **options) for pair in pairs]
-    if y is not None:
-        work = [
-            partial(w, y=v) for w, v in zip(work, y.placed(results, queues).pieces, strict=True)
-        ]
-    return joined([one() for one in work], results, queues)
+    left, right = a.placed(place, queues).pieces, x.placed(every, queues).pieces
+    more = None if y is None else y.placed(results, queues).pieces
+
+    def made(i: int) -> Any:
+        addend = {} if more is None else {"y": more[i]}
+        return function(left[i], right[i], **options, **addend)
+
+    return joined(here(made, queues), results, queues)
 
 
 @known("gemv")
@@ -207,6 +208,8 @@ def _local(
     left = wrapped(transport.piece(near, a.placement, every, device, queue))
     near = [*sent_b[:device], b.views[device], *sent_b[device + 1 :]]
     for first, last, right in _stripes(near, b, across, place, device, queue):
+        if transport.is_distant(queue):
+            continue
         more = {} if addend is None else {"c": addend[:, first:last]}
         function(left, right, out=wrapped(out)[:, first:last], **more)
     return out
