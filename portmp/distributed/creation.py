@@ -23,7 +23,7 @@ from portmp.random.generator import Generator
 from portmp.routines.moves import launch as moves
 from portmp.routines.random import launch as values
 from portmp.routines.random.layout import draw
-from portmp.runtime.planes import blank
+from portmp.runtime.planes import View, blank
 
 OPERATIONS = factor, forces, functions, products
 """The modules that say what functions do with such arrays, known as soon as there is one."""
@@ -72,7 +72,7 @@ def shard(
         kept = [wrapped(v).copy().planes if v is a.planes else v for v in views]
         return DistributedArray.made(kept, placement, queues)
     placement = by.place(a.shape, len(queues))
-    views = []
+    views: list[View[Any] | None] = []
     for i, queue in enumerate(queues):
         if transport.is_distant(queue):
             views.append(None)

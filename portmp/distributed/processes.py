@@ -9,6 +9,7 @@ limit.
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import pickle
 import socket
@@ -32,8 +33,9 @@ LIMIT = "PORTMP_MPI_LIMIT"
 USUAL_LIMIT = 600.0
 PIECE = 1 << 30
 """Bytes of a message, at most: MPI counts them in 32 bits."""
-TALK, GONE = 30_000, 30_001
-"""Tags of what processes tell each other; those of parts of arrays are numbers of devices."""
+WHOLE, TALK, GONE = 30_000, 30_001, 30_002
+"""Tags of what goes to no part of an array, of what processes tell each other, and that one ends;
+those of parts of arrays are numbers of devices."""
 INSTALL = "pip install 'portmp[mpi]' installs mpi4py and Open MPI"
 
 
@@ -182,14 +184,14 @@ class Processes:
         self._numbers = {queue: i for i, queue in enumerate(own)}
 
     def ends(self, own: Queue) -> list[Queue]:
-        """A queue of this process, and what stands for one of each other, by ranks."""
+        """A queue of this process beside its devices', and what stands for others', by ranks."""
         facts = Facts.of(own.device)
-        others = [DistantDevice(rank, 0, facts).queue for rank in range(self.count)]
+        others = [DistantDevice(rank, WHOLE, facts).queue for rank in range(self.count)]
         return [*others[: self.rank], own, *others[self.rank + 1 :]]
 
     def number(self, queue: Queue) -> int:
         """Which of this process's devices a queue belongs to: what messages to it are told by."""
-        return self._numbers.get(queue, 0)
+        return self._numbers.get(queue, WHOLE)
 
     # --- messages -------------------------------------------------------------------------------
 
@@ -390,9 +392,9 @@ def _limit(given: float | None) -> float:
 def imported() -> Any:
     """mpi4py's MPI; BackendUnavailable where it, or a library of MPI, is missing."""
     try:
-        from mpi4py import MPI
+        MPI = importlib.import_module("mpi4py.MPI")
     except ImportError as error:
-        raise BackendUnavailable(f"mpi4py is not installed: {INSTALL} ({error})") from None
+        raise BackendUnavailable(f"mpi4py: {one_line(error)}: {INSTALL}") from None
     except RuntimeError as error:
         raise BackendUnavailable(
             f"mpi4py finds no library of MPI: {INSTALL} ({one_line(error)})"

@@ -29,6 +29,7 @@ from portmp.runtime.planes import View, blank
 
 T = TypeVar("T")
 V = TypeVar("V", bound=View[Any])
+Integers = np.ndarray[Any, np.dtype[Any]]
 
 _beside: WeakKeyDictionary[Queue, Queue] = WeakKeyDictionary()
 
@@ -114,7 +115,8 @@ def home(queues: Sequence[Queue]) -> Queue:
 
 def known(view: V, queues: Sequence[Queue]) -> V:
     """A view's elements in the first queue of each process; this one's."""
-    return next(one for one in _each(sent, view, homes(queues)) if not is_distant(one))
+    found: V = next(one for one in _each(sent, view, homes(queues)) if not is_distant(one))
+    return found
 
 
 def _each(move: Callable[..., Any], what: Any, queues: Sequence[Queue]) -> list[Any]:
@@ -138,16 +140,26 @@ def shared(mine: T, queues: Sequence[Queue], what: str) -> list[T]:
     return job.share(mine, what)
 
 
+def summed(integers: Integers, queues: Sequence[Queue], what: str) -> Integers:
+    """Sums of integers of all processes that have some of the queues: exact, in any order."""
+    job = processes.job()
+    if job is None or not any(map(is_distant, queues)):
+        return integers
+    return job.total(integers, what)
+
+
 def whole(pieces: Sequence[View[Any]], source: Placement, queue: Queue) -> View[Any]:
     """All of an array in a queue of this process, and in one of each other that has pieces."""
     job = processes.job()
-    several = job is not None and any(map(is_distant, pieces))
-    ends = job.ends(queue) if job is not None and several else [queue]
+    if job is None or not any(map(is_distant, pieces)):
+        return piece(pieces, source, alone(source.shape), 0, queue)
 
     def move(target: Placement, end: Queue) -> View[Any]:
         return piece(pieces, source, target, 0, end)
 
-    return next(one for one in _each(move, alone(source.shape), ends) if not is_distant(one))
+    found = _each(move, alone(source.shape), job.ends(beside(queue)))
+    own: View[Any] = next(one for one in found if not is_distant(one))
+    return own.in_queue(queue)
 
 
 def cut(view: View[Any], target: Placement, queues: Sequence[Queue]) -> list[View[Any]]:
