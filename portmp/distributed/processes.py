@@ -36,7 +36,7 @@ PIECE = 1 << 30
 WHOLE, TALK, GONE = 30_000, 30_001, 30_002
 """Tags of what goes to no part of an array, of what processes tell each other, and that one ends;
 those of parts of arrays are numbers of devices."""
-INSTALL = "pip install 'portmp[mpi]' installs mpi4py and Open MPI"
+INSTALL = "pip install 'portmp[mpi]' installs mpi4py and MPICH"
 
 
 class Facts(NamedTuple):
@@ -286,13 +286,14 @@ class Processes:
 
     def fail(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
         """End the job: what went wrong is said once, by the first process to which it happened."""
-        time.sleep(self.rank / self.count)  # where it went wrong in all of them
+        time.sleep(self.rank and 1 + self.rank / self.count)  # where it went wrong in all of them
         where = [f for f in traceback.extract_tb(trace) if not _is_own(f.filename)]
         at = f" ({Path(where[-1].filename).name}, line {where[-1].lineno})" if where else ""
         said = " ".join(str(error).split()) or kind.__name__
         told = f"portmp: rank {self.rank} of {self.count}: {kind.__name__}: {said}{at}"
         sys.stdout.flush()
         os.write(2, f"{told}\n".encode(errors="backslashreplace"))
+        time.sleep(0.2)  # what is written is passed on before all ends
         self.comm.Abort(1)
 
 

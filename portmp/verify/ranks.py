@@ -27,7 +27,7 @@ from portmp.errors import BackendUnavailable, PortmpError, ProcessError, Unsuppo
 from portmp.routines.case import Case
 from portmp.runtime.digests import digest
 from portmp.verify import composed
-from portmp.verify.cases import recorded, selected
+from portmp.verify.cases import cases, recorded
 from portmp.verify.outcome import Outcome, read
 
 ROUTINES = (
@@ -62,7 +62,9 @@ def run(device: str, chosen: Sequence[Case], ranks: int) -> list[Outcome]:
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder) / "report.json"
         keys = [case.key for case in chosen]
-        asked = json.dumps({"device": device, "ranks": ranks, "keys": keys, "to": str(written)})
+        names = list(dict.fromkeys(case.form.name for case in chosen))
+        wanted = {"device": device, "ranks": ranks, "formats": names, "keys": keys}
+        asked = json.dumps({**wanted, "to": str(written)})
         told = Path(folder) / "asked.json"
         told.write_text(asked)
         words = [command, "-n", str(ranks), sys.executable, "-P", "-m", __name__, str(told)]
@@ -130,7 +132,8 @@ def main(file: str) -> None:
             "mpi4py belong to different installations of MPI"
         )
     wanted = set(asked["keys"])
-    mine = compared([c for c in selected(None, None) if c.key in wanted], job)
+    every_case = chain.from_iterable(map(cases, asked["formats"]))
+    mine = compared([case for case in every_case if case.key in wanted], job)
     every = list(zip(*job.share(mine, "what it found"), strict=True))
     found = [
         one[0] if len(set(one)) == 1 else Outcome(one[0].key, "", one[0].expected, _differ(one))
