@@ -2320,6 +2320,22 @@ FAULTS = (
         "test_factors",
     ),
     Fault(
+        "several devices: exact products of complex numbers without signs",
+        "portmp/distributed/functions.py",
+        "found + sign * units",
+        "found + units",
+        "test_distributed.py",
+        "sums_of_complex",
+    ),
+    Fault(
+        "several processes: what one finds stands for all",
+        "portmp/distributed/array.py",
+        'said = transport.shared(found, self.queues, "truth values")',
+        "said = [found]",
+        "test_processes.py",
+        "same_bits",
+    ),
+    Fault(
         "several devices: parts are judged by their own sizes",
         "portmp/distributed/products.py",
         "replace(own, smallest=1) if judged",

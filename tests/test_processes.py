@@ -156,13 +156,12 @@ def test_devices_of_others_do_nothing(device: Device) -> None:
     """Functions give arrays of the right shapes there, compile nothing and read nothing."""
     other = processes.DistantDevice(1, 0, processes.Facts.of(device))
     assert other.name == f"{device.name} of rank 1"
-    a = mp.Array(mp.ones((3, 4), "dd", device).planes.view((3, 4), (4, 1), 0))
-    there = mp.zeros((3, 4), "dd", other.queue)
+    a, there = (mp.ones((3, 4), "dd", where) for where in (device, other.queue))
     assert mp.exp(there + 1).shape == (3, 4) and there.sum(0).shape == (4,)
     assert there[1:, ::2].T.copy().shape == (2, 2)
     with pytest.raises(DeviceError, match="another process"):
         there.to_limbs()
-    with pytest.raises(DeviceError, match="devices"):
+    with pytest.raises(DeviceError, match="of rank 1"):
         a + there
     assert discovery.get(device) is device
 
