@@ -83,7 +83,14 @@ def _made(place: Place) -> list[Any]:
     x = place(mp.arange(5000, dtype="float64"), 1)
     told = [str(x), x.to_strings(5)[4321], bool((x < 5000).all()), bool((x > 4998).any())]
     words = mp.plain_array(np.frombuffer(repr(told).encode(), np.uint8).astype("uint8"))
-    return [words, x.redistribute(mp.Replicated()) if hasattr(x, "gather") else x]
+    read = place(mp.zeros((33, 40), "dd"), 2)
+    numbers = np.arange(33 * 40.0).reshape(33, 40)
+    if not hasattr(read, "tiles"):
+        return [words, x, mp.array(numbers, "dd")]
+    for tile in read.tiles():
+        (i, j), (m, n) = tile.start, tile.array.shape
+        tile.array[...] = numbers[i : i + m, j : j + n]
+    return [words, x.redistribute(mp.Replicated()), read]
 
 
 WORKS: dict[str, Callable[[Place], list[Any]]] = {

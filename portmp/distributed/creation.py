@@ -72,15 +72,14 @@ def shard(
         kept = [wrapped(v).copy().planes if v is a.planes else v for v in views]
         return DistributedArray.made(kept, placement, queues)
     placement = by.place(a.shape, len(queues))
-    views: list[View[Any] | None] = []
-    for i, queue in enumerate(queues):
-        if transport.is_distant(queue):
-            views.append(None)
-            continue
+
+    def part(i: int) -> View[Any]:
         each = zip(placement.axes, placement.parts(i), strict=True)
-        part = a[np.ix_(*[axis.places(mine) for axis, mine in each])] if a.ndim else a
-        views.append(creation.array(part, kind, queue).planes)
-    return DistributedArray.made(views, placement, queues)
+        mine = a[np.ix_(*[axis.places(one) for axis, one in each])] if a.ndim else a
+        made: View[Any] = creation.array(mine, kind, queues[i]).planes
+        return made
+
+    return DistributedArray.made(functions.here(part, queues), placement, queues)
 
 
 def new(

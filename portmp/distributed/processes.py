@@ -277,19 +277,27 @@ class Processes:
     # --- the end --------------------------------------------------------------------------------
 
     def leave(self) -> None:
-        """Before this process ends: what it sent arrives, and others are told."""
-        end = time.monotonic() + self.limit
+        """Before this process ends: what it sent arrives, and then others are told."""
+        self._settle()
         for rank in self._others():
             self.send(np.empty(0, np.uint8), rank, GONE)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Wait until all that was sent has arrived, up to the limit."""
+        end = time.monotonic() + self.limit
         while self._sending and time.monotonic() < end:
             time.sleep(1e-3)
+        with self._lock:
+            self._sending = []
 
     def fail(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
         """End the job: what went wrong is said once, by the first process to which it happened."""
         time.sleep(self.rank and 1 + self.rank / self.count)  # where it went wrong in all of them
         where = [f for f in traceback.extract_tb(trace) if not _is_own(f.filename)]
         at = f" ({Path(where[-1].filename).name}, line {where[-1].lineno})" if where else ""
-        said = " ".join(str(error).split()) or kind.__name__
+        notes = getattr(error, "__notes__", [])
+        said = " ".join(" ".join([str(error), *notes]).split())
         told = f"portmp: rank {self.rank} of {self.count}: {kind.__name__}: {said}{at}"
         sys.stdout.flush()
         os.write(2, f"{told}\n".encode(errors="backslashreplace"))

@@ -100,14 +100,6 @@ def _told(view: V, queue: Queue) -> V:
     return there
 
 
-def homes(queues: Sequence[Queue]) -> list[Queue]:
-    """The first queue of each process."""
-    found: dict[int | None, Queue] = {}
-    for queue in queues:
-        found.setdefault(queue.device.rank, queue)
-    return list(found.values())
-
-
 def home(queues: Sequence[Queue]) -> Queue:
     """The first queue of this process."""
     return next(queue for queue in queues if not is_distant(queue))
@@ -115,16 +107,21 @@ def home(queues: Sequence[Queue]) -> Queue:
 
 def known(view: V, queues: Sequence[Queue]) -> V:
     """A view's elements in the first queue of each process; this one's."""
-    found: V = next(one for one in _each(sent, view, homes(queues)) if not is_distant(one))
-    return found
+    first: dict[int | None, Queue] = {}
+    for queue in queues:
+        first.setdefault(queue.device.rank, queue)
+    return _own(_each(lambda i, queue: sent(view, queue), list(first.values())))
 
 
-def _each(move: Callable[..., Any], what: Any, queues: Sequence[Queue]) -> list[Any]:
+def _own(views: Sequence[V]) -> V:
+    """The first one of this process."""
+    return next(view for view in views if not is_distant(view))
+
+
+def _each(move: Callable[[int, Queue], T], queues: Sequence[Queue]) -> list[T]:
     """What is moved to each of some queues, to those of other processes first."""
-    found: list[Any] = [None] * len(queues)
-    for i in distant_first(range(len(queues)), queues):
-        found[i] = move(what, queues[i])
-    return found
+    found = {i: move(i, queues[i]) for i in distant_first(range(len(queues)), queues)}
+    return [found[i] for i in range(len(queues))]
 
 
 def distant_first(devices: Iterable[int], queues: Sequence[Queue]) -> list[int]:
@@ -154,12 +151,8 @@ def whole(pieces: Sequence[View[Any]], source: Placement, queue: Queue) -> View[
     if job is None or not any(map(is_distant, pieces)):
         return piece(pieces, source, alone(source.shape), 0, queue)
 
-    def move(target: Placement, end: Queue) -> View[Any]:
-        return piece(pieces, source, target, 0, end)
-
-    found = _each(move, alone(source.shape), job.ends(beside(queue)))
-    own: View[Any] = next(one for one in found if not is_distant(one))
-    return own.in_queue(queue)
+    target, ends = alone(source.shape), job.ends(beside(queue))
+    return _own(_each(lambda i, end: piece(pieces, source, target, 0, end), ends)).in_queue(queue)
 
 
 def cut(view: View[Any], target: Placement, queues: Sequence[Queue]) -> list[View[Any]]:
@@ -180,10 +173,7 @@ def moved(
 
     *queues*: those of the target's devices, one for each.
     """
-    found: list[Any] = [None] * len(queues)
-    for i in distant_first(range(len(queues)), queues):
-        found[i] = piece(pieces, source, target, i, queues[i])
-    return found
+    return _each(lambda i, queue: piece(pieces, source, target, i, queue), queues)
 
 
 def piece(
