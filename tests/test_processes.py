@@ -120,6 +120,8 @@ def test_verify_says_what_is_missing(
     words = ["verify", "--device", "host:0", "--format", "dd", "--routine", "lu", "--ranks"]
     assert cli.main([*words, "0"]) == 2
     assert "--ranks: 0 given" in capsys.readouterr().err
+    assert cli.main(["verify", "--ranks", "2", "--format", "dd", "--routine", "sort"]) == 2
+    assert "without cases on several devices" in capsys.readouterr().err
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert cli.main([*words, "2"]) == 2
     assert "pip install 'portmp[mpi]'" in capsys.readouterr().err

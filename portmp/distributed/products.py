@@ -53,11 +53,14 @@ def matmul(function: Callable[..., Any], x1: Any, x2: Any, *, out: Any = None) -
 
 
 def _both(a: Any, b: Any) -> bool:
-    """Whether both are distributed matrices or vectors, of one format."""
+    """Whether both are distributed matrices or vectors, of one format; beside a vector a matrix may
+    be stored in another one.
+    """
     given = isinstance(a, DistributedArray) and isinstance(b, DistributedArray)
     if not given or not (1 <= a.ndim <= 2 and 1 <= b.ndim <= 2):
         return False
-    if a.format is not b.format:
+    stored = b.ndim == 1 and a.format.arithmetic is b.format
+    if a.format is not b.format and not stored:
         raise FormatError(f"operands: {a.format} and {b.format} given; use astype")
     return True
 
@@ -89,7 +92,13 @@ def vectors(
 
 @known("gemv")
 def gemv(
-    function: Callable[..., Any], a: Any, x: Any, *, y: Any = None, trans: bool = False, **more: Any
+    function: Callable[..., Any],
+    a: Any,
+    x: Any,
+    *,
+    y: Any = None,
+    trans: bool | str = False,
+    **more: Any,
 ) -> Any:
     """alpha a x + beta y, by rows of a."""
     arrays, queues = team(a, x, y)
@@ -97,7 +106,7 @@ def gemv(
     fits = _both(a, x) and a.ndim == 2 and x.ndim == 1
     if not fits or more.keys() - known_options:
         raise Elsewhere(arrays[0])
-    return vectors(function, a.mT if trans else a, x, queues, y, **more)
+    return vectors(function, blas.turned(a, trans), x, queues, y, **more)
 
 
 @known("gemm")
@@ -108,8 +117,8 @@ def gemm(
     *,
     c: Any = None,
     out: Any = None,
-    trans_a: bool = False,
-    trans_b: bool = False,
+    trans_a: bool | str = False,
+    trans_b: bool | str = False,
     bound: Any = False,
     **options: Any,
 ) -> Any:
@@ -117,7 +126,7 @@ def gemm(
     arrays, queues = team(a, b, c)
     if not _both(a, b) or a.ndim + b.ndim < 4 or out is not None or bound:
         raise Elsewhere(arrays[0])
-    left, right = a.mT if trans_a else a, b.mT if trans_b else b
+    left, right = blas.turned(a, trans_a), blas.turned(b, trans_b)
     return product(function, left, right, options, queues, c)
 
 

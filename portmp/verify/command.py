@@ -132,6 +132,11 @@ def command(args: Any) -> int:
                 f"--ranks: {args.ranks} given, 1 or more are allowed, without --jobs"
             )
         chosen = [case for case in chosen if case.routine in ranks.ROUTINES]
+        if not chosen:
+            raise ArgumentError(
+                "--ranks: given with a routine or a format without cases on several devices; "
+                f"routines are {', '.join(ranks.ROUTINES)}"
+            )
         args.device = args.device or "cpu"
     target = Path(args.output) if args.output else None
     if target:

@@ -34,7 +34,7 @@ ROUTINES = (
     *("add", "exp", "axpy", "scal", "reduce_sum", "reduce_max", "mean", "var"),
     *("gemm", "gemm_fast", "gemm_ozaki1", "gemm_ozaki2", "gemm_auto", "gemv", "dot", "nrm2"),
     *("exact_sum", "exact_dot", "exact_gemm", "lu", "cholesky", "qr", "solve"),
-    *("nbody", "nbody_potential"),
+    *("nbody", "nbody_potential", "complex_gemm", "complex_gemv", "complex_add", "complex_exp"),
 )
 """What is compared: routines that work on several devices."""
 ANYWHERE = {
