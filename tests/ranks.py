@@ -130,6 +130,10 @@ def main(file: str, devices: str, names: str) -> None:
     found = digests(place, names.split(","))
     drawn_in_place = mp.distributed.standard_normal(mp.random.default_rng(1), (19, 13), "dd")
     found["drawn"] = [_digest(drawn_in_place)]
+    x = mp.shard(drawn((19, 13), 1), layout=ways[2])
+    last = x.gather(root=job.count - 1)
+    assert (last is None) == (job.rank != job.count - 1)
+    assert last is None or _digest(last) == found["drawn"][0]
     every = job.share(found, "digests")
     assert all(one == found for one in every), "processes have different results"
     if job.rank == 0:

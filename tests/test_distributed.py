@@ -376,6 +376,7 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "a grid": (lambda s, a: mp.shard(a, team(3), mp.BlockCyclic(2, 2, 2)), ArgumentError, "4 dev"),
     "a block": (lambda s, a: mp.Rows(0), ArgumentError, "from 1 on"),
     "one name": (lambda s, a: mp.shard(a, "cpu:0"), ArgumentError, "a list"),
+    "a root": (lambda s, a: s.gather(root=1), ArgumentError, "root: 1 given"),
     "no devices": (lambda s, a: mp.shard(a), ArgumentError, "devices: none given"),
     "many axes": (
         lambda s, a: mp.shard(a[None], team(2), mp.BlockCyclic(2, 1, 2)),

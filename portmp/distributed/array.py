@@ -209,14 +209,19 @@ class DistributedArray(Array):
 
     # --- elsewhere ----------------------------------------------------------------------------
 
-    def gather(self, device: Where | None = None) -> Any:
+    def gather(self, device: Where | None = None, root: int | None = None) -> Any:
         """All of it as an array on one device, by default the first one; of several processes
-        each has it, on its own first one.
+        each has it, on its own first one, or *root* alone, where that is given: others None.
         """
+        job = processes.job()
+        if root is not None and root not in range(job.count if job is not None else 1):
+            raise ArgumentError(f"gather: root: {root!r} given, there are the ranks of initialize")
         first = self.home
         queue = self.queues[first] if device is None else discovery.queue_of(device)
         check_room("gather", self.shape, self.dtype, alone(self.shape), [queue])
-        found = transport.whole(self.views, self.placement, queue)
+        found = transport.whole(self.views, self.placement, queue, root)
+        if found is None:
+            return None
         return wrapped(
             found if found is not self.views[first] else self.pieces[first].copy().planes
         )

@@ -106,7 +106,8 @@ def gemv(
     fits = _both(a, x) and a.ndim == 2 and x.ndim == 1
     if not fits or more.keys() - known_options:
         raise Elsewhere(arrays[0])
-    return vectors(function, blas.turned(a, trans), x, queues, y, **more)
+    matrix: Any = blas.turned(a, trans)
+    return vectors(function, matrix, x, queues, y, **more)
 
 
 @known("gemm")
@@ -126,7 +127,8 @@ def gemm(
     arrays, queues = team(a, b, c)
     if not _both(a, b) or a.ndim + b.ndim < 4 or out is not None or bound:
         raise Elsewhere(arrays[0])
-    left, right = blas.turned(a, trans_a), blas.turned(b, trans_b)
+    left: Any = blas.turned(a, trans_a)
+    right: Any = blas.turned(b, trans_b)
     return product(function, left, right, options, queues, c)
 
 

@@ -145,14 +145,18 @@ def summed(integers: Integers, queues: Sequence[Queue], what: str) -> Integers:
     return job.total(integers, what)
 
 
-def whole(pieces: Sequence[View[Any]], source: Placement, queue: Queue) -> View[Any]:
-    """All of an array in a queue of this process, and in one of each other that has pieces."""
-    job = processes.job()
+def whole(
+    pieces: Sequence[View[Any]], source: Placement, queue: Queue, root: int | None = None
+) -> View[Any] | None:
+    """All of an array in a queue of this process, and in one of each other that has pieces; of
+    *root* alone, where that is given."""
+    job, target = processes.job(), alone(source.shape)
     if job is None or not any(map(is_distant, pieces)):
-        return piece(pieces, source, alone(source.shape), 0, queue)
-
-    target, ends = alone(source.shape), job.ends(beside(queue))
-    return _own(_each(lambda i, end: piece(pieces, source, target, 0, end), ends)).in_queue(queue)
+        return piece(pieces, source, target, 0, queue)
+    ends = job.ends(beside(queue))
+    wanted = ends if root is None else [ends[root]]
+    found = _each(lambda i, end: piece(pieces, source, target, 0, end), wanted)
+    return _own(found).in_queue(queue) if root in (None, job.rank) else None
 
 
 def cut(view: View[Any], target: Placement, queues: Sequence[Queue]) -> list[View[Any]]:
