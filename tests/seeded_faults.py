@@ -465,8 +465,8 @@ FAULTS = (
     Fault(
         "gemm: operands in the other order",
         "portmp/arrays/blas.py",
-        '_turned(operand(a, "a"), trans_a), _turned(operand(b, "b"), trans_b)',
-        '_turned(operand(a, "a"), trans_b), _turned(operand(b, "b"), trans_a)',
+        'turned(operand(a, "a"), trans_a), turned(operand(b, "b"), trans_b)',
+        'turned(operand(a, "a"), trans_b), turned(operand(b, "b"), trans_a)',
         "test_blas.py",
         "gemm_of_views and dd",
     ),
