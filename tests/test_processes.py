@@ -53,7 +53,7 @@ JOBS = (
     (2, "cpu:0,host:0", "products,elements,sums,exact,forces,made"),
     (3, "cpu:0", EVERY),
     (4, "cpu:0", EVERY),
-    (7, "cpu:0", "factors,sums"),
+    (7, "cpu:0", "sums"),
     (7, "cpu:0", EVERY),
 )
 
