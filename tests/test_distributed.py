@@ -20,7 +20,14 @@ import portmp as mp
 from portmp import discovery
 from portmp.distributed import transport
 from portmp.distributed.layout import Axis, common
-from portmp.errors import ArgumentError, DeviceError, OutOfMemory, ShapeError, UnsupportedError
+from portmp.errors import (
+    ArgumentError,
+    DeviceError,
+    FormatError,
+    OutOfMemory,
+    ShapeError,
+    UnsupportedError,
+)
 from portmp.runtime.digests import digest
 
 HOST = "host:0"
@@ -251,6 +258,66 @@ def test_sums_beyond_the_range() -> None:
     check_same(mp.shard(mixed, team(2)).sum(), mixed.sum())
 
 
+EXACT = ("dd", "float32", "d+s", "slfp64in48b")
+
+
+@pytest.mark.parametrize("form", slow.mostly_slow(EXACT, ["dd", "float32"], "other formats"))
+def test_sums_that_are_rounded_once(form: str) -> None:
+    """Each device's sum is an integer; whatever cancels between devices, one of them the host."""
+    x, y = drawn(3001, form), drawn(3001, form, 2)
+    if form == "dd":
+        x[5], x[2900] = "1e300", "-1e300"
+    for layout in (mp.Rows(), mp.Rows(100), mp.Replicated()):
+        s, t = (mp.shard(v, team(3, HOST), layout) for v in (x, y))
+        check_same(mp.sum(s, rounding="correct"), mp.sum(x, rounding="correct"))
+        if x.format.arithmetic is x.format:
+            check_same(mp.dot(s, t, rounding="correct"), mp.dot(x, y, rounding="correct"))
+    wide = x[:3000].reshape(30, 100)
+    for axis in (0, 1):
+        found = mp.sum(mp.shard(wide, team(3)), axis, rounding="correct")
+        check_same(found, mp.sum(wide, axis, rounding="correct"))
+    x[7] = np.inf
+    with pytest.raises(ArgumentError, match="an infinity or a NaN"):
+        mp.sum(mp.shard(x, team(2)), rounding="correct")
+    with pytest.raises(ArgumentError, match="rounding"):
+        mp.sum(mp.shard(y, team(2)), rounding="up")
+
+
+@pytest.mark.parametrize("name", ["int32", "uint8", "bool", "uint64"])
+def test_sums_of_integers(name: str) -> None:
+    """In 64 bits, which wrap around; extrema in their own type; more devices than elements."""
+    n = mp.plain_array((np.arange(5000) % 250).astype(name))
+    for layout in (mp.Rows(), mp.Rows(7), mp.Replicated()):
+        s = mp.shard(n, team(3, HOST), layout)
+        for function in (mp.sum, mp.prod, mp.max, mp.min):
+            found, wanted = function(s), function(n)
+            check_same(found, wanted)
+            assert found.dtype == wanted.dtype
+    square = n.reshape(50, 100)
+    for axis in (0, 1):
+        check_same(mp.sum(mp.shard(square, team(3)), axis), mp.sum(square, axis))
+    check_same(mp.sum(mp.shard(square, team(3)), keepdims=True), mp.sum(square, keepdims=True))
+    check_same(mp.max(mp.shard(n[:2], team(3))), mp.max(n[:2]))
+    with pytest.raises(FormatError, match="integers given"):
+        mp.sum(mp.shard(n, team(2)), rounding="correct")
+
+
+def test_sums_of_complex_numbers() -> None:
+    """By parts, as on one device; products of vectors by four sums."""
+    x, y = (
+        mp.array(a.to_float64() + 1j * b.to_float64())
+        for a, b in ((drawn(9001), drawn(9001, seed=2)), (drawn(9001, seed=3), drawn(9001)))
+    )
+    for layout in (mp.Rows(), mp.Rows(70), mp.Replicated()):
+        s, t = (mp.shard(v, team(3), layout) for v in (x, y))
+        check_same(s.sum(), x.sum())
+        check_same(mp.dot(s, t), mp.dot(x, y))
+        check_same(mp.sum(s, rounding="correct"), mp.sum(x, rounding="correct"))
+        check_same(mp.dot(s, t, rounding="correct"), mp.dot(x, y, rounding="correct"))
+    square = x[:9000].reshape(90, 100)
+    check_same(mp.shard(square, team(3)).sum(0), square.sum(0))
+
+
 def test_other_arrays() -> None:
     """More axes, integers, truth values, elements of shape ()."""
     x = mp.arange(60, dtype="dd").reshape(5, 3, 4)
@@ -309,6 +376,7 @@ REFUSED: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
     "a grid": (lambda s, a: mp.shard(a, team(3), mp.BlockCyclic(2, 2, 2)), ArgumentError, "4 dev"),
     "a block": (lambda s, a: mp.Rows(0), ArgumentError, "from 1 on"),
     "one name": (lambda s, a: mp.shard(a, "cpu:0"), ArgumentError, "a list"),
+    "a root": (lambda s, a: s.gather(root=1), ArgumentError, "root: 1 given"),
     "no devices": (lambda s, a: mp.shard(a), ArgumentError, "devices: none given"),
     "many axes": (
         lambda s, a: mp.shard(a[None], team(2), mp.BlockCyclic(2, 1, 2)),

@@ -49,6 +49,18 @@ def test_products(left: Any, sizes: str, monkeypatch: pytest.MonkeyPatch) -> Non
     check_same(mp.gemv(s, w, trans=True), mp.gemv(a, y, trans=True))
 
 
+def test_transposes_by_letters() -> None:
+    """N, T and C, of complex numbers conjugated; a matrix in a shorter format beside a vector."""
+    a, b = (mp.array(drawn((5, 5), seed=i).to_float64() * (1 + 2j)) for i in (1, 2))
+    s, t = mp.shard(a, team(2)), mp.shard(b, team(2), mp.BlockCyclic(2, 1, 2))
+    for how in ("N", "T", "C"):
+        options: dict[str, Any] = {"trans_a": how, "trans_b": how}
+        check_same(mp.gemm(s, t, **options), mp.gemm(a, b, **options))
+        check_same(mp.gemv(s, mp.shard(b[0], team(2)), trans=how), mp.gemv(a, b[0], trans=how))
+    short, x = drawn((9, 7), "slfp64in48b"), drawn(7, "float64")
+    check_same(mp.gemv(mp.shard(short, team(2)), mp.shard(x, team(2))), mp.gemv(short, x))
+
+
 METHODS: tuple[dict[str, str], ...] = (
     {"method": "ozaki1"},
     {"method": "ozaki2"},

@@ -39,6 +39,7 @@ TIERS = (
     "strace",
     "chromium",
     "sphinx",
+    "mpi",
 )
 
 
@@ -79,6 +80,17 @@ def _clang() -> None:
     from portmp.compilers.clang import ClangCompiler
 
     ClangCompiler().version()
+
+
+def _mpi() -> None:
+    import importlib.util
+
+    from portmp.distributed import processes
+    from portmp.verify import ranks
+
+    if importlib.util.find_spec("mpi4py") is None:
+        raise BackendUnavailable(f"mpi4py is not installed: {processes.INSTALL}")
+    ranks.launcher()
 
 
 def _sphinx() -> None:
@@ -157,6 +169,7 @@ _PROBES: dict[str, Callable[[], None]] = {
     "clang": _clang,
     "hipcc": _hipcc,
     "sphinx": _sphinx,
+    "mpi": _mpi,
     "oclgrind": _oclgrind,
     "pocl": lambda: _opencl(lambda platform: _is_pocl(platform, debian=False)),
     "pocl-debian": lambda: _opencl(lambda platform: _is_pocl(platform, debian=True)),

@@ -54,7 +54,7 @@ def scalar(like: Array, value: Factor, argument: str) -> base.ScalarLimbs:
     return tuple(kind(plane[()]) for plane in value.to_limbs())
 
 
-def _turned(a: Array, how: bool | str) -> Array:
+def turned(a: Array, how: bool | str) -> Array:
     """op(a): ``N`` or False, ``T`` or True, or ``C``."""
     if isinstance(how, str):
         how = choice("trans:", how, ("N", "T", "C"))
@@ -257,7 +257,7 @@ def gemm(
     ones of the column. For those it needs float64. docs/digits.md says which to take, and
     docs/bounds.md what each costs.
     """
-    left, right = _turned(operand(a, "a"), trans_a), _turned(operand(b, "b"), trans_b)
+    left, right = turned(operand(a, "a"), trans_a), turned(operand(b, "b"), trans_b)
     if left.format.components > 1 or right.format.components > 1:
         options = {"accuracy": accuracy, "schedule": schedule, "method": method}
         ends = alpha, beta, c, out
@@ -306,7 +306,7 @@ def gemv(
     The matrix may be in a storage format of the vectors': it is read short, all else is done and
     stored in the vectors' format.
     """
-    matrix, vector = _turned(operand(a, "a"), trans), operand(x, "x")
+    matrix, vector = turned(operand(a, "a"), trans), operand(x, "x")
     if matrix.format.components > 1 or vector.format.components > 1:
         options = {"accuracy": accuracy, "schedule": schedule}
         ends = alpha, beta, y, out

@@ -564,6 +564,8 @@ class Device(ABC):
     """Whether no hardware runs its code: results count, times do not."""
     by_reference: bool = False
     """Whether it runs no kernels: its memory is the host's, where routines run by references."""
+    rank: int | None = None
+    """Which of several processes has it, where that is another one than this."""
     most_blocks: Dim3 = (2**31 - 1, 65535, 65535)
     """Blocks that a grid may have along each axis."""
     fragile: bool = False

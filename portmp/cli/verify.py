@@ -20,4 +20,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="processes, a format each (default: 1)"
     )
+    parser.add_argument(
+        "--ranks",
+        type=int,
+        metavar="N",
+        help="compute by N processes of MPI what works on several devices (default device: cpu)",
+    )
     parser.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")

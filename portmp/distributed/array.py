@@ -13,12 +13,12 @@ from portmp.arrays import composed, creation, elementwise, printing, products
 from portmp.arrays.array import Array
 from portmp.arrays.viewed import AnyArray, Elsewhere, wrapped
 from portmp.backends.base import Device, Queue
-from portmp.distributed import transport
+from portmp.distributed import processes, transport
 from portmp.distributed.layout import Layout, Placement, Rows, alone, chosen, whole
 from portmp.distributed.memory import check_room
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format
-from portmp.runtime.planes import View
+from portmp.runtime.planes import View, blank
 
 HOST = "host:0"
 """The device of the host's memory, where there is always one."""
@@ -34,11 +34,20 @@ They are given the function that is called, and its arguments. Functions of elem
 _kept: dict[tuple[int, ...], tuple[Queue, ...]] = {}
 
 
-def queues_of(devices: Devices) -> tuple[Queue, ...]:
+def queues_of(devices: Devices | None) -> tuple[Queue, ...]:
     """A queue for each of some devices: the same ones whenever these are named again.
 
-    A device that is named several times has as many queues, each with parts of its own.
+    A device that is named several times has as many queues, each with parts of its own. None: those
+    of all processes that ``initialize`` met.
     """
+    job = processes.job()
+    if devices is None and job is not None:
+        return job.queues
+    if devices is None:
+        raise ArgumentError(
+            "devices: none given, a list is needed: ['cuda:0', 'cuda:1']; of several processes "
+            "portmp.distributed.initialize() makes it known"
+        )
     if isinstance(devices, (str, Device, Queue)) or not isinstance(devices, Sequence):
         raise ArgumentError(
             f"devices: {devices!r:.60} given, a list is needed: ['cuda:0', 'cuda:1']"
@@ -85,11 +94,16 @@ class DistributedArray(Array):
 
     @staticmethod
     def made(
-        views: Sequence[View[Any]], placement: Placement, queues: tuple[Queue, ...]
+        views: Sequence[View[Any] | None], placement: Placement, queues: tuple[Queue, ...]
     ) -> DistributedArray:
-        """An array of views, one for each device's queue."""
+        """An array of views, one for each device's queue; None for those of other processes."""
+        elements = next(view for view in views if view is not None).elements
+        there = [
+            blank(elements, placement.local(i)).made(queues[i]) if view is None else view
+            for i, view in enumerate(views)
+        ]
         found = object.__new__(DistributedArray)
-        found.pieces = tuple([wrapped(view) for view in views])
+        found.pieces = tuple([wrapped(view) for view in there])
         found.placement, found.queues = placement, queues
         return found
 
@@ -136,7 +150,7 @@ class DistributedArray(Array):
     @property
     def dtype(self) -> Any:  # type: ignore[override]
         """What elements are: a format, or a dtype of NumPy's."""
-        return self.pieces[0].dtype
+        return self.pieces[self.home].dtype
 
     @property
     def format(self) -> Format:  # type: ignore[override]
@@ -150,6 +164,11 @@ class DistributedArray(Array):
     def itemsize(self) -> int:
         """Bytes of an element in memory."""
         return sum(np.dtype(part).itemsize for part in self.views[0].parts)
+
+    @property
+    def home(self) -> int:
+        """The first part that this process has."""
+        return self.queues.index(transport.home(self.queues))
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -169,9 +188,11 @@ class DistributedArray(Array):
     def tiles(self) -> Iterator[Tile]:
         """All blocks of all devices, each with a view of it: what is written there is written here.
 
-        Of a replicated array each device's copy is one.
+        Of a replicated array each device's copy is one. Of several processes each has its own.
         """
         for i, piece in enumerate(self.pieces):
+            if transport.is_distant(self.queues[i]):
+                continue
             axes, parts = self.placement.axes, self.placement.parts(i)
             blocks = [list(axis.blocks(part)) for axis, part in zip(axes, parts, strict=True)]
             for index in np.ndindex(*map(len, blocks)):
@@ -188,12 +209,22 @@ class DistributedArray(Array):
 
     # --- elsewhere ----------------------------------------------------------------------------
 
-    def gather(self, device: Where | None = None) -> Any:
-        """All of it as an array on one device, by default the first one."""
-        queue = self.queues[0] if device is None else discovery.queue_of(device)
+    def gather(self, device: Where | None = None, root: int | None = None) -> Any:
+        """All of it as an array on one device, by default the first one; of several processes
+        each has it, on its own first one, or *root* alone, where that is given: others None.
+        """
+        job = processes.job()
+        if root is not None and root not in range(job.count if job is not None else 1):
+            raise ArgumentError(f"gather: root: {root!r} given, there are the ranks of initialize")
+        first = self.home
+        queue = self.queues[first] if device is None else discovery.queue_of(device)
         check_room("gather", self.shape, self.dtype, alone(self.shape), [queue])
-        found = transport.piece(self.views, self.placement, alone(self.shape), 0, queue)
-        return wrapped(found if found is not self.views[0] else self.pieces[0].copy().planes)
+        found = transport.whole(self.views, self.placement, queue, root)
+        if found is None:
+            return None
+        return wrapped(
+            found if found is not self.views[first] else self.pieces[first].copy().planes
+        )
 
     def redistribute(self, layout: Any, devices: Devices | None = None) -> DistributedArray:
         """The same elements by another layout, and on other devices where these are given.
@@ -227,7 +258,10 @@ class DistributedArray(Array):
 
     def _each(self, function: Callable[[AnyArray], AnyArray]) -> DistributedArray:
         """What a function makes of each part, which keeps its shape."""
-        views = [function(piece).planes for piece in self.pieces]
+        views = [
+            None if transport.is_distant(piece.queue) else function(piece).planes
+            for piece in self.pieces
+        ]
         return DistributedArray.made(views, self.placement, self.queues)
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
@@ -264,35 +298,29 @@ class DistributedArray(Array):
 
     def to_limbs(self) -> list[np.ndarray[Any, Any]]:
         """The limb planes as NumPy arrays, leading limb first, collected from all devices."""
-        return self._on_host([piece.to_limbs() for piece in self._once()])
+        found: list[np.ndarray[Any, Any]] = self.gather(HOST).to_limbs()
+        return found
 
     def to_parts(self) -> list[np.ndarray[Any, Any]]:
         """The planes as they lie in memory, likewise."""
-        return self._on_host([piece.to_parts() for piece in self._once()])
+        found: list[np.ndarray[Any, Any]] = self.gather(HOST).to_parts()
+        return found
 
     def to_numpy(self, dtype: Any = np.float64) -> np.ndarray[Any, Any]:
         """Values as of arrays on one device; plain numbers as they are."""
         if isinstance(self.dtype, Format):
             return super().to_numpy(dtype)
-        return self._on_host([[piece.to_numpy()] for piece in self._once()])[0]
+        found: np.ndarray[Any, Any] = self.gather(HOST).to_numpy()
+        return found
 
     def tolist(self) -> Any:
         """Exact values as Python's numbers: nested lists, or one number."""
         return super().tolist() if isinstance(self.dtype, Format) else self.to_numpy().tolist()
 
     def _once(self) -> tuple[AnyArray, ...]:
-        """The parts, of equal ones the first."""
-        return self.pieces[:1] if self.placement.replicated else self.pieces
-
-    def _on_host(self, parts: list[list[np.ndarray[Any, Any]]]) -> list[np.ndarray[Any, Any]]:
-        found = [np.empty(self.shape, plane.dtype) for plane in parts[0]]
-        axes = self.placement.axes
-        for i, planes in enumerate(parts):
-            each = zip(axes, self.placement.parts(i), strict=True)
-            key = np.ix_(*[axis.places(part) for axis, part in each])
-            for target, plane in zip(found, planes, strict=True):
-                target[key] = plane
-        return found
+        """This process's parts, of equal ones the first."""
+        own = [piece for piece in self.pieces if not transport.is_distant(piece.queue)]
+        return tuple(own[:1] if self.placement.replicated else own)
 
     def item(self, *index: int) -> Any:
         """The only element, or that at *index*, as one of Python's numbers: exact."""
@@ -342,11 +370,16 @@ class DistributedArray(Array):
 
     def all(self, axis: None = None) -> Any:
         """Whether all elements are true: read from all devices."""
-        return np.all([bool(piece.all()) for piece in self._once()])
+        return self._together(np.all, [bool(piece.all()) for piece in self._once()])
 
     def any(self, axis: None = None) -> Any:
         """Whether one is."""
-        return np.any([bool(piece.any()) for piece in self._once()])
+        return self._together(np.any, [bool(piece.any()) for piece in self._once()])
+
+    def _together(self, function: Callable[[Any], Any], found: list[bool]) -> Any:
+        """What a function says of what all processes found."""
+        said = transport.shared(found, self.queues, "truth values")
+        return function([one for each in said for one in each])
 
 
 _COMPARED: tuple[Any, ...] = (
@@ -407,5 +440,6 @@ class _Ends:
             mine.append(block // axis.parts * axis.block + at)
             if axis.parts > 1:
                 grid[axis.along] = block % axis.parts
-        found = self.x.pieces[grid[0] * place.grid[1] + grid[1]][tuple(mine)]
+        there = self.x.pieces[grid[0] * place.grid[1] + grid[1]][tuple(mine)]
+        found = wrapped(transport.known(there.planes, self.x.queues))
         return found.to(HOST) if isinstance(found, Array) else found.item()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from portmp.random.generator import Generator
 from portmp.routines.moves import launch as moves
 from portmp.routines.random import launch as values
 from portmp.routines.random.layout import draw
-from portmp.runtime.planes import blank
+from portmp.runtime.planes import View, blank
 
 OPERATIONS = factor, forces, functions, products
 """The modules that say what functions do with such arrays, known as soon as there is one."""
@@ -44,8 +44,9 @@ def shard(
     *a*: an array, or what ``portmp.array`` makes one of, in a *format* (or *dtype*). Of the host's
     numbers each device gets its part alone, so that they may be more than one has room for.
     *devices*: names or what ``portmp.device`` takes; one that is named several times has several
-    parts. *like*: an array whose devices, and layout where that fits, are taken. Raises OutOfMemory
-    where a part does not fit its device, which says what would.
+    parts; by default those of all processes, each of which gives the same *a*. *like*: an array
+    whose devices, and layout where that fits, are taken. Raises OutOfMemory where a part does not
+    fit its device, which says what would.
     """
     if like is not None:
         if devices is not None or not isinstance(like, DistributedArray):
@@ -53,9 +54,7 @@ def shard(
                 "shard: like: a distributed array is needed, and no devices beside it"
             )
         layout = like.layout if layout is None else layout
-    elif devices is None:
-        raise ArgumentError("shard: devices: none given, a list is needed: ['cuda:0', 'cuda:1']")
-    queues = like.queues if like is not None else queues_of(cast(Devices, devices))
+    queues = like.queues if like is not None else queues_of(devices)
     by = chosen(Rows() if layout is None else layout)
     if isinstance(a, DistributedArray):
         found = a if format is None and dtype is None else a.astype(creation.chosen(format, dtype))
@@ -69,19 +68,23 @@ def shard(
         a = a if kind is None else a.astype(kind, copy=False)
         placement = by.place(a.shape, len(queues))
         _check("shard", a.shape, a.dtype, placement, queues)
-        views = transport.moved([a.planes], alone(a.shape), placement, queues)
+        views = transport.cut(a.planes, placement, queues)
         kept = [wrapped(v).copy().planes if v is a.planes else v for v in views]
         return DistributedArray.made(kept, placement, queues)
     placement = by.place(a.shape, len(queues))
-    views = []
-    for i, queue in enumerate(queues):
+
+    def part(i: int) -> View[Any]:
         each = zip(placement.axes, placement.parts(i), strict=True)
-        part = a[np.ix_(*[axis.places(mine) for axis, mine in each])] if a.ndim else a
-        views.append(creation.array(part, kind, queue).planes)
-    return DistributedArray.made(views, placement, queues)
+        mine = a[np.ix_(*[axis.places(one) for axis, one in each])] if a.ndim else a
+        made: View[Any] = creation.array(mine, kind, queues[i]).planes
+        return made
+
+    return DistributedArray.made(functions.here(part, queues), placement, queues)
 
 
-def new(shape: Any, kind: Dtype, devices: Devices, layout: Any, what: str) -> DistributedArray:
+def new(
+    shape: Any, kind: Dtype, devices: Devices | None, layout: Any, what: str
+) -> DistributedArray:
     """New memory with undefined content."""
     sizes = tuple(integers((shape,), "shape"))
     if min(sizes, default=0) < 0:
@@ -95,30 +98,38 @@ def new(shape: Any, kind: Dtype, devices: Devices, layout: Any, what: str) -> Di
 
 
 def full(
-    shape: Any, value: Any, format: Any = None, *, devices: Devices, layout: Any = None
+    shape: Any,
+    value: Any,
+    format: Any = None,
+    *,
+    devices: Devices | None = None,
+    layout: Any = None,
 ) -> DistributedArray:
     """An array of equal numbers on several devices, made where its parts lie."""
     found = new(shape, creation.chosen(format, None), devices, layout, "full")
     for piece in found.pieces:
-        piece[...] = value
+        if not transport.is_distant(piece.queue):
+            piece[...] = value
     return found
 
 
 def zeros(
-    shape: Any, format: Any = None, *, devices: Devices, layout: Any = None
+    shape: Any, format: Any = None, *, devices: Devices | None = None, layout: Any = None
 ) -> DistributedArray:
     """``full`` of 0."""
     return full(shape, 0, format, devices=devices, layout=layout)
 
 
 def ones(
-    shape: Any, format: Any = None, *, devices: Devices, layout: Any = None
+    shape: Any, format: Any = None, *, devices: Devices | None = None, layout: Any = None
 ) -> DistributedArray:
     """``full`` of 1."""
     return full(shape, 1, format, devices=devices, layout=layout)
 
 
-def eye(n: int, format: Any = None, *, devices: Devices, layout: Any = None) -> DistributedArray:
+def eye(
+    n: int, format: Any = None, *, devices: Devices | None = None, layout: Any = None
+) -> DistributedArray:
     """The identity (n, n) on several devices, made where its parts lie."""
     found = zeros((n, n), format, devices=devices, layout=layout)
     for tile in found.tiles():
@@ -131,21 +142,31 @@ def eye(n: int, format: Any = None, *, devices: Devices, layout: Any = None) -> 
 
 
 def random(
-    rng: Generator, shape: Any, format: Any = None, *, devices: Devices, layout: Any = None
+    rng: Generator,
+    shape: Any,
+    format: Any = None,
+    *,
+    devices: Devices | None = None,
+    layout: Any = None,
 ) -> DistributedArray:
     """What ``rng.random(shape, format)`` draws, made where its parts lie: the same numbers."""
     return _drawn("uniform", rng, shape, format, devices, layout)
 
 
 def standard_normal(
-    rng: Generator, shape: Any, format: Any = None, *, devices: Devices, layout: Any = None
+    rng: Generator,
+    shape: Any,
+    format: Any = None,
+    *,
+    devices: Devices | None = None,
+    layout: Any = None,
 ) -> DistributedArray:
     """What ``rng.standard_normal(shape, format)`` draws, likewise."""
     return _drawn("normal", rng, shape, format, devices, layout)
 
 
 def _drawn(
-    kind: str, rng: Generator, shape: Any, format: Any, devices: Devices, layout: Any
+    kind: str, rng: Generator, shape: Any, format: Any, devices: Devices | None, layout: Any
 ) -> DistributedArray:
     if not isinstance(rng, Generator):
         raise ArgumentError(f"rng: {type(rng).__name__} given, random.default_rng(seed) makes one")
@@ -163,6 +184,8 @@ def _drawn(
     length = found.size // max(found.shape[0], 1)
     rows, *rest = place.axes
     for i, (view, queue) in enumerate(zip(found.views, found.queues, strict=True)):
+        if transport.is_distant(queue):
+            continue
         at = 0
         for begin, end in rows.blocks(place.part(i, 0)):
             block = wrapped(view)[at : at + end - begin].planes

@@ -20,7 +20,7 @@ from portmp.arrays.viewed import Elsewhere
 from portmp.distributed import layout as layouts
 from portmp.distributed import tiles, transport
 from portmp.distributed.array import DistributedArray
-from portmp.distributed.functions import known, team
+from portmp.distributed.functions import here, known, team
 from portmp.distributed.layout import Placement, Rows
 from portmp.distributed.tiles import Columns, ColumnSteps, block
 from portmp.errors import MatrixShapeError, choice
@@ -39,7 +39,7 @@ from portmp.routines.qr.launch import QrOnDevice
 from portmp.routines.qr.steps import QrSteps
 from portmp.routines.triangular.launch import copied_triangle
 from portmp.routines.triangular.steps import Method
-from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Planes, allocate, allocate_numbers
 
 S = TypeVar("S", bound=ColumnSteps)
 Integers = np.ndarray[Any, np.dtype[np.int32]]
@@ -94,7 +94,7 @@ class Lu(ColumnSteps, LuSteps[Columns]):
 
     def pivots(self, w: Columns) -> Integers:
         """(1, k): row i was swapped with row pivots[i], as those say that made them."""
-        found = [one.found.pivots.read_parts()[0] for one in self.on]
+        found = self.read([one.found.pivots for one in self.on], "pivots")
         pivots = np.empty((1, min(self.size)), np.int32)
         for owner, first, end in w.spans:
             pivots[:, first:end] = found[owner][:, first:end]
@@ -102,12 +102,12 @@ class Lu(ColumnSteps, LuSteps[Columns]):
 
     def singular(self) -> int:
         """The first column without a pivot, from 1; 0 where there is none."""
-        return _first([one.found.singular for one in self.on])
+        return _first(self.read([one.found.singular for one in self.on], "singular columns"))
 
 
-def _first(found: list[Numbers]) -> int:
+def _first(found: list[Integers]) -> int:
     """The smallest of numbers but 0 on all devices."""
-    read = [int(one.read_parts()[0].reshape(-1)[0]) for one in found]
+    read = [int(one.reshape(-1)[0]) for one in found]
     return min((n for n in read if n), default=0)
 
 
@@ -129,7 +129,7 @@ class Cholesky(ColumnSteps, CholeskySteps[Columns]):
 
     def failed(self) -> int:
         """The order of the first leading minor that is not positive, or 0."""
-        return _first([one.failed for one in self.on])
+        return _first(self.read([one.failed for one in self.on], "minors"))
 
 
 class Qr(ColumnSteps, QrSteps[Columns]):
@@ -163,7 +163,8 @@ def _alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """What a function makes of arrays that are gathered on one device; cut up as the first was."""
     every = [x for arg in args for x in (arg if isinstance(arg, tuple) else (arg,))]
     like = next(x for x in every if isinstance(x, DistributedArray))
-    first = next((q for q in like.queues if not q.device.by_reference), like.queues[0])
+    own = [q for q in like.queues if not transport.is_distant(q)]
+    first = next((q for q in own if not q.device.by_reference), own[0])
 
     def gathered(x: Any) -> Any:
         if isinstance(x, tuple):
@@ -184,7 +185,7 @@ def _spread(found: Any, like: DistributedArray) -> Any:
         return found
     layout = like.layout if found.ndim == like.ndim else Rows()
     place = layout.place(found.shape, len(like.queues))
-    views = transport.moved([found.planes], layouts.alone(found.shape), place, like.queues)
+    views = transport.cut(found.planes, place, like.queues)
     return DistributedArray.made(views, place, like.queues)
 
 
@@ -260,7 +261,7 @@ def lu_factor(
     if _few(a):
         return _alone(function, a, method=method)
     w, steps = _factored(a, operands.by(method, a.format, "lu_factor"))
-    piv = plain_array(steps.pivots(w)[0], "int32", a.queues[0])
+    piv = plain_array(steps.pivots(w)[0], "int32", a.queues[a.home])
     return elimination.LuFactors(_back(w, tiles.placement(a.shape, len(a.queues)), a), piv)
 
 
@@ -279,9 +280,9 @@ def lu(
     lower, upper = steps.empty(m, count, left), _uppers(steps, w, count)
     steps.trapezoid(left, 0, lower)
     order = np.argsort(reference.swapped(steps.pivots(w), m)[0]).astype(np.int32)
-    p: Any = plain_array(order, "int32", queues[0])
+    p: Any = plain_array(order, "int32", queues[a.home])
     if not p_indices:
-        p = _spread(creation.array(np.eye(m)[order], a.format, queues[0]), a)
+        p = _spread(creation.array(np.eye(m)[order], a.format, queues[a.home]), a)
     sizes = (lower, count), (upper, n)
     parts = [_back(x, layouts.columns((x.rows, k), len(queues), width), a) for x, k in sizes]
     return elimination.Lu(p, *parts)
@@ -350,10 +351,13 @@ def _weak(steps: Lu, w: Columns) -> int:
     n, least = w.rows, np.float32(np.inf)
     word = np.dtype(steps.form.word).type
     scale = word(reference.root(steps.form))
-    for i in w.local:
+    for i in transport.distant_first(w.local, steps.queues):
         for first, end, mine in w.of(i):
             rows = steps.part(w, slice(first, end), slice(0, end))
-            left = _sizes(steps.at(rows, i))
+            there = steps.at(rows, i)
+            if transport.is_distant(there):
+                continue
+            left = _sizes(there)
             right = _sizes(block(mine, slice(0, end), slice(0, end - first)))
             most = np.zeros(end - first, word)
             if first:
@@ -366,6 +370,7 @@ def _weak(steps: Lu, w: Columns) -> int:
                 own = np.diagonal(inside[1]) / scale
                 ratios = np.where(own < limits, own / limits, np.inf).astype(np.float32)
             least = min(least, ratios.min())
+    least = min(transport.shared(least, steps.queues, "the weakest pivot"))
     return int(np.float32(least).view(np.int32)) - reference.INFINITY
 
 
@@ -437,7 +442,8 @@ def qr(
     rows = m if mode == "complete" else min(m, n)
     place = tiles.placement((m, n), len(queues))
     near = a.placed(place, queues)
-    if any(scaling.columns(piece).powers.any() for piece in near.pieces):
+    scaled = any(scaling.columns(piece).powers.any() for piece in near._once())
+    if any(transport.shared(scaled, queues, "columns that are scaled")):
         return _alone(function, a, mode, method=method)
     kept: list[Any] = []
 
@@ -459,8 +465,10 @@ def qr(
 def _identity(shape: tuple[int, int], like: DistributedArray) -> DistributedArray:
     """The first columns of the identity."""
     place = tiles.placement(shape, len(like.queues))
-    sizes = [(place.local(i), like.format, queue) for i, queue in enumerate(like.queues)]
-    found = DistributedArray.made([creation.zeros(*s).planes for s in sizes], place, like.queues)
+    views = here(
+        lambda i: creation.zeros(place.local(i), like.format, like.queues[i]).planes, like.queues
+    )
+    found = DistributedArray.made(views, place, like.queues)
     for tile in found.tiles():
         first, width = tile.start[1], tile.array.shape[1]
         manipulation.diagonal(tile.array[first : first + width], 0, -2, -1)[...] = 1

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from portmp.arrays.viewed import Elsewhere
-from portmp.distributed.functions import joined, known, team
+from portmp.distributed.functions import here, joined, known, team
 from portmp.distributed.layout import Placement, Replicated, Rows
 from portmp.nbody import forces
 
@@ -44,12 +44,14 @@ def field(
     sources = [x.placed(Replicated().place(x.shape, len(queues)), queues) for x in (position, mass)]
     wanted = _WANTED[function.__name__]
     made: Any = partial(forces.sums, eps=eps, root=root, schedule=schedule, wanted=wanted)
-    results: list[Any] = []
-    for i, part in enumerate(mine.pieces):
+
+    def local(i: int) -> Any:
         begin, _ = next(place.axes[0].blocks(place.part(i, 0)), (0, 0))
         first = begin if targets is None else None
         where, weight = (x.pieces[i] for x in sources)
-        results.append(made(where, weight, part, first=first))
+        return made(where, weight, mine.pieces[i], first=first)
+
+    results = [one or [None] * len(wanted) for one in here(local, queues)]
     rows = Placement(place.grid, place.axes[:1])
     found = [
         joined(each, rows if one == forces.POTENTIAL else place, queues)

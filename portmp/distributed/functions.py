@@ -6,27 +6,33 @@ sums in order, whole rows and columns of products. So results have the bits of o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from portmp import definition
+from portmp.arrays import complexes
 from portmp.arrays.array import Array
+from portmp.arrays.plain import plain_array
 from portmp.arrays.viewed import Elsewhere, Viewed, wrapped
 from portmp.backends.base import Queue
 from portmp.distributed import transport
 from portmp.distributed.array import FUNCTIONS, DistributedArray
 from portmp.distributed.layout import Placement, Replicated, Rows, columns, whole
-from portmp.errors import DeviceError, ShapeError
+from portmp.errors import DeviceError, FormatError, ShapeError
 from portmp.formats import Format
-from portmp.routines import axes
+from portmp.routines import axes, base
+from portmp.routines.complexes import launch as by_parts
 from portmp.routines.conversions import launch as conversions
+from portmp.routines.exact import accumulator
+from portmp.routines.exact import launch as exact
 from portmp.routines.moves import launch as moves
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime.planes import Planes, View, allocate, blank
 
+T = TypeVar("T")
 Queues = tuple[Queue, ...]
 
 
@@ -78,21 +84,29 @@ def each(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         place = out.placement
     parts = [_seen(x, place, queues) for x in args]
     named = {k: _seen(v, place, queues) for k, v in given.items()}
-    found = [
-        function(*[part[i] for part in parts], **{k: v[i] for k, v in named.items()})
-        for i in range(len(queues))
-    ]
+
+    def made(i: int) -> Any:
+        return function(*[part[i] for part in parts], **{k: v[i] for k, v in named.items()})
+
+    found = here(made, queues)
     if out is not None:
         return out
-    if isinstance(found[0], tuple):
-        several = zip(*found, strict=True)
+    first = found[queues.index(transport.home(queues))]
+    if isinstance(first, tuple):
+        several = zip(*(one or [None] * len(first) for one in found), strict=True)
         return tuple(joined(one, place, queues) for one in several)
     return joined(found, place, queues)
 
 
+def here(made: Callable[[int], T], queues: Sequence[Queue]) -> list[T | None]:
+    """What is made for each device of this process, by its number; None for those of others."""
+    return [None if transport.is_distant(queue) else made(i) for i, queue in enumerate(queues)]
+
+
 def joined(pieces: Any, place: Placement, queues: Queues) -> DistributedArray:
-    """Results of all devices as one array."""
-    return DistributedArray.made([piece.planes for piece in pieces], place, queues)
+    """Results of all devices of this process, with what others have, as one array."""
+    views = [None if piece is None else piece.planes for piece in pieces]
+    return DistributedArray.made(views, place, queues)
 
 
 def _meeting(arrays: list[DistributedArray], shape: tuple[int, ...], count: int) -> Placement:
@@ -108,7 +122,7 @@ def _seen(x: Any, place: Placement, queues: Queues) -> list[Any]:
     """What each device has of an operand that is broadcast to a result, or the number itself."""
     if not isinstance(x, DistributedArray):
         alone = isinstance(x, Viewed)
-        return [x.to(queue) if alone else x for queue in queues]
+        return [x.to(queue) if alone and not transport.is_distant(queue) else x for queue in queues]
     lead = len(place.axes) - x.ndim
     mine = [
         axis if n != 1 or axis.n == 1 else whole(1)
@@ -127,26 +141,27 @@ def reduced(
     axis: Any = None,
     *,
     keepdims: bool = False,
+    rounding: str | None = None,
     **options: Any,
 ) -> Any:
-    """Of all elements an array on the first device; along axes one on all of them."""
+    """Of all elements an array on the first device (of each process); along axes one on all."""
     asked = any(
         v is not (True if k == "where" else None) and v is not False for k, v in options.items()
     )
-    if asked or not isinstance(x, DistributedArray) or not isinstance(x.dtype, Format):
+    if asked or not isinstance(x, DistributedArray):
         raise Elsewhere(x if isinstance(x, DistributedArray) else team(*options.values())[0][0])
-    over = axes.named(axis, x.ndim)
-    queues = x.queues
+    over, queues = axes.named(axis, x.ndim), x.queues
+    called = function if rounding is None else partial(function, rounding=rounding)
     if x.placement.replicated or not x.size:
-        pieces = [function(piece, axis, keepdims=keepdims) for piece in x._once()]
+        first = called(x.pieces[x.home], axis, keepdims=keepdims)
         if len(over) == x.ndim and not keepdims:
-            return pieces[0]
+            return first
         if not x.placement.replicated:
             return x.placed(Replicated().place(x.shape, len(queues)), queues).sum(axis)
-        pieces = [function(piece, axis, keepdims=keepdims) for piece in x.pieces]
-        return joined(pieces, Replicated().place(pieces[0].shape, len(queues)), queues)
+        made = here(lambda i: called(x.pieces[i], axis, keepdims=keepdims), queues)
+        return joined(made, Replicated().place(first.shape, len(queues)), queues)
     if len(over) == x.ndim:
-        found = total(function.__name__, x.reshape(-1))
+        found = _of_all(function, x, rounding)
         return found.reshape((1,) * x.ndim) if keepdims else found
     place = x.placement
     if any(place.axes[i].parts > 1 for i in over):
@@ -157,8 +172,77 @@ def reduced(
         else:
             raise Elsewhere(x)
     mine = x.placed(place, queues)
-    pieces = [function(piece, over, keepdims=keepdims) for piece in mine.pieces]
+    pieces = here(lambda i: called(mine.pieces[i], over, keepdims=keepdims), queues)
     return joined(pieces, _left(place, over, keepdims), queues)
+
+
+def _of_all(function: Callable[..., Any], x: DistributedArray, rounding: str | None) -> Any:
+    """Of all elements, whatever they are."""
+    kind, form = function.__name__, x.dtype
+    if not isinstance(form, Format):
+        if rounding is not None:
+            raise FormatError(f"{kind}: rounding and bound need an array of values, integers given")
+        return _of_integers(function, x)
+    if form.components > 1:
+        if kind != "sum":
+            raise Elsewhere(x)
+        return complexes.joined(*(_of_all(function, half, rounding) for half in _halves(x)))
+    if rounding is None:
+        return total(kind, x.reshape(-1))
+    base.check_rounding(rounding, False)
+    return exactly([(x, None, 1)])
+
+
+def _halves(x: DistributedArray) -> list[DistributedArray]:
+    """Real and imaginary parts: views of the same memory."""
+
+    def half(which: int) -> DistributedArray:
+        return x._each(lambda piece: wrapped(piece.planes.part(which)))
+
+    return [half(0), half(1)]
+
+
+def _of_integers(function: Callable[..., Any], x: DistributedArray) -> Any:
+    """Of integers and truth values: the same in any order, as those of 64 bits wrap around."""
+    kind, queues = function.__name__, x.queues
+    neutral = kind in ("sum", "prod")
+    own = [function(piece).to_numpy() for piece in x._once() if piece.size or neutral]
+    if kind == "sum":
+        found = transport.summed(np.add.reduce(np.array(own), keepdims=True), queues, "a sum")
+    else:
+        every = [n for each in transport.shared(own, queues, kind) for n in each]
+        found = _JOINS[kind].reduce(np.array(every), keepdims=True)
+    return plain_array(found[0], found.dtype.name, transport.home(queues))
+
+
+_JOINS: dict[str, Any] = {"prod": np.multiply, "max": np.maximum, "min": np.minimum}
+
+Term = tuple[DistributedArray, DistributedArray | None, int]
+"""An array, another one by whose elements its own are multiplied, and a sign."""
+
+
+def exactly(terms: Sequence[Term]) -> Array:
+    """The exact sum of all elements of some arrays, or of products of two, rounded once.
+
+    Each device adds up its own; the sums are integers, which processes add in any order.
+    """
+    first, second, _ = terms[0]
+    form, queues, factors = first.format, first.queues, 1 if second is None else 2
+    alone = first.placement.replicated
+    found = bad = 0
+    for x, y, sign in terms:
+        for i in [x.home] if alone else range(len(queues)):
+            if transport.is_distant(queues[i]):
+                continue
+            views = [v.pieces[i].reshape(-1).planes for v in (x, y) if v is not None]
+            units, missing = exact.accumulated(*views)
+            found, bad = found + sign * units, bad + missing
+    if not alone:
+        count = accumulator.LongAccumulator(form.word, factors).digits + 1
+        integers = np.array([*accumulator.digits_of(found, count), bad], np.int64)
+        *digits, bad = transport.summed(integers, queues, "an exact sum").tolist()
+        found = accumulator.number(digits)
+    return Array(exact.rounded(form, found, factors, bad, transport.home(queues)))
 
 
 def _left(place: Placement, over: tuple[int, ...], keepdims: bool) -> Placement:
@@ -178,7 +262,7 @@ def total(kind: str, x: DistributedArray, y: DistributedArray | None = None) -> 
     """What a vector comes to, of *kind* dot with y: by the chunks of the definition, in order."""
     form = x.format
     if y is not None and not x.size:
-        return Array(reduce.dot(x.views[0], y.views[0]))
+        return Array(reduce.dot(x.views[x.home], y.views[x.home]))
     vectors = [_in_words(v) for v in (x, y) if v is not None]
     found = _combined(kind, vectors)
     if kind in ("sum", "dot") and not np.isfinite(found.read_dense()[0]):
@@ -211,13 +295,13 @@ def _leading(x: DistributedArray) -> DistributedArray:
 
 
 def _combined(kind: str, vectors: list[DistributedArray]) -> Planes:
-    """What vectors come to, on the first device."""
+    """What vectors come to, on the first device of each process."""
     first = vectors[0]
     if any(v.placement != first.placement for v in vectors):
         vectors = [v.placed(first.placement, first.queues) for v in vectors]
     queues, size = first.queues, definition.CHUNK
     if first.placement.replicated:
-        return reduce.combined(kind, reduce.chunks(kind, *[v.views[0] for v in vectors]))
+        return reduce.combined(kind, reduce.chunks(kind, *[v.views[v.home] for v in vectors]))
     axis, n = first.placement.axes[0], first.shape[0]
     values: list[View[Any]] = []
     for i, queue in enumerate(queues):
@@ -232,10 +316,10 @@ def _combined(kind: str, vectors: list[DistributedArray]) -> Planes:
             parts: list[Any] = [_span(v, span, i, queue) for v in vectors]
             values.append(reduce.chunks(kind, *parts))
     count = sum(v.shape[0] for v in values)
-    kept: Planes = allocate(first.format, (count,), queues[0])
+    kept: Planes = allocate(first.format, (count,), transport.home(queues))
     at = 0
     for one in values:
-        moves.copied(transport.sent(one, queues[0]), out=kept.view(one.shape, (1,), at))
+        moves.copied(transport.known(one, queues), out=kept.view(one.shape, (1,), at))
         at += one.shape[0]
     return reduce.combined(kind, kept)
 
@@ -261,19 +345,37 @@ def _span(x: DistributedArray, span: tuple[int, int], device: int, queue: Queue)
 
 
 @known("dot")
-def dot(function: Callable[..., Any], x: Any, y: Any, **options: Any) -> Any:
-    """Of two vectors an array on the first device; else the product of matrices."""
+def dot(
+    function: Callable[..., Any], x: Any, y: Any, *, rounding: str | None = None, **options: Any
+) -> Any:
+    """Of two vectors an array on the first device (of each process); else matrices' product."""
     arrays, queues = team(x, y)
     asked = {k: v for k, v in options.items() if v not in (None, False, "accurate")}
     if asked or len(arrays) < 2 or x.format is not y.format:
         raise Elsewhere(arrays[0])
     if x.ndim != 1 or y.ndim != 1:
+        if rounding is not None:
+            raise Elsewhere(x)
         return FUNCTIONS["matmul"](function, x, y)
     if x.shape != y.shape:
         raise ShapeError(f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given")
-    lead = x if not x.placement.replicated else y
-    other = (y if lead is x else x).placed(lead.placement, queues)
-    return total("dot", *((lead, other) if lead is x else (other, lead)))
+    place = (x if not x.placement.replicated else y).placement
+    a, b = x.placed(place, queues), y.placed(place, queues)
+    if rounding is not None:
+        base.check_rounding(rounding, False)
+    sides = [(p, q) for p in _parts(a) for q in _parts(b)]
+    if len(sides) == 1:
+        return total("dot", a, b) if rounding is None else exactly([(a, b, 1)])
+    rr, ri, ir, ii = sides
+    if rounding is not None:
+        return complexes.joined(exactly([(*rr, 1), (*ii, -1)]), exactly([(*ri, 1), (*ir, 1)]))
+    combined = [total("dot", *side).planes for side in (rr, ii, ri, ir)]
+    return Array(by_parts.apply("combined", combined))
+
+
+def _parts(x: DistributedArray) -> list[DistributedArray]:
+    """Both parts of complex numbers, real ones themselves."""
+    return _halves(x) if x.format.components > 1 else [x]
 
 
 # --- BLAS -----------------------------------------------------------------------------------------

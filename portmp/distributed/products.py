@@ -17,7 +17,7 @@ from portmp.arrays.viewed import Elsewhere, wrapped
 from portmp.backends.base import Queue
 from portmp.distributed import transport
 from portmp.distributed.array import DistributedArray
-from portmp.distributed.functions import Queues, joined, known, team, total
+from portmp.distributed.functions import Queues, here, joined, known, team, total
 from portmp.distributed.layout import Axis, Placement, Replicated, Rows, columns, whole
 from portmp.errors import FormatError, ShapeError
 from portmp.routines.ozaki import levels
@@ -45,7 +45,7 @@ def matmul(function: Callable[..., Any], x1: Any, x2: Any, *, out: Any = None) -
         count = len(queues)
         rows = x1.placed(Replicated().place(x1.shape, count), queues)
         across = x2.placed(columns(x2.shape, count), queues)
-        found = [function(a, b) for a, b in zip(rows.pieces, across.pieces, strict=True)]
+        found = here(lambda i: function(rows.pieces[i], across.pieces[i]), queues)
         return joined(found, Rows().place(x2.shape[1:], count), queues)
     if x2.ndim == 1:
         return vectors(function, x1, x2, queues)
@@ -53,11 +53,14 @@ def matmul(function: Callable[..., Any], x1: Any, x2: Any, *, out: Any = None) -
 
 
 def _both(a: Any, b: Any) -> bool:
-    """Whether both are distributed matrices or vectors, of one format."""
+    """Whether both are distributed matrices or vectors, of one format; beside a vector a matrix may
+    be stored in another one.
+    """
     given = isinstance(a, DistributedArray) and isinstance(b, DistributedArray)
     if not given or not (1 <= a.ndim <= 2 and 1 <= b.ndim <= 2):
         return False
-    if a.format is not b.format:
+    stored = b.ndim == 1 and a.format.arithmetic is b.format
+    if a.format is not b.format and not stored:
         raise FormatError(f"operands: {a.format} and {b.format} given; use astype")
     return True
 
@@ -77,18 +80,25 @@ def vectors(
     if place.axes[1].parts > 1:
         place = Rows().place(a.shape, len(queues))
     every, results = Replicated().place(x.shape, len(queues)), Placement(place.grid, place.axes[:1])
-    pairs = zip(a.placed(place, queues).pieces, x.placed(every, queues).pieces, strict=True)
-    work = [partial(function, *pair, **options) for pair in pairs]
-    if y is not None:
-        work = [
-            partial(w, y=v) for w, v in zip(work, y.placed(results, queues).pieces, strict=True)
-        ]
-    return joined([one() for one in work], results, queues)
+    left, right = a.placed(place, queues).pieces, x.placed(every, queues).pieces
+    more = None if y is None else y.placed(results, queues).pieces
+
+    def made(i: int) -> Any:
+        addend = {} if more is None else {"y": more[i]}
+        return function(left[i], right[i], **options, **addend)
+
+    return joined(here(made, queues), results, queues)
 
 
 @known("gemv")
 def gemv(
-    function: Callable[..., Any], a: Any, x: Any, *, y: Any = None, trans: bool = False, **more: Any
+    function: Callable[..., Any],
+    a: Any,
+    x: Any,
+    *,
+    y: Any = None,
+    trans: bool | str = False,
+    **more: Any,
 ) -> Any:
     """alpha a x + beta y, by rows of a."""
     arrays, queues = team(a, x, y)
@@ -96,7 +106,8 @@ def gemv(
     fits = _both(a, x) and a.ndim == 2 and x.ndim == 1
     if not fits or more.keys() - known_options:
         raise Elsewhere(arrays[0])
-    return vectors(function, a.mT if trans else a, x, queues, y, **more)
+    matrix: Any = blas.turned(a, trans)
+    return vectors(function, matrix, x, queues, y, **more)
 
 
 @known("gemm")
@@ -107,8 +118,8 @@ def gemm(
     *,
     c: Any = None,
     out: Any = None,
-    trans_a: bool = False,
-    trans_b: bool = False,
+    trans_a: bool | str = False,
+    trans_b: bool | str = False,
     bound: Any = False,
     **options: Any,
 ) -> Any:
@@ -116,7 +127,8 @@ def gemm(
     arrays, queues = team(a, b, c)
     if not _both(a, b) or a.ndim + b.ndim < 4 or out is not None or bound:
         raise Elsewhere(arrays[0])
-    left, right = a.mT if trans_a else a, b.mT if trans_b else b
+    left: Any = blas.turned(a, trans_a)
+    right: Any = blas.turned(b, trans_b)
     return product(function, left, right, options, queues, c)
 
 
@@ -207,6 +219,8 @@ def _local(
     left = wrapped(transport.piece(near, a.placement, every, device, queue))
     near = [*sent_b[:device], b.views[device], *sent_b[device + 1 :]]
     for first, last, right in _stripes(near, b, across, place, device, queue):
+        if transport.is_distant(queue):
+            continue
         more = {} if addend is None else {"c": addend[:, first:last]}
         function(left, right, out=wrapped(out)[:, first:last], **more)
     return out

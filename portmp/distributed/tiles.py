@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from portmp import definition
 from portmp.backends.base import Queue
 from portmp.distributed import transport
@@ -23,7 +25,7 @@ from portmp.routines.ozaki.options import Auto
 from portmp.routines.plain import launch as plain
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method, Steps
-from portmp.runtime.planes import Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 
 TILE = 512
 """Columns of a block, at most: a multiple of those that a panel has. A schedule."""
@@ -105,6 +107,16 @@ UNUSED: Any = _unused
 """What is asked of one device's steps alone."""
 
 
+class Idle:
+    """What stands for steps on a device of another process: they are done there."""
+
+    def __init__(self, steps: OnDevice) -> None:
+        self.found, self.failed = (getattr(steps, name, None) for name in ("found", "failed"))
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *given, **options: None
+
+
 class ColumnSteps(Steps[Columns]):
     """Blocks of matrices whose columns lie on several devices, one after the other.
 
@@ -120,7 +132,11 @@ class ColumnSteps(Steps[Columns]):
         self.unmade = [allocate_numbers("int32", (1,), queue) for queue in queues]
         for one in self.unmade:
             plain.fill(one, 0)
-        self.on: list[Any] = [self.device(i) for i in range(len(queues))]
+        steps = [self.device(i) for i in range(len(queues))]
+        self.on: list[Any] = [
+            Idle(one) if transport.is_distant(queue) else one
+            for one, queue in zip(steps, queues, strict=True)
+        ]
 
     def like(self, i: int) -> Planes:
         """What stands for a matrix so large on a device; nothing of it is read."""
@@ -141,11 +157,21 @@ class ColumnSteps(Steps[Columns]):
 
     def left(self) -> bool:
         """Whether elements of products were left, which is read from all devices."""
-        return any(bool(one.read_parts()[0][0]) for one in self.unmade)
+        return any(found[0] for found in self.read(self.unmade, "elements that were left"))
+
+    def read(self, numbers: Sequence[Numbers], what: str) -> list[np.ndarray[Any, Any]]:
+        """Numbers of each device, which all processes are told."""
+        own = {
+            i: one.read_parts()[0] for i, one in enumerate(numbers) if not transport.is_distant(one)
+        }
+        every: dict[int, np.ndarray[Any, Any]] = {}
+        for each in transport.shared(own, self.queues, what):
+            every |= each
+        return [every[i] for i in range(len(numbers))]
 
     def each(self, work: Callable[[int], None], devices: Sequence[int]) -> None:
         """Do something on each device; in threads where products wait."""
-        mine = list(devices)
+        mine = transport.distant_first(devices, self.queues)
         if self.waits and self.method is not None and len(mine) > 1:
             tasks = [partial(work, i) for i in mine]
             transport.together(tasks, [self.queues[i].device for i in mine])

@@ -1,5 +1,9 @@
 """Elements from one device to another, and work on several devices at the same time.
 
+Devices may be those of several processes, which all run the same program: what goes from one to
+another is sent by its owner's process and received by the other one (``processes``). What is to be
+sent comes first, so that nobody waits for a process that computes.
+
 What is sent is copied first, in its owner's queue, so that the owner may change it meanwhile. The
 copy then travels in queues of its own beside those that compute, which wait for it where it comes
 to: products go on while operands of the next ones are on their way.
@@ -8,7 +12,7 @@ to: products go on while operands of the next ones are on their way.
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -17,13 +21,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from portmp.backends.base import Device, Queue, check_unread
-from portmp.distributed.layout import Placement, Run, common, within
+from portmp.distributed import processes
+from portmp.distributed.layout import Placement, Run, alone, common, within
 from portmp.errors import PortmpError
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View, blank
 
 T = TypeVar("T")
 V = TypeVar("V", bound=View[Any])
+Integers = np.ndarray[Any, np.dtype[Any]]
 
 _beside: WeakKeyDictionary[Queue, Queue] = WeakKeyDictionary()
 
@@ -53,6 +59,8 @@ def sent(view: V, queue: Queue) -> V:
     if view.queue is queue:
         return view
     check_unread("copying between devices")
+    if is_distant(view) or is_distant(queue):
+        return _told(view, queue)
     copied = moves.copied(view)
     if queue.device is view.device:
         return copied.in_queue(queue)
@@ -65,6 +73,103 @@ def sent(view: V, queue: Queue) -> V:
     return there
 
 
+def is_distant(x: View[Any] | Queue) -> bool:
+    """Whether another process has it."""
+    return x.device.rank is not None
+
+
+def _told(view: V, queue: Queue) -> V:
+    """The same between two processes: what one of them sends or receives, or neither."""
+    there: V = blank(view.elements, view.shape).made(queue)
+    job = processes.job()
+    if job is None or not view.size or (is_distant(view) and is_distant(queue)):
+        return there
+    if not is_distant(view):
+        parts = moves.dense(view).read_parts()
+        data = np.concatenate([part.reshape(-1).view(np.uint8) for part in parts])
+        assert isinstance(queue.device, processes.DistantDevice) and queue.device.rank is not None
+        job.send(data, queue.device.rank, queue.device.number)
+        return there
+    sizes = [view.size * np.dtype(part).itemsize for part in view.parts]
+    data = np.empty(sum(sizes), np.uint8)
+    assert view.device.rank is not None
+    what = f"elements {view.elements} of shape {view.shape}"
+    job.receive(data, view.device.rank, job.number(queue), what)
+    cuts = np.split(data, np.cumsum(sizes)[:-1])
+    there.write_parts([cut.view(part) for cut, part in zip(cuts, view.parts, strict=True)])
+    return there
+
+
+def home(queues: Sequence[Queue]) -> Queue:
+    """The first queue of this process."""
+    return next(queue for queue in queues if not is_distant(queue))
+
+
+def known(view: V, queues: Sequence[Queue]) -> V:
+    """A view's elements in the first queue of each process; this one's."""
+    first: dict[int | None, Queue] = {}
+    for queue in queues:
+        first.setdefault(queue.device.rank, queue)
+    return _own(_each(lambda i, queue: sent(view, queue), list(first.values())))
+
+
+def _own(views: Sequence[V]) -> V:
+    """The first one of this process."""
+    return next(view for view in views if not is_distant(view))
+
+
+def _each(move: Callable[[int, Queue], T], queues: Sequence[Queue]) -> list[T]:
+    """What is moved to each of some queues, to those of other processes first."""
+    found = {i: move(i, queues[i]) for i in distant_first(range(len(queues)), queues)}
+    return [found[i] for i in range(len(queues))]
+
+
+def distant_first(devices: Iterable[int], queues: Sequence[Queue]) -> list[int]:
+    """Numbers of devices, those of other processes first: what they need is sent."""
+    return sorted(devices, key=lambda i: not is_distant(queues[i]))
+
+
+def shared(mine: T, queues: Sequence[Queue], what: str) -> list[T]:
+    """What each process that has some of the queues says, by ranks; all must be asked."""
+    job = processes.job()
+    if job is None or not any(map(is_distant, queues)):
+        return [mine]
+    return job.share(mine, what)
+
+
+def summed(integers: Integers, queues: Sequence[Queue], what: str) -> Integers:
+    """Sums of integers of all processes that have some of the queues: exact, in any order."""
+    job = processes.job()
+    if job is None or not any(map(is_distant, queues)):
+        return integers
+    return job.total(integers, what)
+
+
+def whole(
+    pieces: Sequence[View[Any]], source: Placement, queue: Queue, root: int | None = None
+) -> View[Any] | None:
+    """All of an array in a queue of this process, and in one of each other that has pieces; of
+    *root* alone, where that is given."""
+    job, target = processes.job(), alone(source.shape)
+    if job is None or not any(map(is_distant, pieces)):
+        return piece(pieces, source, target, 0, queue)
+    ends = job.ends(beside(queue))
+    wanted = ends if root is None else [ends[root]]
+    found = _each(lambda i, end: piece(pieces, source, target, 0, end), wanted)
+    return _own(found).in_queue(queue) if root in (None, job.rank) else None
+
+
+def cut(view: View[Any], target: Placement, queues: Sequence[Queue]) -> list[View[Any]]:
+    """The parts of an array of this process, which others have as well; stand-ins for theirs."""
+    source = alone(view.shape)
+    return [
+        blank(view.elements, target.local(i)).made(queue)
+        if is_distant(queue)
+        else piece([view], source, target, i, queue)
+        for i, queue in enumerate(queues)
+    ]
+
+
 def moved(
     pieces: Sequence[View[Any]], source: Placement, target: Placement, queues: Sequence[Queue]
 ) -> list[View[Any]]:
@@ -72,7 +177,7 @@ def moved(
 
     *queues*: those of the target's devices, one for each.
     """
-    return [piece(pieces, source, target, i, queue) for i, queue in enumerate(queues)]
+    return _each(lambda i, queue: piece(pieces, source, target, i, queue), queues)
 
 
 def piece(
@@ -114,12 +219,15 @@ def _holders(source: Placement) -> dict[tuple[int, ...], list[int]]:
 
 
 def _nearest(devices: Sequence[int], pieces: Sequence[View[Any]], queue: Queue) -> list[int]:
-    """Devices in order: the one whose queue it is, those of the same device, others."""
-    near = {True: 1, False: 2}
-    return sorted(
-        devices,
-        key=lambda i: 0 if pieces[i].queue is queue else near[pieces[i].device is queue.device],
-    )
+    """Devices in order: the one whose queue it is, those of the same device, process, others."""
+
+    def distance(i: int) -> int:
+        there = pieces[i]
+        if there.queue is queue or there.device is queue.device:
+            return int(there.queue is not queue)
+        return 2 + (there.device.rank != queue.device.rank)
+
+    return sorted(devices, key=distance)
 
 
 def _put(piece: View[Any], made: View[Any], runs: Sequence[Sequence[Run]]) -> None:
@@ -145,18 +253,23 @@ def together(work: Sequence[Callable[[], T]], devices: Sequence[Device]) -> list
     """Results of functions, each of which works on its own device, in a thread for each.
 
     So none waits while another one is given its work. The first error is raised once all have
-    ended; it names the device.
+    ended; it names the device. For devices of other processes it is done before: they are sent
+    what they need.
     """
     if len(work) == 1:
         return [work[0]()]
-    with ThreadPoolExecutor(len(work)) as threads:
-        running = [threads.submit(contextvars.copy_context().run, one) for one in work]
-    found = []
-    for i, (one, device) in enumerate(zip(running, devices, strict=True)):
+    found: list[Any] = [
+        one() if device.rank is not None else None
+        for one, device in zip(work, devices, strict=True)
+    ]
+    own = [i for i, device in enumerate(devices) if device.rank is None]
+    with ThreadPoolExecutor(len(own)) as threads:
+        running = [threads.submit(contextvars.copy_context().run, work[i]) for i in own]
+    for i, one in zip(own, running, strict=True):
         error = one.exception()
         if error is not None:
             if isinstance(error, PortmpError):
-                error.add_note(f"on device {i} of {len(work)}: {device.name}")
+                error.add_note(f"on device {i} of {len(work)}: {devices[i].name}")
             raise error
-        found.append(one.result())
+        found[i] = one.result()
     return found

@@ -27,6 +27,10 @@ class OutOfMemory(DeviceError):
     """Something does not fit the memory of the device or the host; the message names the sizes."""
 
 
+class ProcessError(PortmpError):
+    """Of several processes one does not answer in time, or has ended; the message says which."""
+
+
 class RenderError(PortmpError):
     """A template could not be rendered."""
 

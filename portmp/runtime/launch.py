@@ -263,7 +263,9 @@ class Plans(dict[Any, Plan]):
         if len(self) >= MOST:
             self.clear()
         known, starts, placed = key
-        if not fixed or queue.notes or queue.device.by_reference:
+        if queue.device.rank is not None:
+            made = Plan(queue, makes, _by_another)
+        elif not fixed or queue.notes or queue.device.by_reference:
             made = Plan(queue, makes, reference if queue.device.by_reference else launches)
         else:
             try:
@@ -278,6 +280,10 @@ class Plans(dict[Any, Plan]):
                 made = Plan(queue, makes, launches)
         self[known] = made
         return made
+
+
+def _by_another(*operands: object) -> Any:
+    """What the process does that has the device, which runs the same program."""
 
 
 TAKES_COMPLEX: set[Any] = set()
@@ -348,6 +354,8 @@ def do(operands: Sequence[Given], launches: Callable[..., T], reference: Callabl
     """
     first = operands[0]
     assert isinstance(first, View)
+    if first.device.rank is not None:
+        return cast(T, _by_another())
     return (reference if first.device.by_reference else launches)(*operands)
 
 

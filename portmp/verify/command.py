@@ -20,7 +20,7 @@ from portmp.files import target as targets
 from portmp.progress import Progress
 from portmp.routines.case import Case
 from portmp.runtime.digests import digest
-from portmp.verify import parallel
+from portmp.verify import parallel, ranks
 from portmp.verify.cases import REFERENCE, device_result, recorded, selected
 from portmp.verify.outcome import Outcome
 
@@ -105,9 +105,12 @@ def _targets(wanted: str | None) -> list[tuple[Device | None, str]]:
     return [(None, ""), *discovery.opened()]
 
 
-def _show(device: Device | None, outcomes: Sequence[Outcome], refusal: str) -> None:
-    """A device's results on standard output."""
+def _show(
+    device: Device | None, outcomes: Sequence[Outcome], refusal: str, processes: int | None = None
+) -> None:
+    """A device's results on standard output; by how many processes."""
     name = f"{device.name} ({device.properties.name})" if device else "host reference"
+    name = f"{processes} processes on {name}" if processes else name
     if refusal:
         print(f"{name}: refused: {refusal}\n")
         return
@@ -123,6 +126,18 @@ def _show(device: Device | None, outcomes: Sequence[Outcome], refusal: str) -> N
 def command(args: Any) -> int:
     """``portmp verify``: 0 if every digest is the recorded one, else 1."""
     chosen = selected(args.format, args.routine)
+    if args.ranks is not None:
+        if args.ranks < 1 or args.jobs > 1:
+            raise ArgumentError(
+                f"--ranks: {args.ranks} given, 1 or more are allowed, without --jobs"
+            )
+        chosen = [case for case in chosen if case.routine in ranks.ROUTINES]
+        if not chosen:
+            raise ArgumentError(
+                "--ranks: given with a routine or a format without cases on several devices; "
+                f"routines are {', '.join(ranks.ROUTINES)}"
+            )
+        args.device = args.device or "cpu"
     target = Path(args.output) if args.output else None
     if target:
         targets.check_place(target)
@@ -132,15 +147,18 @@ def command(args: Any) -> int:
     for device, refusal in _targets(args.device):
         outcomes: list[Outcome] = []
         progress = Progress(sys.stderr.isatty())
-        if not refusal and args.jobs > 1:
+        if not refusal and args.ranks is not None:
+            outcomes = ranks.run(device.name if device else "host:0", chosen, args.ranks)
+        elif not refusal and args.jobs > 1:
             name = device.name if device else REFERENCE
             outcomes = parallel.run(name, chosen, args.routine, args.jobs, progress)
         elif not refusal:
             outcomes = run(device, chosen, progress)
         refused = {"total": len(chosen), "refusal": refusal} if refusal else {}
+        refused |= {} if args.ranks is None else {"ranks": args.ranks}
         reports.append(report(device, outcomes) | refused)
         if not args.json:
-            _show(device, outcomes, refusal)
+            _show(device, outcomes, refusal, args.ranks)
     text = json.dumps(reports, indent=1)
     if target:
         targets.replace(target, (text + "\n").encode())

@@ -28,14 +28,24 @@ Call = str | Callable[..., Any]
 
 
 def computed(
-    call: Call, form: Format, queue: Queue, operands: Iterable[Any], options: Mapping[str, Any]
+    call: Call,
+    form: Format,
+    queue: Queue,
+    operands: Iterable[Any],
+    options: Mapping[str, Any],
+    placed: Callable[[mp.Array], Any] = lambda array: array,
 ) -> Host:
-    """Limb planes of what a function of portmp's gives; of several results the first counts."""
+    """Limb planes of what a function of portmp's gives; of several results the first counts.
+
+    *placed*: what is done to each operand, such as to cut it up.
+    """
 
     def given(value: Any) -> Any:
         if isinstance(value, In):
-            return mp.Array(planes.upload(value.form, value.planes, queue))
-        return mp.Array(planes.upload(form, value, queue)) if isinstance(value, list) else value
+            return placed(mp.Array(planes.upload(value.form, value.planes, queue)))
+        if isinstance(value, list):
+            return placed(mp.Array(planes.upload(form, value, queue)))
+        return value
 
     function = attrgetter(call)(mp) if isinstance(call, str) else call
     result = function(*map(given, operands), **{n: given(value) for n, value in options.items()})

@@ -7,6 +7,7 @@ many terms are added before a carry is due.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from portmp.formats import Format
@@ -60,6 +61,17 @@ class LongAccumulator:
     def planes(self) -> int:
         """Integers of an accumulator in memory: its digits, and how many terms are not finite."""
         return self.digits + 1
+
+
+def number(digits: Sequence[int]) -> int:
+    """What digits come to, the lowest first, of any size and sign."""
+    return sum(digit << DIGIT * i for i, digit in enumerate(digits))
+
+
+def digits_of(number: int, count: int) -> list[int]:
+    """So many digits of a number, the lowest first; the last one has its sign."""
+    low = [number >> DIGIT * i & ((1 << DIGIT) - 1) for i in range(count - 1)]
+    return [*low, number >> DIGIT * (count - 1)]
 
 
 @dataclass(frozen=True)

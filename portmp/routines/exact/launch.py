@@ -9,17 +9,18 @@ that neither the number of work-items nor the order shows in the bits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from portmp import formats
-from portmp.backends.base import Device
+from portmp.backends.base import Device, Queue
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Parameter, Scratch, Value
 from portmp.errors import ArgumentError
+from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.exact import accumulator, reference
 from portmp.routines.exact.accumulator import LongAccumulator
@@ -27,7 +28,7 @@ from portmp.routines.gemm import launch as products
 from portmp.routines.products.product import Asked, Product, entries
 from portmp.routines.reduce import launch as reduce
 from portmp.runtime import launch
-from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, upload
 
 THREADS = 64
 ITEMS = 512
@@ -36,6 +37,7 @@ FEWEST = 64
 """Terms of a sum that are worth an accumulator."""
 FOLDED = 64
 """Accumulators that one work-item adds up."""
+NOT_FINITE = "rounding: 'correct' given, which needs finite operands; there is an infinity or a NaN"
 
 
 def _places(name: str, const: bool = False) -> tuple[Parameter, ...]:
@@ -176,9 +178,7 @@ def _refuse_not_finite(out: Planes) -> None:
         return
     largest = reduce.over_rows("max", out)
     if np.isnan(largest.read_dense()[0]).any():
-        raise ArgumentError(
-            "rounding: 'correct' given, which needs finite operands; there is an infinity or a NaN"
-        )
+        raise ArgumentError(NOT_FINITE)
 
 
 def _fill(*terms: Any) -> None:
@@ -223,21 +223,83 @@ def _launch(
         product = allocate_numbers("int64", (longer, together), queue)
     for first in range(0, out.size, together):
         count = min(together, out.size - first)
-        sums, other, left = work, spare, parts
         which = {"n": n, "first": first, "count": count}
-        places = _placed(sums, count * left)
-        run(add, count * parts, {**which, "k": k, "parts": parts, **operands, **places})
-        while left > 1:
-            fewer = base.blocks(left, FOLDED)
-            places = _placed(sums, count * left) | _placed(other, count * fewer, "sums")
-            sizes = {"count": count, "parts": left, "fewer": fewer}
-            run(fold, planes * count * fewer, sizes | places)
-            sums, other, left = other, sums, fewer
+        sums = _added(run, (add, fold), which, (k, parts), (work, spare), operands)
         if alpha is not None:
             places = _placed(sums, count, "sums") | _placed(product, count)
             run(scaling[0], count, {**which, "alpha": alpha, **more, **places})
             sums = product
         run(ending, count, which | _placed(sums, count) | ends)
+
+
+def _added(
+    run: Callable[[str, int, Mapping[str, Any]], None],
+    kernels: tuple[str, str],
+    which: Mapping[str, int],
+    sizes: tuple[int, int],
+    memory: tuple[Numbers, Numbers],
+    operands: Mapping[str, Any],
+) -> Numbers:
+    """Sums of some elements, each of so many terms in so many parts, in one of two memories."""
+    (add, fold), count, (k, parts) = kernels, which["count"], sizes
+    sums, other = memory
+    places = _placed(sums, count * parts)
+    run(add, count * parts, {**which, "k": k, "parts": parts, **operands, **places})
+    left = parts
+    while left > 1:
+        fewer = base.blocks(left, FOLDED)
+        places = _placed(sums, count * left) | _placed(other, count * fewer, "sums")
+        run(
+            fold,
+            sums.shape[0] * count * fewer,
+            {"count": count, "parts": left, "fewer": fewer} | places,
+        )
+        sums, other, left = other, sums, fewer
+    return sums
+
+
+def accumulated(x: Planes, y: Planes | None = None) -> tuple[int, int]:
+    """The exact sum of a vector x, or of its products with y, in units of the smallest subnormal,
+    or of its square; and how many terms are not finite. It waits for the device.
+
+    So sums of parts of vectors are added up as integers, and rounded once (``rounded``).
+    """
+    if not x.size:
+        return 0, 0
+    row = x.view((1, *x.shape), (0, *x.strides), x.start)
+    column = None if y is None else base.column_of(y)
+    given: Any = row, column
+    return launch.do(given, _accumulated, reference.accumulated)
+
+
+def _accumulated(a: Planes, b: Planes | None) -> tuple[int, int]:
+    queue, k = a.queue, a.shape[1]
+    factors, threads = (1 if b is None else 2), base.threads(queue.device, THREADS)
+    specs = compilation_unit(a.format.name, factors, False, threads)
+    planes = LongAccumulator(a.format.word, factors).planes
+    _, parts = shares(queue.device, 1, k)
+    work, spare = (
+        allocate_numbers("int64", (planes, n), queue) for n in (parts, base.blocks(parts, FOLDED))
+    )
+
+    def run(kernel: str, items: int, given: Mapping[str, Any]) -> None:
+        launch.over(queue, specs, items, threads, given, kernel)
+
+    operands: dict[str, Any] = {"a": a} if b is None else {"a": a, "b": b}
+    which = {"n": 1, "first": 0, "count": 1}
+    kernels = specs[0].name, specs[1].name
+    sums = _added(run, kernels, which, (k, parts), (work, spare), operands)
+    # One accumulator is left: digit after digit.
+    *digits, bad = sums.view((planes,), (1,), 0).read_parts()[0].tolist()
+    return accumulator.number(digits), bad
+
+
+def rounded(form: Format, total: int, factors: int, missing: int, queue: Queue) -> Planes:
+    """An exact sum in those units as a value; ArgumentError where terms are *missing*."""
+    if missing:
+        raise ArgumentError(NOT_FINITE)
+    limbs = reference.rounded(form, np.array(total, object), factors, np.array(False))
+    return upload(form, limbs, queue)
 
 
 def _placed(work: Numbers, accumulators: int, name: str = "work") -> dict[str, Any]:

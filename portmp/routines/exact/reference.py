@@ -12,6 +12,7 @@ from portmp import formats
 from portmp.formats import Format, convert
 from portmp.routines.exact.accumulator import SMALLEST
 from portmp.routines.reference import Host, Plane
+from portmp.runtime.planes import Planes
 
 
 def gemm(
@@ -87,7 +88,7 @@ def _integers(form: Format, x: Host) -> Plane:
 def _ended(form: Format, sums: Plane, factors: int, bad: Plane, result: Host | None) -> Host:
     """Sums, or how far *result* is from them."""
     if result is None:
-        return _rounded(form, sums, factors, bad)
+        return rounded(form, sums, factors, bad)
     flat = [plane.reshape(sums.shape) for plane in result]
     less = _integers(form, flat) << (factors - 1) * -SMALLEST[form.word]
     unit = 1 << -factors * SMALLEST[form.word]
@@ -108,7 +109,18 @@ def _upwards(number: int, unit: int, word: np.dtype[Any]) -> Any:
     return found if over * unit >= number * under else np.nextafter(found, word.type(np.inf))
 
 
-def _rounded(form: Format, sums: Plane, factors: int, bad: Plane) -> Host:
+def accumulated(a: Planes, b: Planes | None) -> tuple[int, int]:
+    """The sum of a row a, or of its products with a column b, as of ``launch.accumulated``."""
+    x = a.decoded()
+    found, bad = _integers(a.format, x), ~_finite(x)
+    if b is not None:
+        y = b.decoded()
+        found, bad = found * _integers(a.format, y).T, bad | ~_finite(y).T
+    return int(found.sum()), int(bad.sum())
+
+
+def rounded(form: Format, sums: Plane, factors: int, bad: Plane) -> Host:
+    """Integers in units of the smallest subnormal to the power of *factors*, rounded once."""
     unit = 1 << -factors * SMALLEST[form.word]
     rows = [convert.round_ratio(value, unit, form)[0] for value in sums.ravel()]
     planes = [

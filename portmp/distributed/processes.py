@@ -1,0 +1,411 @@
+"""Several processes by MPI: who they are, their messages, time limits, and how a job ends.
+
+Each process runs the same program (docs/distributed.md, "Several processes"). Of its own devices it
+has the memory; for those of others there are stand-ins, which do nothing: what is told to them is
+done by the process that has them. Messages are copies of the host's; none is waited for without a
+limit.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import os
+import pickle
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from portmp import discovery
+from portmp.backends.base import Buffer, Device, Event, Given, Host, Kernel, Properties, Queue
+from portmp.codegen.platform import Traits
+from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, ProcessError, one_line
+
+LIMIT = "PORTMP_MPI_LIMIT"
+"""The environment variable that says how many seconds a process waits for another one."""
+USUAL_LIMIT = 600.0
+PIECE = 1 << 30
+"""Bytes of a message, at most: MPI counts them in 32 bits."""
+WHOLE, TALK, GONE = 30_000, 30_001, 30_002
+"""Tags of what goes to no part of an array, of what processes tell each other, and that one ends;
+those of parts of arrays are numbers of devices."""
+INSTALL = "pip install 'portmp[mpi]' installs mpi4py and MPICH"
+
+
+class Facts(NamedTuple):
+    """What processes know of each other's devices."""
+
+    name: str
+    platform: str
+    properties: Properties
+    traits: Traits
+    by_reference: bool = False
+
+    @classmethod
+    def of(cls, device: Device) -> Facts:
+        """Those of a device of this process."""
+        d = device
+        return cls(d.name, d.platform, d.properties, d.traits, d.by_reference)
+
+
+class DistantBuffer(Buffer):
+    """What stands for memory of another process."""
+
+    def __init__(self, device: Device, nbytes: int) -> None:
+        self.device, self.nbytes = device, nbytes
+
+
+class DistantEvent(Event):
+    """What stands for a mark: there is nothing to wait for."""
+
+    def wait(self) -> None:
+        return
+
+    def seconds_since(self, earlier: Event) -> float:
+        return 0.0
+
+
+class DistantQueue(Queue):
+    """What stands for a queue of another process: what is asked for is done there."""
+
+    copies = False
+
+    def __init__(self, device: DistantDevice) -> None:
+        self.device: DistantDevice = device
+
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        return tuple([DistantBuffer(self.device, n) for n in sizes])
+
+    def write(self, target: Buffer, source: Host, offset: int = 0, *, wait: bool = True) -> None:
+        return
+
+    def copy(
+        self, target: Buffer, source: Buffer, nbytes: int, start: int = 0, offset: int = 0
+    ) -> None:
+        return
+
+    def read(self, source: Buffer, target: Host, offset: int = 0, *, wait: bool = True) -> None:
+        self._launcher()
+
+    def _launcher(self, *asked: Any) -> NoReturn:
+        raise DeviceError(f"{self.device.name} belongs to another process, which alone uses it")
+
+    def do(self, act: Callable[..., None], given: tuple[Any, ...], args: Given) -> None:
+        return
+
+    def record(self) -> Event:
+        return DistantEvent()
+
+    def wait(self, event: Event) -> None:
+        return
+
+    def synchronize(self) -> None:
+        return
+
+
+class DistantDevice(Device):
+    """What stands for a device of another process: number *number* of those that it has."""
+
+    def __init__(self, rank: int, number: int, facts: Facts) -> None:
+        self.rank, self.number = rank, number
+        self.known, self.platform, self.properties, self.traits, self.by_reference = facts
+        self.queue = DistantQueue(self)
+
+    @property
+    def name(self) -> str:
+        """The name that it has there, and the process."""
+        return f"{self.known} of rank {self.rank}"
+
+    def allocate(self, nbytes: int) -> Buffer:
+        return DistantBuffer(self, nbytes)
+
+    def new_queue(self) -> Queue:
+        return DistantQueue(self)
+
+    def free_memory(self) -> None:
+        """Another process would have to be asked."""
+
+    def compile(self, source: str) -> bytes:
+        raise DeviceError(f"{self.name} belongs to another process, which compiles for it")
+
+    def compiler_key(self) -> str:
+        """It compiles nothing here."""
+        return self.name
+
+    def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
+        return {}
+
+
+class Processes:
+    """The processes of a job: this one's ``rank`` among ``count``, and ``devices`` of all.
+
+    ``queues``: the devices' in order of ranks, those of other processes as stand-ins. ``limit``:
+    seconds that one waits for another.
+    """
+
+    def __init__(self, comm: Any, mpi: Any, limit: float) -> None:
+        self.mpi, self.limit = mpi, limit
+        self.rank, self.count = int(comm.Get_rank()), int(comm.Get_size())
+        self.queues: tuple[Queue, ...] = ()
+        self._numbers: dict[Queue, int] = {}
+        self._lock = threading.RLock()
+        self.comm, joined = comm.Idup()
+        self._wait(joined, "initialize, which all processes call")
+        self._sending: list[tuple[Any, Host]] = []
+        self._more = threading.Condition(self._lock)
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """Those of all processes, in order of ranks."""
+        return tuple([queue.device for queue in self.queues])
+
+    def __repr__(self) -> str:
+        names = [device.name for device in self.devices]
+        return f"<portmp process {self.rank} of {self.count}: {names}>"
+
+    def join(self, own: Sequence[Queue]) -> None:
+        """Tell others of this process's devices, and hear of theirs."""
+        mine = [Facts.of(queue.device) for queue in own]
+        found: list[Queue] = []
+        for rank, theirs in enumerate(self.share(mine, "its devices")):
+            if rank == self.rank:
+                found += own
+            else:
+                found += [DistantDevice(rank, i, one).queue for i, one in enumerate(theirs)]
+        self.queues = tuple(found)
+        self._numbers = {queue: i for i, queue in enumerate(own)}
+
+    def ends(self, own: Queue) -> list[Queue]:
+        """A queue of this process beside its devices', and what stands for others', by ranks."""
+        facts = Facts.of(own.device)
+        others = [DistantDevice(rank, WHOLE, facts).queue for rank in range(self.count)]
+        return [*others[: self.rank], own, *others[self.rank + 1 :]]
+
+    def number(self, queue: Queue) -> int:
+        """Which of this process's devices a queue belongs to: what messages to it are told by."""
+        return self._numbers.get(queue, WHOLE)
+
+    # --- messages -------------------------------------------------------------------------------
+
+    def send(self, data: Host, rank: int, tag: int) -> None:
+        """Begin to send bytes, which must stay as they are; nothing is waited for."""
+        with self._more:
+            for part in _pieces(data):
+                request = self.comm.Isend([part, self.mpi.BYTE], dest=rank, tag=tag)
+                self._sending.append((request, part))
+            self._more.notify()
+
+    def receive(self, data: Host, rank: int, tag: int, what: str) -> None:
+        """Wait for bytes, up to the limit."""
+        for part in _pieces(data):
+            with self._lock:
+                request = self.comm.Irecv([part, self.mpi.BYTE], source=rank, tag=tag)
+            self._wait(request, what, rank)
+
+    def _wait(self, request: Any, what: str, rank: int | None = None) -> None:
+        """Wait until MPI has done something; ProcessError where that takes too long."""
+        begun, pause = time.monotonic(), 1e-6
+        whom = "others" if rank is None else f"rank {rank}"
+        while not self._tested(request):
+            waited = time.monotonic() - begun
+            told = f"rank {self.rank} waits for {whom}: {what}"
+            if rank is not None and self._gone(rank) and not self._tested(request):
+                raise ProcessError(f"{told}; it has ended")
+            if waited > self.limit:
+                raise ProcessError(
+                    f"{told}; nothing came in {self.limit:g} seconds (initialize(limit=...) or "
+                    f"{LIMIT} sets them): do all processes call the same functions?"
+                )
+            time.sleep(pause)
+            pause = min(2 * pause, 1e-3)
+
+    def _tested(self, request: Any) -> bool:
+        with self._lock:
+            return bool(request.Test())
+
+    def _gone(self, rank: int) -> bool:
+        """Whether a process told that it ends."""
+        with self._lock:
+            return bool(self.comm.Iprobe(source=rank, tag=GONE))
+
+    def share(self, mine: object, what: str) -> list[Any]:
+        """What each process tells all others, by ranks: small things."""
+        data = np.frombuffer(pickle.dumps(mine), np.uint8)
+        length = np.array([data.size], np.int64).view(np.uint8)
+        for rank in self._others():
+            self.send(length, rank, TALK)
+            self.send(data, rank, TALK)
+        found: list[Any] = [mine] * self.count
+        for rank in self._others():
+            size = np.empty(8, np.uint8)
+            self.receive(size, rank, TALK, what)
+            told = np.empty(int(size.view(np.int64)[0]), np.uint8)
+            self.receive(told, rank, TALK, what)
+            found[rank] = pickle.loads(told.tobytes())
+        return found
+
+    def _others(self) -> Iterator[int]:
+        """Other ranks, the next one first, so that not all ask one at the same time."""
+        for step in range(1, self.count):
+            yield (self.rank + step) % self.count
+
+    def total(self, integers: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
+        """Sums over all processes, by MPI's own reduction: of integers, so in any order."""
+        found = np.empty_like(integers)
+        with self._lock:
+            request = self.comm.Iallreduce(integers, found, self.mpi.SUM)
+        self._wait(request, what)
+        return found
+
+    def _serve(self) -> None:
+        """Let messages on their way come to an end while this process computes."""
+        while True:
+            with self._more:
+                while not self._sending:
+                    self._more.wait()
+                self._sending = [one for one in self._sending if not one[0].Test()]
+            time.sleep(1e-3)
+
+    # --- the end --------------------------------------------------------------------------------
+
+    def leave(self) -> None:
+        """Before this process ends: what it sent arrives, and then others are told."""
+        self._settle()
+        for rank in self._others():
+            self.send(np.empty(0, np.uint8), rank, GONE)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Wait until all that was sent has arrived, up to the limit."""
+        end = time.monotonic() + self.limit
+        while self._sending and time.monotonic() < end:
+            time.sleep(1e-3)
+        with self._lock:
+            self._sending = []
+
+    def fail(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        """End the job: what went wrong is said once, by the first process to which it happened."""
+        time.sleep(self.rank and 1 + self.rank / self.count)  # where it went wrong in all of them
+        where = [f for f in traceback.extract_tb(trace) if not _is_own(f.filename)]
+        at = f" ({Path(where[-1].filename).name}, line {where[-1].lineno})" if where else ""
+        notes = getattr(error, "__notes__", [])
+        said = " ".join(" ".join([str(error), *notes]).split())
+        told = f"portmp: rank {self.rank} of {self.count}: {kind.__name__}: {said}{at}"
+        sys.stdout.flush()
+        os.write(2, f"{told}\n".encode(errors="backslashreplace"))
+        time.sleep(0.2)  # what is written is passed on before all ends
+        self.comm.Abort(1)
+
+
+def _pieces(data: Host) -> list[Host]:
+    """Bytes of a message, which may be none, in parts that MPI counts."""
+    return [data[at : at + PIECE] for at in range(0, max(data.size, 1), PIECE)]
+
+
+def _is_own(file: str) -> bool:
+    """Whether a file is one of portmp's, or of Python's, not of the program that uses it."""
+    return str(Path(__file__).parents[1]) in file or file.startswith("<")
+
+
+_job: list[Processes] = []
+
+
+def job() -> Processes | None:
+    """The processes that ``initialize`` met, if it was called."""
+    return _job[0] if _job else None
+
+
+def initialize(
+    comm: Any = None,
+    devices: Sequence[str | Device | Queue] | None = None,
+    *,
+    limit: float | None = None,
+    gpu_aware: bool = False,
+) -> Processes:
+    """Join the processes of a job: each calls it once, and then all call the same functions.
+
+    From then on arrays that are made without ``devices`` lie on those of all processes, in order of
+    ranks. *comm*: a communicator of mpi4py's, ``COMM_WORLD`` by default. *devices*: those of this
+    process; by default one, process number r of a machine has device number r, modulo those there
+    are. *limit*: seconds that a process waits for another one, 600 by default, or what
+    PORTMP_MPI_LIMIT says. *gpu_aware*: whether MPI itself reads GPUs' memory; refused: arrays are
+    sent through the host. An error that nothing catches is told once and ends all processes.
+    BackendUnavailable where mpi4py or MPI are missing says what installs them.
+    """
+    if _job:
+        raise ArgumentError("initialize: called before; a process has one job")
+    if gpu_aware:
+        raise ArgumentError(
+            "initialize: gpu_aware: True given; arrays are sent through the host, by any MPI"
+        )
+    seconds = _limit(limit)
+    mpi = imported()
+    found = Processes(mpi.COMM_WORLD if comm is None else comm, mpi, seconds)
+    hook, here = sys.excepthook, socket.gethostname()
+    atexit.register(found.leave)
+
+    def ended(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        from portmp.errors import PortmpError
+
+        if not issubclass(kind, PortmpError):
+            hook(kind, error, trace)
+        found.fail(kind, error, trace)
+
+    if found.count > 1:
+        sys.excepthook = ended
+    hosts = found.share(here, "the name of its machine")
+    _job.append(found)
+    found.join(_own(devices, hosts[: found.rank].count(here)))
+    return found
+
+
+def _own(devices: Sequence[str | Device | Queue] | None, turn: int) -> list[Queue]:
+    """This process's devices: those that are named, or one of those that are alike."""
+    if devices is not None:
+        if isinstance(devices, (str, Device, Queue)) or not devices:
+            raise ArgumentError(f"devices: {devices!r:.60} given, a list is needed: ['cuda:0']")
+        first = [discovery.queue_of(one) for one in devices]
+        again = [queue in first[:i] for i, queue in enumerate(first)]
+        return [
+            queue.device.new_queue() if seen else queue
+            for queue, seen in zip(first, again, strict=True)
+        ]
+    best = discovery.get()
+    if os.environ.get("PORTMP_DEVICE"):
+        return [best.queue]
+    alike = [d for d in discovery.devices() if d.backend == best.backend]
+    return [alike[turn % len(alike)].queue]
+
+
+def _limit(given: float | None) -> float:
+    """Seconds that a process waits for another one."""
+    told = os.environ.get(LIMIT, "") if given is None else given
+    try:
+        seconds = float(told) if told != "" else USUAL_LIMIT
+    except (TypeError, ValueError):
+        seconds = 0.0
+    if not seconds > 0:
+        name = "limit" if given is not None else LIMIT
+        raise ArgumentError(f"{name}: {told!r} given, seconds above 0 are needed")
+    return seconds
+
+
+def imported() -> Any:
+    """mpi4py's MPI; BackendUnavailable where it, or a library of MPI, is missing."""
+    try:
+        MPI = importlib.import_module("mpi4py.MPI")
+    except ImportError as error:
+        raise BackendUnavailable(f"mpi4py: {one_line(error)}: {INSTALL}") from None
+    except RuntimeError as error:
+        raise BackendUnavailable(
+            f"mpi4py finds no library of MPI: {INSTALL} ({one_line(error)})"
+        ) from None
+    return MPI

@@ -1,0 +1,177 @@
+"""Arrays of several processes: the bits of one process's, errors that end all, time limits.
+
+Processes are started by mpiexec, one job for each number of them; what needs none is tried alone.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import ranks as job
+import slow
+import tiers
+
+import portmp as mp
+from portmp import cli, discovery, paths
+from portmp.backends.base import Device
+from portmp.distributed import processes
+from portmp.errors import ArgumentError, BackendUnavailable, DeviceError
+from portmp.verify import ranks as verified
+
+
+def started(count: int, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """So many processes of Python, until all have ended."""
+    tiers.check("mpi")
+    environment = verified.ANYWHERE | os.environ | more
+    environment["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), paths.python_path()])
+    command = [verified.launcher(), "-n", str(count), sys.executable, *words]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment, timeout=300
+    )
+
+
+@cache
+def alone(names: str) -> dict[str, list[str]]:
+    """What one process finds on one device."""
+    found = job.digests(lambda a, way: a, names.split(","))
+    return {**found, "drawn": [job._digest(job.drawn((19, 13), 1))]}
+
+
+EVERY = ",".join(job.WORKS)
+JOBS = (
+    (1, "cpu:0,cpu:0,cpu:0", EVERY),
+    (2, "cpu:0,host:0", "products,elements,sums,exact,forces,made"),
+    (3, "cpu:0", EVERY),
+    (4, "cpu:0", EVERY),
+    (7, "cpu:0", "sums"),
+    (7, "cpu:0", EVERY),
+)
+
+
+@pytest.mark.parametrize(
+    ("count", "devices", "names"),
+    slow.mostly_slow(JOBS, (JOBS[2], JOBS[4]), "other numbers of processes"),
+)
+def test_same_bits(count: int, devices: str, names: str, tmp_path: Path) -> None:
+    """Any number of processes, with one device or several each, finds what one device does."""
+    tiers.check("cpu")
+    file = tmp_path / "found.json"
+    with mp.device("cpu:0"):
+        wanted = alone(names)  # first, so that kernels are compiled once
+    ended = started(count, str(Path(job.__file__)), str(file), devices, names)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(file.read_text()) == wanted
+
+
+FAILS = """
+import sys, time
+import portmp as mp
+job = mp.distributed.initialize(devices=["host:0"], limit=float(sys.argv[2]))
+if job.rank == 1:
+    if sys.argv[1] == "raises": mp.array([1], "nonsense", "host:0")
+    if sys.argv[1] == "ends": sys.exit(0)
+    time.sleep(40)
+job.share(1, "a number")
+"""
+ENDS = {
+    "raises": ("600", "rank 1 of 3: FormatError: unknown format 'nonsense'"),
+    "ends": ("600", "rank 1: a number; it has ended"),
+    "sleeps": ("1.5", "rank 1: a number; nothing came in 1.5 seconds"),
+}
+
+
+@pytest.mark.parametrize("how", slow.mostly_slow(ENDS, ("raises", "sleeps"), "a program's own end"))
+def test_one_that_fails_ends_all(how: str, tmp_path: Path) -> None:
+    """With one sentence, soon: whether it raises, ends, or does not answer."""
+    script = tmp_path / "fails.py"
+    script.write_text(FAILS)
+    limit, told = ENDS[how]
+    begun = time.monotonic()
+    ended = started(3, str(script), how, limit)
+    assert ended.returncode != 0 and time.monotonic() - begun < 35
+    said = [line for line in ended.stderr.splitlines() if line.startswith("portmp:")]
+    assert len(said) == 1 and told in said[0] and "fails.py, line" in said[0], ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_verify_by_ranks(capsys: pytest.CaptureFixture[str]) -> None:
+    """The command starts its processes; what they find are the recorded digests."""
+    tiers.check("mpi")
+    tiers.check("cpu")
+    words = ["verify", "--ranks", "2", "--format", "dd", "--routine", "lu", "--json"]
+    assert cli.main(words) == 0
+    (report,) = json.loads(capsys.readouterr().out)
+    assert report["ranks"] == 2 and report["total"] == report["passed"] == 9
+
+
+def test_verify_says_what_is_missing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """mpi4py, mpiexec, a number of processes: each with what helps."""
+    words = ["verify", "--device", "host:0", "--format", "dd", "--routine", "lu", "--ranks"]
+    assert cli.main([*words, "0"]) == 2
+    assert "--ranks: 0 given" in capsys.readouterr().err
+    assert cli.main(["verify", "--ranks", "2", "--format", "dd", "--routine", "sort"]) == 2
+    assert "without cases on several devices" in capsys.readouterr().err
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert cli.main([*words, "2"]) == 2
+    assert "pip install 'portmp[mpi]'" in capsys.readouterr().err
+    monkeypatch.setattr(verified.shutil, "which", lambda name, path=None: None)
+    with pytest.raises(BackendUnavailable, match=r"mpiexec is neither .*portmp\[mpi\]"):
+        verified.launcher()
+
+
+def test_why_a_job_ended() -> None:
+    """The sentence of the process that failed, of all that mpiexec writes; else its first lines."""
+    text = "noise\nportmp: rank 1 of 2: it broke\n-----\nMPI_ABORT was invoked"
+    assert (
+        verified._reason(text, 1) == "--ranks: mpiexec ended with status 1: rank 1 of 2: it broke"
+    )
+    assert "no such option" in verified._reason("-----\nno such option", 213)
+
+
+def test_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The argument, else the environment variable, else ten minutes."""
+    assert processes._limit(None) == 600 and processes._limit(3) == 3
+    monkeypatch.setenv(processes.LIMIT, "25")
+    assert processes._limit(None) == 25
+    for wrong in ("soon", "0", "nan"):
+        monkeypatch.setenv(processes.LIMIT, wrong)
+        with pytest.raises(ArgumentError, match=f"PORTMP_MPI_LIMIT: '{wrong}' given"):
+            processes._limit(None)
+    with pytest.raises(ArgumentError, match="gpu_aware"):
+        mp.distributed.initialize(gpu_aware=True)
+    with pytest.raises(ArgumentError, match="a list is needed"):
+        processes._own("cpu:0", 0)
+
+
+def test_devices_of_others_do_nothing(device: Device) -> None:
+    """Functions give arrays of the right shapes there, compile nothing and read nothing."""
+    other = processes.DistantDevice(1, 0, processes.Facts.of(device))
+    assert other.name == f"{device.name} of rank 1"
+    a, there = (mp.ones((3, 4), "dd", where) for where in (device, other.queue))
+    assert mp.exp(there + 1).shape == (3, 4) and there.sum(0).shape == (4,)
+    assert there[1:, ::2].T.copy().shape == (2, 2)
+    with pytest.raises(DeviceError, match="another process"):
+        there.to_limbs()
+    with pytest.raises(DeviceError, match="of rank 1"):
+        a + there
+    assert discovery.get(device) is device
+
+
+def test_messages_have_parts() -> None:
+    """Long ones are cut, empty ones are one."""
+    data = np.arange(10, dtype=np.uint8)
+    pieces: Any = processes._pieces
+    assert [p.size for p in pieces(data[:0])] == [0]
+    assert np.array_equal(np.concatenate(pieces(data)), data)
