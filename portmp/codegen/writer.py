@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -135,10 +135,15 @@ class Writer:
     def _prefix(self, words: int) -> str:
         return self._named(PREFIX.get((self.format.word, words), f"words{words}{self.mark}"))
 
+    @property
+    def kind(self) -> Kind:
+        """What a value of the format is, real or complex."""
+        return Kind(self.format.words, "complex" if self.format.components > 1 else "value")
+
     @cached_property
     def value(self) -> str:
         """The C type of a value of the format."""
-        return self.type(Kind(self.format.limbs))
+        return self.type(self.kind)
 
     @cached_property
     def sum(self) -> str:
@@ -175,7 +180,7 @@ class Writer:
 
     def zero(self, kind: Kind | None = None) -> str:
         """Zero as a value of the format, or of *kind*."""
-        return self.first_of(kind or Kind(self.format.limbs), 0)
+        return self.first_of(kind or self.kind, 0)
 
     def first_of(self, kind: Kind, value: float) -> str:
         """A value of *kind* with one leading word, zeros below."""
@@ -465,8 +470,20 @@ class Writer:
 
     @property
     def limbs(self) -> range:
-        """Indices of the limbs."""
-        return range(self.format.limbs)
+        """Indices of a value's words: of limbs, of complex values those of both parts."""
+        return range(self.format.words)
+
+    def leaders(self, word: Callable[[int], str]) -> list[str]:
+        """The leading words of a value's parts, by what gives the text of a word: one or two."""
+        return [word(part * self.format.limbs) for part in range(self.format.components)]
+
+    def size(self, word: Callable[[int], str]) -> str:
+        """How large a value is when pivots are chosen: the sizes of its parts' leading limbs."""
+        return " + ".join(self.fabs(lead) for lead in self.leaders(word))
+
+    def nonzero(self, value: str) -> str:
+        """Whether a value in a variable is not zero."""
+        return " || ".join(f"{x} != 0" for x in self.leaders(lambda k: self.word_of(value, k)))
 
     def planes(self, name: str, *, const: bool, compute: bool = False) -> str:
         """Kernel parameters of an operand's planes."""
@@ -522,7 +539,7 @@ class Writer:
         """An operand's value at *index*; with a condition *inside*, where it is false, *beyond*."""
         if one := self.of_computed(name):
             found: str = one.call(self, index)
-            empty = self.first_of(Kind(self.format.limbs), beyond)
+            empty = self.first_of(self.kind, beyond)
             return f"({inside} ? {found} : {empty})" if inside else found
         words = [self.limb(name, i, index) for i in self.limbs]
         if inside:
@@ -630,7 +647,7 @@ class Writer:
     def alone(self, word: str) -> str:
         """A value that is one word; where it should have a bound, none is known."""
         unknown = [math.inf] if self.format.bounded else []
-        lower = [0.0] * (self.format.limbs - 1 - len(unknown)) + unknown
+        lower = [0.0] * (self.format.words - 1 - len(unknown)) + unknown
         return self.pack([word, *map(self.literal, lower)])
 
     def held_limbs(self, name: str) -> list[int]:
@@ -644,12 +661,12 @@ class Writer:
         return list(enumerate(texts))
 
     def word_of(self, value: str, i: int) -> str:
-        """The i-th limb of a value."""
-        return value if self.format.limbs == 1 else f"{value}.x{i}"
+        """The i-th word of a value."""
+        return value if self.format.words == 1 else f"{value}.x{i}"
 
     def narrow(self, i: int, word: str) -> str:
         """Words as plane *i* stores them."""
-        same = self.format.planes[i % self.format.limbs] == self.format.word
+        same = self.format.planes[i % self.format.words] == self.format.word
         return word if same else f"narrowed{self.times}({word})"
 
     def splat(self, word: str) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from portmp import definition, networks
 from portmp.errors import FormatError, choice, suggestion
 from portmp.formats.encodings import Encoding, encoding
-from portmp.networks import Network, functions, operators
+from portmp.networks import Network, complexes, functions, operators
 
 WORDS = ("float32", "float64")
 """Formats of one word."""
@@ -97,6 +97,11 @@ class Format:
     def limbs(self) -> int:
         """Number of limbs of a value, of a complex one's component."""
         return len(self.planes) // self.components
+
+    @property
+    def words(self) -> int:
+        """Number of words of a value: of a complex one those of both components."""
+        return len(self.planes)
 
     @cached_property
     def component(self) -> Format:
@@ -188,7 +193,12 @@ class Format:
         )
 
     def operator(self, op: str) -> Network:
-        """The public operator *op* (add, sub, fma, exp ...), special values settled."""
+        """The public operator *op* (add, sub, fma, exp ...), special values settled.
+
+        Of complex numbers its operands and its result are whole values, 2N words each.
+        """
+        if self.components > 1 and op in complexes.OF_VALUES:
+            return complexes.of_values(op, self.word, self.limbs)
         real_only(self, op)
         if op in functions.ARITY:
             if self.paper:

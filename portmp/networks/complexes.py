@@ -252,6 +252,40 @@ def _div_recovered(p: Parts) -> str:
     return p.returned(p.word(p.named(f"select({zero}, {pole}, {found})")))
 
 
+# --- steps of elimination -------------------------------------------------------------------------
+
+
+def _fma(first: str = "", second: str = "") -> Callable[[Parts], str]:
+    """x y + z by real ones: fma(a, c, fma(-b, d, e)) and fma(a, d, fma(b, c, f)).
+
+    ``-`` conjugates the first or the second factor.
+    """
+
+    def listing(p: Parts) -> str:
+        b, d = (p.named(f"-{x}") if sign else x for x, sign in (("b", first), ("d", second)))
+        real = p("fma", "a", "c", p("fma", p.named(f"-{b}"), d, "e"))
+        return p.returned(real, p("fma", "a", d, p("fma", b, "c", "f")))
+
+    return listing
+
+
+def _div_conj(p: Parts) -> str:
+    return p.returned(*_halves(p, p("complex_div", "a", "b", "c", p.named("-d"))))
+
+
+def _neg_conj(p: Parts) -> str:
+    return p.returned(p.named("-a"), "b")
+
+
+def _root(p: Parts) -> str:
+    """The root of the real part."""
+    return p.returned(p("sqrt", "a"), p.word("0"))
+
+
+def _abs(p: Parts) -> str:
+    return p.returned(p("hypot", "a", "b"))
+
+
 # --- parts ----------------------------------------------------------------------------------------
 
 
@@ -638,6 +672,13 @@ _OPERATIONS: dict[str, tuple[str, str, _Listing, str, str]] = {
     "atanh": ("ab", "c", _atanh, KAHAN, f"8{_NORM}"),
     "asin": ("ab", "c", _turned("asinh"), "-i asinh(iz)", f"8{_NORM}"),
     "atan": ("ab", "c", _turned("atanh"), "-i atanh(iz)", f"8{_NORM}"),
+    "fma": ("abcdef", "c", _fma(), "by real ones", _SUMS),
+    "fma_conj": ("abcdef", "c", _fma(second="-"), "by real ones", _SUMS),
+    "conj_fma": ("abcdef", "c", _fma("-"), "by real ones", _SUMS),
+    "div_conj": ("abcd", "c", _div_conj, "x / conj(y)", f"8{_NORM}"),
+    "neg_conj": ("ab", "c", _neg_conj, "-conj(x)", _EXACT),
+    "root": ("ab", "c", _root, "the root of the real part", "that of the root"),
+    "abs": ("ab", "v", _abs, "hypot", f"4{_NORM}"),
     "equal": ("abcd", "f", _same("equal", "both"), "by parts", _EXACT),
     "not_equal": ("abcd", "f", _same("not_equal", "either"), "by parts", _EXACT),
     "isnan": ("ab", "f", _test("either(isnan(a[0]), isnan(b[0]))"), "by parts", _EXACT),
@@ -651,8 +692,14 @@ _OPERATIONS: dict[str, tuple[str, str, _Listing, str, str]] = {
 INNER = ("mul_recovered", "div_recovered", "log_near")
 """Operations that only others call."""
 
-NAMES = tuple(name for name in _OPERATIONS if name not in INNER)
+STEPS = ("fma", "fma_conj", "conj_fma", "div_conj", "neg_conj", "root", "abs")
+"""Those of whole values in kernels alone: no functions on arrays."""
+
+NAMES = tuple(name for name in _OPERATIONS if name not in (*INNER, *STEPS))
 """Those on complex numbers."""
+
+OF_VALUES = tuple(name for name in _OPERATIONS if name not in INNER)
+"""Operations that ``of_values`` has."""
 
 
 @cache
@@ -665,4 +712,27 @@ def network(op: str, word: str, limbs: int) -> Network:
     text = listing(Parts(Setting(word, limbs)))
     if name not in NETWORKS:
         define(name, f"{takes} -> {gives}", text, source=source, bound=bound)
+    return get(name)
+
+
+@cache
+def of_values(op: str, word: str, limbs: int) -> Network:
+    """The same on whole values x, y and z: of their parts so many limbs each.
+
+    What stands for kernels' values in templates: ``w.value`` of a complex format is the type of
+    such a value. Of an operand whose real part alone counts, as in ``div_real``, so it is here.
+    """
+    inner, (operands, result, _, source, bound) = network(op, word, limbs), _OPERATIONS[op]
+    parts = {letter: ("xyz"[i // 2], i % 2) for i, letter in enumerate("abcdef")}
+    out = Listing()
+    for letter in operands:
+        name, half = parts[letter]
+        words = [f"{name}[{half * limbs + k}]" for k in range(limbs)]
+        out.named(value(words), letter)
+    out.write(f"return {inner.name}({', '.join(operands)})")
+    name = f"c{op}{limbs}_{word}"
+    if name not in NETWORKS:
+        takes = " ".join(f"{x}:c{2 * limbs}" for x in dict.fromkeys(parts[o][0] for o in operands))
+        gives = {"c": f"c{2 * limbs}", "v": kind(limbs), "f": "flag"}[result]
+        define(name, f"{takes} -> {gives}", str(out), source=source, bound=bound)
     return get(name)
