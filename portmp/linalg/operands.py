@@ -71,14 +71,19 @@ def alike(a: object, b: object, routine: str, second: str = "b") -> tuple[Array,
     return left.astype(form, copy=False), right.astype(form, copy=False)
 
 
-def matrix(value: object, routine: str, *, square: bool = False, argument: str = "a") -> Array:
-    """*value*, an Array of one matrix or a stack of them in a format that computes."""
+def matrix(
+    value: object, routine: str, *, square: bool = False, argument: str = "a", real: bool = True
+) -> Array:
+    """*value*, an Array of one matrix or a stack of them in a format that computes.
+
+    Without *real* complex ones are taken, too.
+    """
     a = values(value, f"{routine}: {argument}")
     if a.ndim < 2:
         raise MatrixShapeError(f"{routine}: {argument} needs two axes at least, {a.shape} given")
     if square and a.shape[-1] != a.shape[-2]:
         raise MatrixShapeError(f"{routine}: {argument} must be square, {a.shape} given")
-    base.computes(a.format, f"{routine}: {argument}")
+    base.computes(a.format if real else a.format.component, f"{routine}: {argument}")
     return a
 
 
