@@ -81,4 +81,55 @@ def test_any_byte_but_0_is_true(every_device: Device, of: int) -> None:
         [0, -1, 2, -3, 4], sorted(truths), 0, truths, [not x for x in truths],
         [1, 1, 2, 2, 3], True, False, truths,
     ]  # fmt: skip
+    assert [x.tolist() for x in found] == wanted
+    unset = mp.empty(1000, dtype="bool", device=every_device)
+    count = int(mp.count_nonzero(unset))
+    assert 0 <= count <= 1000 and mp.nonzero(unset)[0].shape == (count,)
+
+
+@pytest.mark.parametrize(("kind", "n"), [("int8", 300), ("uint8", 300), ("int16", 40000)])
+def test_short_indices_of_long_axes(every_device: Device, kind: str, n: int) -> None:
+    """Indices mean what they mean in 64 bits."""
+    a = mp.arange(n, dtype="float64", device=every_device)
+    given = np.array([1, 2, -3] if kind != "uint8" else [1, 2, 3], kind)
+    assert a[given].tolist() == [float(i % n) for i in given.astype(int)]
+    a[given] = 5.0
+    assert a[given.astype(int)].tolist() == [5.0] * 3
+
+
+@pytest.mark.parametrize("counts", [[2**63 - 1, 2**63 - 1, 5], [2**62, 2**62, 2**63 - 1]])
+def test_repetitions_beyond_64_bits(every_device: Device, counts: list[int]) -> None:
+    """Their sum is none of the 64 bits that are left of it."""
+    a = mp.arange(3, dtype="float64", device=every_device)
+    with pytest.raises(ArgumentError, match="too many"):
+        mp.repeat(a, mp.asarray(np.array(counts), device=every_device))
+
+
+def test_threads_that_set_columns(every_device: Device) -> None:
+    """Each writes its elements alone: none is lost."""
+    for n in (8, 200):
+        sources = [mp.full(n, 1 + c, "float64", every_device) for c in (0, 1)]
+        for _ in range(20):
+            a = mp.zeros((n, 2), "float64", every_device)
+            start = threading.Barrier(2)
+
+            def work(
+                c: int, a: Any = a, start: threading.Barrier = start, given: Any = sources
+            ) -> None:
+                start.wait()
+                a[:, c] = given[c]
+
+            threads = [threading.Thread(target=work, args=(c,)) for c in (0, 1)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert a.tolist() == [[1, 2]] * n
+
+
+def test_spectra_are_checked() -> None:
+    """Threads of the kernel that reduces a matrix to a triangle wait for each other's reads."""
+    tiers.check("oclgrind")
+    a = np.eye(3) * 3 + 1 / (1 + np.arange(3)[:, None] + np.arange(3))
+    found = mp.linalg.eigvals(mp.asarray(a, device="oclgrind"))
     assert found.tolist() == mp.linalg.eigvals(mp.asarray(a)).tolist()
