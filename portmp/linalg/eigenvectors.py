@@ -122,5 +122,5 @@ def _normalised(x: Array) -> Array:
     turned = near * elementwise.sign(manipulation.take_along_axis(near, at, axis=-2)).conj()
     places = creation.arange(x.shape[-2], device=x.queue)[:, None]
     turned.imag[...] = elementwise.where(places == at, 0, turned.imag)
-    found: Array = turned / norm(turned, axis=-2, keepdims=True)
+    found: Array = turned / norm(abs(turned), axis=-2, keepdims=True)
     return found

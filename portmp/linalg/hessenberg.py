@@ -156,10 +156,10 @@ def _by_products(h: Planes, vectors: bool) -> Planes | None:
         near, exponents = scaling.columns(w[:, k + 1 :, k : k + 1])
         lead = near[:, :1].copy()
         turn = elementwise.where(lead == 0, 1, elementwise.sign(lead))
-        beta = turn * norm(near, axis=-2, keepdims=True)
+        beta = turn * norm(abs(near), axis=-2, keepdims=True)
         v = near.copy()
         v[:, :1] += beta
-        size = norm(v, axis=-2, keepdims=True)
+        size = norm(abs(v), axis=-2, keepdims=True)
         v = v / elementwise.where(size == 0, 1, size)
         _reflect(w[:, k + 1 :, k + 1 :], v)
         turned = w[:, :, k + 1 :]

@@ -96,7 +96,7 @@ def schur(a: Array, output: str = "real") -> Schur:
     |a - Z T Z^H| and |Z^H Z - 1| are at most about n u^N (of a's norm). Refuses as ``eigvals``
     does. Waits for the device.
     """
-    matrix = operands.matrix(a, "schur", square=True)
+    matrix = operands.matrix(a, "schur", square=True, kinds="fc")
     choice("schur: output", output, ("real", "complex"))
     found = reduced(matrix, "schur", True, balance=False)
     assert found.z is not None
@@ -112,8 +112,8 @@ def rsf2csf(T: Array, Z: Array) -> Schur:  # SciPy's names
 
     Blocks of two are turned by the vector of one of their eigenvalues, all at once, by products.
     """
-    z = operands.matrix(Z, "rsf2csf", square=True, argument="Z", real=False)
-    t = operands.matrix(T, "rsf2csf", square=True, argument="T", real=False)
+    z = operands.matrix(Z, "rsf2csf", square=True, argument="Z", kinds="fc")
+    t = operands.matrix(T, "rsf2csf", square=True, argument="T", kinds="fc")
     if t.shape != z.shape or t.format is not z.format:
         raise ShapeError(
             f"rsf2csf: T {t.shape} in {t.format} and Z {z.shape} in {z.format} given, one shape "
@@ -141,7 +141,7 @@ def rsf2csf(T: Array, Z: Array) -> Schur:  # SciPy's names
 
 def _given(a: Array, name: str) -> tuple[Array, Format]:
     """Square matrices, and the format of their eigenvalues."""
-    matrix = operands.matrix(a, name, square=True, real=False)
+    matrix = operands.matrix(a, name, square=True, kinds="fc")
     return matrix, formats.complex_of(matrix.format)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from portmp import definition
-from portmp.arrays import complexes, composed, elementwise, manipulation
+from portmp.arrays import composed, elementwise, manipulation
 from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.blas import nrm2
 from portmp.arrays.elementwise import sqrt
@@ -163,8 +163,6 @@ def _extreme(sizes: Array, axis: int, largest: bool) -> Array:
 
 def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
     """The root of the sum of squares along axes (from 0 on), each scaled by a power of two."""
-    if complexes.is_complex(x):
-        x = abs(x)
     if not x.size:
         none: Array = (x * x).sum(axes)
         return none

@@ -26,6 +26,7 @@ from portmp.formats import Format, losses
 from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.lu.reference import ratio
+from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki.choose import METHODS
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 from portmp.routines.triangular.steps import Method
@@ -72,18 +73,19 @@ def alike(a: object, b: object, routine: str, second: str = "b") -> tuple[Array,
 
 
 def matrix(
-    value: object, routine: str, *, square: bool = False, argument: str = "a", real: bool = True
+    value: object, routine: str, *, square: bool = False, argument: str = "a", kinds: str = "f"
 ) -> Array:
     """*value*, an Array of one matrix or a stack of them in a format that computes.
 
-    Without *real* complex ones are taken, too.
+    *kinds*: real numbers alone, or ``fc`` for complex ones, too.
     """
     a = values(value, f"{routine}: {argument}")
     if a.ndim < 2:
         raise MatrixShapeError(f"{routine}: {argument} needs two axes at least, {a.shape} given")
     if square and a.shape[-1] != a.shape[-2]:
         raise MatrixShapeError(f"{routine}: {argument} must be square, {a.shape} given")
-    base.computes(a.format if real else a.format.component, f"{routine}: {argument}")
+    form = a.format if a.format.kind not in kinds else a.format.component
+    base.computes(form, f"{routine}: {argument}")
     return a
 
 
@@ -195,7 +197,11 @@ def stacked(a: Array, batch: tuple[int, ...] | None = None, *, own: bool = True)
     if not own and len(shape) == 2:
         return planes.view((1, *shape), (0, *planes.strides), planes.start)
     if own or (len(shape) > 3 and not planes.contiguous):
-        planes = elementwise.apply("copy", [planes], allocate(planes.format, shape, planes.queue))
+        if planes.format.components > 1:
+            planes = moves.copied(planes)
+        else:
+            out = allocate(planes.format, shape, planes.queue)
+            planes = elementwise.apply("copy", [planes], out)
     return planes.view_as((math.prod(shape[:-2]), *shape[-2:]))
 
 
