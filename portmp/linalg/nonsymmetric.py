@@ -149,8 +149,8 @@ def _iterated(found: Reduced, matrix: Array, form: Format, name: str) -> Array:
     """Eigenvalues (batch, n) of what is reduced, which becomes Schur's form where it has z."""
     values, unfinished = iterate(found.h, found.z)
     _refuse(unfinished, matrix, found, name)
-    if matrix.format.components == 2:
-        return Array(values)
+    if matrix.format is form:
+        return Array(values)[:, :, 0]
     made = creation.zeros(values.shape[:-1], form, values.queue)
     made.real[...], made.imag[...] = (Array(values)[:, :, i] for i in range(2))
     return made
