@@ -30,7 +30,9 @@ def options(parser: argparse.ArgumentParser) -> None:
         "fewer iterations, or spectra: eigenvalues that float64 gets wrong",
     )
     parser.add_argument("--device", help=DEVICE)
-    parser.add_argument("--plot", metavar="FILE", help="draw digits, errors, iterations or eigenvalues")
+    parser.add_argument(
+        "--plot", metavar="FILE", help="draw digits, errors, iterations or eigenvalues"
+    )
     parser.add_argument("--format", metavar="F,...", help="storage: formats (default all slfp64)")
     parser.add_argument(
         "--size",

@@ -20,10 +20,7 @@ from portmp.progress import Progress
 
 FORMATS = ("float64", "dd", "qd")
 SIZE, SIZES = 100, (10, 400)
-BANDS = {
-    "Grcar": {-3: 1.0, -2: 1.0, -1: 1.0, 0: 1.0, 1: -1.0},
-    "Toeplitz": {-1: 1.0, 1: 0.25},
-}
+BANDS = {"Grcar": {-3: 1.0, -2: 1.0, -1: 1.0, 0: 1.0, 1: -1.0}, "Toeplitz": {-1: 1.0, 1: 0.25}}
 """Diagonals, by how far above the main one they are; Grcar's matrix is transposed."""
 ENOUGH = 15
 """Digits that qd has of all at least, to the usual size."""
@@ -90,7 +87,8 @@ def table(device: Device, found: list[Outcome]) -> str:
     lines = [
         f"device {device.name}: {device.properties.name}, driver {device.properties.driver}",
         "",
-        f"{'matrix':10}{'order':>6}  {'format':9}{'right digits':>13}{'largest imaginary part':>25}",
+        f"{'matrix':10}{'order':>6}  {'format':9}{'right digits':>13}"
+        f"{'largest imaginary part':>25}",
     ]
     for one in found:
         imaginary = max(z.imag for z in one.eigenvalues)

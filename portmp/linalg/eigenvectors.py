@@ -27,8 +27,10 @@ def vectors(t: Array, z: Array, values: Array, rows: Rows) -> Array:
     first of equals, is real and above 0; of the second value of a pair they are the first one's
     conjugate.
     """
-    found = creation.zeros(t.shape, values.format, t.queue)
+    found: Array = creation.zeros(t.shape, values.format, t.queue)
     firsts = np.zeros(values.shape, bool)
+    if not t.size:
+        return found
     if not complexes.is_complex(t):
         firsts = values.imag.to_limbs()[0] > 0
     for pattern in np.unique(firsts, axis=0):
@@ -48,7 +50,9 @@ def left_vectors(t: Array, z: Array, values: Array, rows: Rows) -> Array:
     """The same of the conjugate transpose: y^H a = value y^H."""
     turned = manipulation.flip(t.mT.conj(), axis=(-2, -1))
     ends = manipulation.flip(values.conj(), axis=-1)
-    return manipulation.flip(vectors(turned, manipulation.flip(z, axis=-1), ends, -rows), axis=-1)
+    found = vectors(turned, manipulation.flip(z, axis=-1), ends, -rows)
+    order: Array = manipulation.flip(found, axis=-1)
+    return order
 
 
 def _substituted(t: Array, values: Array, firsts: Truths) -> Array:
@@ -62,7 +66,7 @@ def _substituted(t: Array, values: Array, firsts: Truths) -> Array:
     small = t.format.unit_roundoff
     ends = diagonal(t, 0, -2, -1)
     gaps = _large(ends[:, :, None] - values[:, None, :], small)
-    x = creation.zeros((len(t), n, count), values.format, t.queue)
+    x: Array = creation.zeros((len(t), n, count), values.format, t.queue)
     at = count
     for k in reversed(range(n)):
         if k and firsts[k - 1]:
@@ -72,6 +76,8 @@ def _substituted(t: Array, values: Array, firsts: Truths) -> Array:
         if firsts[k]:
             x[:, k, at] = values[:, at] - ends[:, k + 1]
             x[:, k + 1, at] = t[:, k + 1, k]
+            # Near 1: of tiny numbers the lower limbs are lost.
+            x[:, k:below, at] *= powers(-np.frexp(leading(x[:, k, at]))[1], t)[:, None]
         else:
             x[:, k, at] = 1
         if below == n:

@@ -128,13 +128,14 @@ def rsf2csf(T: Array, Z: Array) -> Schur:  # SciPy's names
     half, high, below = (x / elementwise.where(size == 0, 1, size) for x in (half, high, low))
     root = elementwise.sqrt((half * half + high * below).astype(form))
     x = half + elementwise.where((half < 0) & (root.real > 0), -root, root)
-    length = elementwise.where(low == 0, 1, functions.hypot(abs(x), below))
-    x, y = x / length, below / length
+    length = functions.hypot(abs(x), below)
+    alone = (low == 0) | (length == 0)
+    x, y = (elementwise.where(alone, 0, part / length) for part in (x, below))
     turn = operands.identity(t.shape, t, form)
     ends, up, down = (diagonal(turn, k, -2, -1) for k in (0, 1, -1))
     up[...], down[...] = -y, y
-    ends[..., :-1] = elementwise.where(low == 0, ends[..., :-1], x)
-    ends[..., 1:] = elementwise.where(low == 0, ends[..., 1:], x.conj())
+    ends[..., :-1] = elementwise.where(alone, ends[..., :-1], x)
+    ends[..., 1:] = elementwise.where(alone, ends[..., 1:], x.conj())
     found = creation.triu(turn.mT.conj() @ t @ turn)
     return Schur(found, z @ turn)
 
@@ -151,7 +152,7 @@ def _iterated(found: Reduced, matrix: Array, form: Format, name: str) -> Array:
     _refuse(unfinished, matrix, found, name)
     if matrix.format is form:
         return Array(values)[:, :, 0]
-    made = creation.zeros(values.shape[:-1], form, values.queue)
+    made: Array = creation.zeros(values.shape[:-1], form, values.queue)
     made.real[...], made.imag[...] = (Array(values)[:, :, i] for i in range(2))
     return made
 

@@ -194,6 +194,9 @@ def _of_complex(form: Format) -> Calls:
     yield "complex_gemm", "conjugated-4x71x3", turned, conjugated
     yield "complex_gemv", "4x71", (made(4, 71), made(71)), "gemv"
     yield "complex_dot", "vdot-301", (made(301), made(301)), "vdot"
+    square = (made(4, 4),)
+    yield "complex_eig", "vectors-4", square, lambda a: mp.linalg.eig(a).eigenvectors
+    yield "complex_schur", "form-4", square, "linalg.schur"
     yield "complex_prod", "7x31", (made(7, 31),), lambda x: mp.prod(x, axis=1)
     yield "complex_scan", "prod-7x31", (made(7, 31),), lambda x: mp.cumulative_prod(x, axis=1)
     yield "fft", "other-2x97", (made(2, 97),), mp.fft.fft

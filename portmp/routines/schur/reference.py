@@ -46,6 +46,9 @@ OF_COMPLEX = ("sub", "conj", "neg_conj", "conj_fma", "mul_real", "div_real", "ro
 """Operations of complex formats' kernels beside those of both."""
 
 
+Place = tuple[slice, slice]
+
+
 class _Iteration:
     def __init__(self, form: Format, h: Host, z: Host | None) -> None:
         self.form, self.ar = form, Arithmetic(form)
@@ -339,7 +342,9 @@ class _Complex(_Iteration):
                 every = slice(0, self.n)
                 self.rotate(self.z, (every, first), (every, second), c, turned, minus)
 
-    def rotate(self, planes: Host, one: Any, two: Any, c: Value, s: Value, minus: Value) -> None:
+    def rotate(
+        self, planes: Host, one: Place, two: Place, c: Value, s: Value, minus: Value
+    ) -> None:
         u, v = (self.ar.load([p[place] for p in planes]) for place in (one, two))
         self.put(planes, *one, self.op("fma", s, v, self.op("mul_real", u, c)))
         self.put(planes, *two, self.op("fma", minus, u, self.op("mul_real", v, c)))
