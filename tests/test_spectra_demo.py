@@ -22,7 +22,8 @@ def test_known_eigenvalues(device: Device) -> None:
         assert float(abs(mp.prod(known) - mp.linalg.det(a))) < 1e-55
         assert float(abs(known.sum() - mp.linalg.trace(a))) < 1e-55
     known = mp.array([1, 2, 2j], "cqd", device)
-    assert spectra.apart(mp.array([1, 1, 2], "cdd", device), known) == 2
+    few = mp.array([1, 1, 2], "cdd", device)
+    assert float(spectra.apart(few, known)) == pytest.approx(5**0.5)
     assert spectra.apart(mp.array([1, 2, 2j, 5], "cdd", device), known) == 3
 
 
@@ -47,4 +48,4 @@ def test_what_fails() -> None:
     """Too few digits of qd; beyond the usual order some are enough."""
     few = [Outcome("Grcar", n, "qd", 12.0, [1j]) for n in (100, 200)]
     assert not spectra.passed(few[:1]) and spectra.passed(few[1:])
-    assert cli.main(["demo", "spectra", "--size", "5"]) == 1
+    assert cli.main(["demo", "spectra", "--size", "5"]) == 2
