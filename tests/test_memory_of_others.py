@@ -132,6 +132,4 @@ def test_spectra_are_checked() -> None:
     tiers.check("oclgrind")
     a = np.eye(3) * 3 + 1 / (1 + np.arange(3)[:, None] + np.arange(3))
     found = mp.linalg.eigvals(mp.asarray(a, device="oclgrind"))
-    assert [x.to_float64().tolist() for x in found] == [
-        x.to_float64().tolist() for x in mp.linalg.eigvals(mp.asarray(a))
-    ]
+    assert found.tolist() == mp.linalg.eigvals(mp.asarray(a)).tolist()

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from portmp.arrays import arranging, composed, creation, elementwise, manipulation, numerics
+from portmp.arrays import (
+    arranging,
+    complexes,
+    composed,
+    creation,
+    elementwise,
+    manipulation,
+    numerics,
+)
 from portmp.arrays.viewed import AnyArray, Viewed, integers
 from portmp.errors import ArgumentError, ShapeError
 
@@ -53,7 +62,8 @@ def _trimmed(p: AnyArray) -> AnyArray:
 def poly(roots: Any) -> Any:
     """The coefficients of the polynomial with these roots and 1 for the highest power.
 
-    Of a square matrix those of its characteristic polynomial are not offered: ``linalg.eigvals``
+    They are real where roots are, and where complex ones are conjugate in pairs. A wait then. Of a
+    square matrix those of its characteristic polynomial are not offered: ``linalg.eigvals``
     gives its roots.
     """
     given = composed.as_values(roots)
@@ -67,7 +77,16 @@ def poly(roots: Any) -> Any:
         longer = manipulation.pad(found, (0, 1))
         longer[1:] -= found * root
         found = longer
+    if complexes.is_complex(found) and _in_pairs(given):
+        return found.real.copy()
     return found
+
+
+def _in_pairs(x: Any) -> bool:
+    """Whether the conjugates of numbers are these numbers."""
+    both = ([plane.tolist() for plane in y.to_limbs()] for y in (x, composed.conj(x)))
+    one, other = (Counter(zip(*planes, strict=True)) for planes in both)
+    return one == other
 
 
 @takes_objects

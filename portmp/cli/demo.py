@@ -9,7 +9,12 @@ import warnings
 from portmp.cli.shared import DEVICE
 from portmp.errors import ArgumentError, LinAlgWarning
 
-_SIZED_DEMOS = {"storage": "storage", "linalg": "linear_algebra", "krylov": "krylov"}
+_SIZED_DEMOS = {
+    "storage": "storage",
+    "linalg": "linear_algebra",
+    "krylov": "krylov",
+    "spectra": "spectra",
+}
 """Demonstrations that take a size, and their modules."""
 
 
@@ -21,17 +26,20 @@ def options(parser: argparse.ArgumentParser) -> None:
         choices=("filip", *_SIZED_DEMOS),
         default="filip",
         help="filip (the default), storage: what short formats cost, and refinement, linalg: "
-        "digits of ill-conditioned problems in each format, or krylov: where more digits pay by "
-        "fewer iterations",
+        "digits of ill-conditioned problems in each format, krylov: where more digits pay by "
+        "fewer iterations, or spectra: eigenvalues that float64 gets wrong",
     )
     parser.add_argument("--device", help=DEVICE)
-    parser.add_argument("--plot", metavar="FILE", help="draw digits, errors or iterations")
+    parser.add_argument(
+        "--plot", metavar="FILE", help="draw digits, errors, iterations or eigenvalues"
+    )
     parser.add_argument("--format", metavar="F,...", help="storage: formats (default all slfp64)")
     parser.add_argument(
         "--size",
         type=int,
         metavar="N",
-        help="storage, krylov: equations (default 1024); linalg: sites (default 1000)",
+        help="storage, krylov: equations (default 1024); linalg: sites (default 1000); "
+        "spectra: order (default 100)",
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="write the JSON report, not of filip"

@@ -259,7 +259,7 @@ def rooted(device: Device, say: Say, degrees: Sequence[int] = DEGREES) -> Iterat
         for n in degrees:
             say(f"Wilkinson, degree {n}, in {form}")
             found = mp.roots(mp.array(wilkinson(n), form, device))
-            parts = list(zip(*(x.to_fractions() for x in found), strict=True))
+            parts = list(zip(found.real.to_fractions(), found.imag.to_fractions(), strict=True))
             held = []
             for k in range(1, n + 1):
                 # The larger of both parts' errors stands for their root of squares.

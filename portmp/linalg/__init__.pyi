@@ -35,11 +35,13 @@ from portmp.linalg.least_squares import LeastSquares as LeastSquares
 from portmp.linalg.least_squares import lstsq as lstsq
 from portmp.linalg.minimal_residuals import gmres as gmres
 from portmp.linalg.minimal_residuals import minres as minres
-from portmp.linalg.nonsymmetric import Complex as Complex
+from portmp.linalg.nonsymmetric import Eig as Eig
+from portmp.linalg.nonsymmetric import LeftEig as LeftEig
 from portmp.linalg.nonsymmetric import Schur as Schur
 from portmp.linalg.nonsymmetric import companion as companion
 from portmp.linalg.nonsymmetric import eig as eig
 from portmp.linalg.nonsymmetric import eigvals as eigvals
+from portmp.linalg.nonsymmetric import rsf2csf as rsf2csf
 from portmp.linalg.nonsymmetric import schur as schur
 from portmp.linalg.norms import cond as cond
 from portmp.linalg.norms import norm as norm

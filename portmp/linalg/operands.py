@@ -29,6 +29,7 @@ from portmp.routines import base
 from portmp.routines.complexes.products import stacked as stacked_parts
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.lu.reference import ratio
+from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki.choose import METHODS
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 from portmp.routines.triangular.steps import Method
@@ -231,7 +232,11 @@ def stacked(a: Array, batch: tuple[int, ...] | None = None, *, own: bool = True)
     if not own and len(shape) == 2:
         return planes.view((1, *shape), (0, *planes.strides), planes.start)
     if own or (len(shape) > 3 and not planes.contiguous):
-        planes = elementwise.apply("copy", [planes], allocate(planes.format, shape, planes.queue))
+        if planes.format.components > 1:
+            planes = moves.copied(planes)
+        else:
+            out = allocate(planes.format, shape, planes.queue)
+            planes = elementwise.apply("copy", [planes], out)
     return planes.view_as((math.prod(shape[:-2]), *shape[-2:]))
 
 

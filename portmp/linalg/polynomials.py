@@ -21,7 +21,7 @@ from portmp.errors import ArgumentError, LinAlgWarning, ShapeError
 from portmp.formats import losses
 from portmp.linalg import operands
 from portmp.linalg.least_squares import LeastSquares, lstsq
-from portmp.linalg.nonsymmetric import Complex, roots
+from portmp.linalg.nonsymmetric import roots
 from portmp.linalg.norms import norm
 from portmp.linalg.orthogonal import qr
 from portmp.linalg.singular import svdvals
@@ -139,8 +139,8 @@ class poly1d:
     o = order
 
     @property
-    def roots(self) -> Complex:
-        """The roots: ``portmp.roots``."""
+    def roots(self) -> Array:
+        """The roots, complex: ``portmp.roots``."""
         return roots(self.coeffs)
 
     r = roots

@@ -169,6 +169,8 @@ def cases(form: Format) -> Iterator[Case]:
         yield Case(name, case, form, operands, call, on_host(call))
 
 
+COMPLEX_PARTS = {formats.get(name).component.name for name in formats.COMPLEX}
+
 Calls = Iterator[tuple[str, str, tuple[Host, ...], Call]]
 
 
@@ -203,6 +205,9 @@ def _of_complex(form: Format) -> Calls:
     yield "complex_gemm", "conjugated-4x71x3", turned, conjugated
     yield "complex_gemv", "4x71", (made(4, 71), made(71)), "gemv"
     yield "complex_dot", "vdot-301", (made(301), made(301)), "vdot"
+    square = (made(4, 4),)
+    yield "complex_eig", "vectors-4", square, lambda a: mp.linalg.eig(a).eigenvectors
+    yield "complex_schur", "form-4", square, "linalg.schur"
     yield "complex_prod", "7x31", (made(7, 31),), lambda x: mp.prod(x, axis=1)
     yield "complex_scan", "prod-7x31", (made(7, 31),), lambda x: mp.cumulative_prod(x, axis=1)
     yield "fft", "other-2x97", (made(2, 97),), mp.fft.fft
@@ -274,7 +279,9 @@ def _of_values(form: Format) -> Calls:
     a, b = (inputs.ordinary(form, (7, n), f"symmetric {n}") for n in (7, 2))
     yield "solve", "symmetric-7x2", (a, b), lambda a, b: linalg.solve(a, b, assume_a="sym")
     a = inputs.ordinary(form, (4, 4), "eigenvalues")
-    yield "eigvals", "real-4", (a,), lambda a: linalg.eigvals(a).real
+    if form.name in COMPLEX_PARTS:
+        yield "eigvals", "real-4", (a,), lambda a: linalg.eigvals(a).real
+        yield "eig", "vectors-4", (a,), lambda a: linalg.eig(a).eigenvectors
     yield "schur", "form-4", (a,), "linalg.schur"
     ones = [np.full((5, 5), 0.0 if i else 1.0, p.dtype) for i, p in enumerate(a)]
     yield "schur", "ones-5", (ones,), "linalg.schur"

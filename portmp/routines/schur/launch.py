@@ -54,21 +54,24 @@ WORK = 20_000
 def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """Steps of the iteration."""
     f = formats.get(form)
-    roles = f.roles("add", "mul", "div", "sqrt", "neg", "fma")
+    real = f.components == 1
+    names = ("mul",) if real else reference.OF_COMPLEX
+    roles = f.roles("add", "div", "sqrt", "neg", "fma", *names)
     sizes: dict[str, Any] = {
         "threads": threads,
         "small": f.unit_roundoff,
         "least": reference.least(f),
         "most": reference.MOST,
-        "patience": reference.PATIENCE,
-        "raising": reference.RAISING[f.word],
     }
+    if real:
+        sizes |= {"patience": reference.PATIENCE, "raising": reference.RAISING[f.word]}
     sizes["takes"] = (
         *(Index("n"), Flag("steps"), Flag("whole")),
         *(matrix(name, const=False) for name in ("h", "z", "values")),
         Scratch("state", "int32"),
     )
-    return spec("schur", "linalg/schur.mako", f, roles, **sizes)
+    template = "schur" if real else "schur_complex"
+    return spec(template, f"linalg/{template}.mako", f, roles, **sizes)
 
 
 class Unfinished(NamedTuple):
@@ -129,3 +132,6 @@ def _by_reference(z: Planes | None, h: Planes, values: Planes) -> Unfinished | N
         if one.left:
             return _unfinished(h, each, one.left)
     return None
+
+
+launch.TAKES_COMPLEX.add(iterate)

@@ -42,6 +42,13 @@ class Raising(NamedTuple):
 RAISING = {"float32": Raising(2.0**-20, 2.0**20, 5), "float64": Raising(2.0**-160, 2.0**160, 5)}
 
 
+OF_COMPLEX = ("sub", "conj", "neg_conj", "conj_fma", "mul_real", "div_real", "root")
+"""Operations of complex formats' kernels beside those of both."""
+
+
+Place = tuple[slice, slice]
+
+
 class _Iteration:
     def __init__(self, form: Format, h: Host, z: Host | None) -> None:
         self.form, self.ar = form, Arithmetic(form)
@@ -62,7 +69,7 @@ class _Iteration:
         return self.ar.operator("neg", x)
 
     def lead(self, number: Any) -> Value:
-        return self.ar.zeros(self.form.limbs, (1, 1), number)
+        return self.ar.zeros(self.form.words, (1, 1), number)
 
     def at(self, i: int, j: int) -> Value:
         return self.ar.load([p[i : i + 1, j : j + 1] for p in self.h])
@@ -86,7 +93,7 @@ class _Iteration:
             if begin == last:
                 self.put(self.values, slice(last, last + 1), slice(0, 1), self.at(last, last))
                 last, swept = last - 1, 0
-            elif begin == last - 1:
+            elif begin == last - 1 and self.form.components == 1:
                 self.pair(last)
                 last, swept = last - 2, 0
             else:
@@ -269,9 +276,83 @@ class _Iteration:
             self.put(planes, rows, slice(k + i, k + i + 1), value)
 
 
+class _Complex(_Iteration):
+    """The same of complex matrices: rotations, one shift."""
+
+    def size(self, i: int, j: int) -> Any:
+        return self.size_of(self.at(i, j))
+
+    def size_of(self, x: Value) -> Any:
+        return self.word(abs(x[0][0, 0]) + abs(x[self.form.limbs][0, 0]))
+
+    def shift(self, begin: int, last: int, swept: int) -> Value:
+        """The eigenvalue of the last two rows and columns that is nearer to the last element."""
+        d = self.at(last, last)
+        if swept % 10 == 0:
+            ending = swept % 20 != 0
+            near = self.size(last, last - 1) if ending else self.size(begin + 1, begin)
+            more = self.lead(near * self.word(0.75))
+            return self.op("add", d if ending else self.at(begin, begin), more)
+        difference = self.op("sub", self.at(last - 1, last - 1), d)
+        e = tuple(word * self.word(0.5) for word in difference)
+        b, x = self.at(last - 1, last), self.at(last, last - 1)
+        scale = self.lead(self.size_of(e) + self.size_of(b) + self.size_of(x))
+        e, b, x = (self.op("div_real", v, scale) for v in (e, b, x))
+        product = self.op("fma", b, x, self.lead(0.0))
+        root = self.op("sqrt", self.op("fma", e, e, product))
+        n = self.form.limbs
+        if (e[0] * root[0] + e[n] * root[n])[0, 0] < 0:
+            root = self.neg(root)
+        below = self.op("add", e, root)
+        if not (below[0].any() or below[n].any()):
+            return d
+        return self.op("sub", d, self.op("mul_real", self.op("div", product, below), scale))
+
+    def sweep(self, begin: int, last: int, swept: int) -> None:
+        shift, nothing = self.shift(begin, last, swept), self.lead(0.0)
+        x, y = self.op("sub", self.at(begin, begin), shift), self.at(begin + 1, begin)
+        whole = self.z is not None
+        for k in range(begin, last):
+            if k > begin:
+                x, y = self.at(k, k - 1), self.at(k + 1, k - 1)
+            one, two = self.size_of(x), self.size_of(y)
+            if not two > 0:
+                continue
+            scale = self.lead(one + two)
+            phase = self.op("div_real", x, self.lead(one)) if one > 0 else self.lead(1.0)
+            unit = self.op("root", self.op("conj_fma", phase, phase, nothing))
+            phase = self.op("div_real", phase, unit)
+            m = self.op("div_real", self.op("mul_real", unit, self.lead(one)), scale)
+            y = self.op("div_real", y, scale)
+            r = self.op("root", self.op("conj_fma", y, y, self.op("fma", m, m, nothing)))
+            c = self.op("div_real", m, r)
+            s = self.op("div_real", self.op("conj_fma", y, phase, nothing), r)
+            if k > begin:
+                beta = self.op("mul_real", self.op("mul_real", phase, r), scale)
+                self.put(self.h, slice(k, k + 1), slice(k - 1, k), beta)
+                self.put(self.h, slice(k + 1, k + 2), slice(k - 1, k), nothing)
+            first, second = slice(k, k + 1), slice(k + 1, k + 2)
+            right = slice(k, self.n if whole else last + 1)
+            above = slice(0 if whole else begin, min(k + 2, last) + 1)
+            back = self.op("neg_conj", s)
+            self.rotate(self.h, (first, right), (second, right), c, s, back)
+            turned, minus = self.op("conj", s), self.neg(s)
+            self.rotate(self.h, (above, first), (above, second), c, turned, minus)
+            if self.z is not None:
+                every = slice(0, self.n)
+                self.rotate(self.z, (every, first), (every, second), c, turned, minus)
+
+    def rotate(
+        self, planes: Host, one: Place, two: Place, c: Value, s: Value, minus: Value
+    ) -> None:
+        u, v = (self.ar.load([p[place] for p in planes]) for place in (one, two))
+        self.put(planes, *one, self.op("fma", s, v, self.op("mul_real", u, c)))
+        self.put(planes, *two, self.op("fma", minus, u, self.op("mul_real", v, c)))
+
+
 def iterate(form: Format, h: Host, z: Host | None = None) -> Found:
     """Eigenvalues of a Hessenberg matrix (n, n); with z its Schur form, too."""
-    steps = _Iteration(form, h, z)
+    steps = (_Iteration if form.components == 1 else _Complex)(form, h, z)
     with ieee.quiet():
         left = steps.run()
     return Found(steps.values, steps.h, steps.z, left)

@@ -1,4 +1,4 @@
-"""Francis's iteration, as one object."""
+"""QR iteration of Hessenberg matrices, as one object."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ class Schur(Routine):
     """Eigenvalues of Hessenberg matrices, and Schur's form."""
 
     name = "schur"
+    kinds = "fc"
     stored = False
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
