@@ -255,9 +255,9 @@ class Plans(dict[Any, Plan]):
         queue = self.queue
         function = key[0][0]
         for one in operands if callable(function) else ():  # else a kernel of the user's
-            many = isinstance(one, Planes) and one.format.components > 1
-            if many and not TAKES_COMPLEX & {function, key[0][:2]}:
-                formats.real_only(one.format, _called(function))
+            if not isinstance(one, Planes) or TAKES_COMPLEX & {function, key[0][:2]}:
+                continue
+            formats.real_only(one.format, _called(function))
         if any(isinstance(one, View) and one.queue is not queue for one in operands):
             raise DeviceError("operands: of several queues or devices; copy with to(...)")
         if len(self) >= MOST:
