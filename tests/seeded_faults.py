@@ -2313,8 +2313,8 @@ FAULTS = (
     Fault(
         "complex: what takes real numbers alone is not asked",
         "portmp/runtime/launch.py",
-        "if not TAKES_COMPLEX & {function, key[0][:2]}:",
-        "if TAKES_COMPLEX & {function, key[0][:2]}:",
+        "and not TAKES_COMPLEX & {function, key[0][:2]}",
+        "and TAKES_COMPLEX & {function, key[0][:2]}",
         "test_complex.py",
         "test_reductions",
     ),

@@ -255,9 +255,12 @@ class Plans(dict[Any, Plan]):
         queue = self.queue
         function = key[0][0]
         for one in operands:
-            if isinstance(one, Planes) and one.format.components > 1:
-                if not TAKES_COMPLEX & {function, key[0][:2]}:
-                    formats.real_only(one.format, _called(function))
+            if (
+                isinstance(one, Planes)
+                and one.format.components > 1
+                and not TAKES_COMPLEX & {function, key[0][:2]}
+            ):
+                formats.real_only(one.format, _called(function))
         if any(isinstance(one, View) and one.queue is not queue for one in operands):
             raise DeviceError("operands: of several queues or devices; copy with to(...)")
         if len(self) >= MOST:
