@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -208,7 +208,7 @@ def _of_complex(form: Format) -> Calls:
     if form.name in ("complex64", "cds"):
         yield "eigh", "blocks-65", (almost_diagonal(form, 65),), "linalg.eigvalsh"
     yield "svd", "ordinary-7x4", (made(7, 4),), "linalg.svdvals"
-    yield "svd", "vectors-3x5", (made(3, 5),), lambda a: linalg.svd(a).Vh
+    yield "svd", "vectors-3x5", (made(3, 5),), right_vectors
     yield "lstsq", "deficient-5x7", (made(5, 5), made(5)), least_squares
     yield "qr", "pivoted-5", (made(5, 5),), lambda a: linalg.qr(a, "reduced", pivoting=True)[1]
     yield "pinv", "ordinary-5", (made(5, 5),), "linalg.pinv"
@@ -220,6 +220,11 @@ def _of_complex(form: Format) -> Calls:
     yield "complex_solve", "symmetric-9x2", (a, b), lambda a, b: linalg.solve(a, b, assume_a="sym")
     by_integers = made(9, 31), made(31, 7)
     yield "complex_gemm", "ozaki2-9x31x7", by_integers, lambda a, b: mp.gemm(a, b, method="ozaki2")
+
+
+def right_vectors(a: mp.Array) -> Any:
+    """Rows of Vh."""
+    return cast("mp.linalg.SVD", mp.linalg.svd(a)).Vh
 
 
 def conjugated(a: mp.Array, b: mp.Array) -> Any:

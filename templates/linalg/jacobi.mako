@@ -157,7 +157,9 @@ ${pair("i", "low", "high")}
                         const ${w.value} g = ${f["div"]}(s, ${f["add"]}(one, c)), h = ${f["mul"]}(t, b);
                         const ${w.value} u = ${f["sub"]}(x, h), z = ${f["add"]}(y, h), none = ${w.zero()};
 % if parts > 1:
-                        const ${w.value} phase = ${f["div"]}(b_real, b), phase_side = ${f["div"]}(b_side, b);
+                        const ${w.type(networks["sign"].result)} unit = ${f["sign"]}(b_real, b_side);
+                        const ${w.value} phase = ${w.pack(f"unit.x{k}" for k in w.limbs)};
+                        const ${w.value} phase_side = ${w.pack(f"unit.x{k + count}" for k in w.limbs)};
 % for memory, size in (("sine", "s"), ("slope", "g")):
                         const ${w.value} ${size}_real = ${f["mul"]}(${size}, phase), ${size}_side = ${f["mul"]}(${size}, phase_side);
 ${kept(memory, "i", f"{size}_real", " " * 24)}\

@@ -9,11 +9,11 @@ c = div(1, sqrt(add(mul(t, t), 1))), s = mul(t, c), g = div(s, add(1, c)), h = m
 sub(a_pp, h), a_qq = add(a_qq, h), a_qp = 0. Elements (x, y) of rows p and q, or of columns p and q
 of the vectors, become fma(-s, fma(g, x, y), x) and fma(s, fma(-g, y, x), y). Of Hermitian matrices
 the larger leading limb of its two parts is that of an element, and the lower triangle counts; a_qp
-is hypot of its parts in f and h, and with parts of its phase, div(part, that), w and r are s and g
-times the phase, each part by mul. Rows become x - conj(w) (r x + y) and y + w (x - conj(r) y)
-(``networks.complexes``), columns likewise with conjugates of w and r. An element whose row and
-column belong to two pairs is turned by the pair with the lower number first. Sweeps end with one
-that turns nothing.
+is hypot of its parts in f and h, and with its phase, ``sign`` of a_qp, which is of length 1 however
+tiny that is, w and r are s and g times the phase, each part by mul. Rows become x - conj(w) (r x +
+y) and y + w (x - conj(r) y) (``networks.complexes``), columns likewise with conjugates of w and r.
+An element whose row and column belong to two pairs is turned by the pair with the lower number
+first. Sweeps end with one that turns nothing.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
     roles = f.roles("add", "sub", "mul", "div", "sqrt", "neg", "fma")
     if whole is not f:
         roles |= f.roles("hypot")
-        roles |= {n: complexes.network(f"rotated_{n}", f.word, f.limbs) for n in ("low", "high")}
+        nets = {"sign": "sign", "low": "rotated_low", "high": "rotated_high"}
+        roles |= {role: complexes.network(op, f.word, f.limbs) for role, op in nets.items()}
     sizes: dict[str, Any] = {"threads": threads, "most": definition.ROTATED}
     sizes |= {"parts": whole.components, "stored": parts_of(whole, "a", "v")}
     sizes["takes"] = (

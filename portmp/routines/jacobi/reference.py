@@ -89,11 +89,12 @@ def _step(ar: Arithmetic, a: Host, v: Host, low: Plane, high: Plane, rule: Rule)
     g, h = op("div", s, op("add", one, c)), op("mul", t, b)
     rest = [np.zeros_like(p, w.dtype)[now] for w in a]
     for i, j, value in ((p, p, op("sub", x, h)), (q, q, op("add", y, h)), (q, p, None)):
-        new = [] if value is None else [w[now] for w in ar.store(value)]
-        _put(ar, a, i[now], j[now], [*new, *rest[len(new) :]])
+        own = [] if value is None else [w[now] for w in ar.store(value)]
+        _put(ar, a, i[now], j[now], [*own, *rest[len(own) :]])
     turn: list[Parts] = [[s], [g]]
     if len(given) > 1:
-        turn = [[op("mul", size, op("div", part, b)) for part in given] for size in (s, g)]
+        unit = ar.run(complexes.network("sign", ar.form.word, n), *given)
+        turn = [[op("mul", size, part) for part in (unit[:n], unit[n:])] for size in (s, g)]
     turn = [[tuple(w[now] for w in part) for part in each] for each in turn]
     columns = [_conjugate(ar, each) for each in turn]
     i, j = p[now], q[now]
@@ -142,9 +143,9 @@ def _turn_rest(
         for j, made in enumerate(_turn(ar, z[i, 0], z[i, 1], *columns)):
             z[i, j] = _kept(ar, turns[None, :], made, z[i, j])
     inside = low < m, high < m
-    for (i, j), value in z.items():
+    for (i, j), found in z.items():
         here, there = np.nonzero(first & inside[i][:, None] & inside[j][None, :])
-        _put(ar, a, at[i][here], at[j][there], [p[here, there] for p in _stored(ar, value)])
+        _put(ar, a, at[i][here], at[j][there], [p[here, there] for p in _stored(ar, found)])
 
 
 def _kept(ar: Arithmetic, now: Plane, new: Parts, old: Parts) -> Parts:

@@ -64,10 +64,11 @@ def shapes(threads: int) -> list[Shape]:
 def _roles(f: Format) -> dict[str, Network]:
     if f.components > 1:
         roles = f.roles("accumulate", "length", "conj", "neg_conj", "div_conj")
-        roles["finish"], root = f.operator("copy"), ()
+        roles["finish"] = f.operator("copy")
     else:
-        nets, root = f.accumulator().networks, ("sqrt",)
+        nets = f.accumulator().networks
         roles = {role: nets[role] for role in ("accumulate", "finish")}
+    root = ["sqrt"] if f.components == 1 else []
     return roles | f.roles("add", "sub", "mul", "div", *root, "neg", "fma")
 
 
