@@ -1028,7 +1028,7 @@ def test_wrong_arguments(device: Device) -> None:
         (ShapeError, "-1 to 0 are allowed", lambda: mp.linalg.vecdot(a, a[0], axis=1)),
         (ArgumentError, "rcond", lambda: mp.linalg.lstsq(a, a, rcond=2.0)),
         (ArgumentError, "whole number", lambda: mp.linalg.matrix_power(a, 0.5)),  # type: ignore[arg-type]
-        (ArgumentError, "trans 2", lambda: mp.linalg.lu_solve(mp.linalg.lu_factor(a), a, trans=2)),
+        (ArgumentError, "trans 3", lambda: mp.linalg.lu_solve(mp.linalg.lu_factor(a), a, trans=3)),
         (ArgumentError, "c is missing", lambda: mp.linalg.syrk(a, beta=1)),
         (ShapeError, r"c \(2, 3\) given, \(3, 3\)", lambda: mp.linalg.syrk(a, beta=1, c=wide)),
         (
