@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from portmp import definition
+from portmp import definition, formats
 from portmp.errors import choice
 from portmp.formats import Format
 from portmp.routines.gemm import launch as gemm
@@ -124,6 +124,10 @@ def _explained(made: Made, shares: Mapping[int, float] | None, why: str = "") ->
         assert isinstance(chosen, (Ozaki1, Ozaki2))
         parts = [_by(choose.way(form, queue.device, k, chosen))]
         bound = "by the largest entries of its row and column, as gemm documents it"
+    if getattr(chosen, "components", 1) > 1:
+        # What was asked for, not the real matrices that it was made of.
+        form, k = formats.complex_of(form), k // 2
+        shape = (*shape[:-2], shape[-2] // 2, shape[-1])
     return Explanation(form.name, shape, k, name, tuple(parts), bound, why)
 
 
