@@ -125,9 +125,9 @@ def test_verify_says_what_is_missing(
     assert "without cases on several devices" in capsys.readouterr().err
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert cli.main([*words, "2"]) == 2
-    assert "pip install 'portmp[mpi]'" in capsys.readouterr().err
+    assert "pip install '.[mpi]'" in capsys.readouterr().err
     monkeypatch.setattr(verified.shutil, "which", lambda name, path=None: None)
-    with pytest.raises(BackendUnavailable, match=r"mpiexec is neither .*portmp\[mpi\]"):
+    with pytest.raises(BackendUnavailable, match=r"mpiexec is neither .*\[mpi\]"):
         verified.launcher()
 
 

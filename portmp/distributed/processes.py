@@ -36,7 +36,7 @@ PIECE = 1 << 30
 WHOLE, TALK, GONE = 30_000, 30_001, 30_002
 """Tags of what goes to no part of an array, of what processes tell each other, and that one ends;
 those of parts of arrays are numbers of devices."""
-INSTALL = "pip install 'portmp[mpi]' installs mpi4py and MPICH"
+INSTALL = "pip install '.[mpi]' in a checkout of portmp installs mpi4py and MPICH"
 
 
 class Facts(NamedTuple):
