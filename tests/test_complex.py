@@ -564,3 +564,15 @@ def test_exact_numbers_beside_zero() -> None:
     assert z + 0 == 0 + z == z - 0 == z and 0 - z == -z and z * 0 == 0 / z == 0
     assert sum([z, w]) == z + w
     assert z + complexes.Complex(0) == z
+
+
+def test_interpolated() -> None:
+    """Complex values on a line, by parts, as NumPy's; places are real."""
+    knots, values, places = [0, 1, 2.5], np.array([1 + 2j, 3 - 1j, 0.5j]), [-1, 0.25, 1, 2, 5]
+    more: list[dict[str, Any]] = [{}, {"left": 7}, {"right": 1j, "left": 2 - 1j}, {"period": 3}]
+    for options in more:
+        found = mp.interp(mp.array(places, "dd"), knots, mp.array(values, "cdd"), **options)
+        assert np.array_equal(found.to_numpy(), np.interp(places, knots, values, **options))
+    assert mp.interp(0.5, [0, 1], mp.array([1j, 2], "cqd")).item() == 1 + 0.5j
+    with pytest.raises(FormatError, match="interp: x: cdd given"):
+        mp.interp(mp.array([1j], "cdd"), knots, [1, 2, 3])

@@ -142,10 +142,24 @@ def interp(
     """Values at x of the broken line through points (xp, fp), xp ascending.
 
     Beyond it its ends, or *left* and *right*. With a *period* x and xp are taken modulo that, xp in
-    any order.
+    any order. Complex fp: both parts by themselves.
     """
     known = next((v for v in (x, xp, fp) if isinstance(v, Viewed)), None)
-    x, xp, fp = (values_beside(v, known) for v in (x, xp, fp))
+    fp = values_beside(fp, known)
+    known = complexes.halves(fp)[0] if known is fp and complexes.is_complex(fp) else known
+    x, xp = (values_beside(v, known) for v in (x, xp))
+    for given, name in ((x, "x"), (xp, "xp")):
+        if complexes.is_complex(given):
+            formats.real_only(given.dtype, f"interp: {name}")
+    if complexes.is_complex(fp):
+        lefts, rights = (
+            (None, None)
+            if end is None
+            else complexes.halves(elementwise.beside_one(end, fp, fp.dtype, f"interp: {name}"))
+            for end, name in ((left, "left"), (right, "right"))
+        )
+        parts = zip(complexes.halves(fp), lefts, rights, strict=True)
+        return complexes.joined(*(interp(x, xp, *one, period) for one in parts))
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ShapeError(
             f"interp: vectors of one length are needed, {xp.shape} and {fp.shape} given"

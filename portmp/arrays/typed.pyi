@@ -17,7 +17,7 @@ K = TypeVar("K")
 A = TypeVar("A", Array, PlainArray)
 
 Operand: TypeAlias = (
-    "Viewed[Any] | int | float | str | Fraction | Decimal | np.ndarray[Any, Any] | np.generic"
+    "Viewed[Any] | complex | str | Fraction | Decimal | np.ndarray[Any, Any] | np.generic"
     " | Sequence[Any]"
 )
 """Arrays, exact numbers and their texts, lists, NumPy's arrays."""
