@@ -255,9 +255,8 @@ class Plans(dict[Any, Plan]):
         queue = self.queue
         function = key[0][0]
         for one in operands if callable(function) else ():  # else a kernel of the user's
-            if not isinstance(one, Planes) or TAKES_COMPLEX & {function, key[0][:2]}:
-                continue
-            formats.real_only(one.format, _called(function))
+            if isinstance(one, Planes) and not _takes_complex(key[0]):
+                formats.real_only(one.format, _called(function))
         if any(isinstance(one, View) and one.queue is not queue for one in operands):
             raise DeviceError("operands: of several queues or devices; copy with to(...)")
         if len(self) >= MOST:
@@ -289,6 +288,11 @@ def _by_another(*operands: object) -> Any:
 TAKES_COMPLEX: set[Any] = set()
 """Functions of routines whose calls take complex numbers, or pairs of one and what it is told;
 others refuse them."""
+
+
+def _takes_complex(call: Any) -> bool:
+    """Whether a function, with what it is told first, is one of these; nothing is hashed."""
+    return any(one in (call[0], call[:2]) for one in TAKES_COMPLEX)
 
 
 def _called(function: Any) -> str:
