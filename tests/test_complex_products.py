@@ -164,3 +164,15 @@ def test_products_by_other_names() -> None:
     ]
     for found, wanted in pairs:
         np.testing.assert_allclose(found.to_numpy(), wanted, rtol=1e-12)
+
+
+def test_transposes_by_scipys_numbers() -> None:
+    """0, 1 and 2 are "N", "T" and "C"; what names nothing is refused."""
+    z = mp.array([[1, 2j], [3 - 1j, 4]], "cdd", "host:0")
+    for number, letter in enumerate("NTC"):
+        found = mp.gemm(z, z, trans_a=number).to_numpy()
+        assert np.array_equal(found, mp.gemm(z, z, trans_a=letter).to_numpy())
+        assert np.array_equal(found[:, 0], mp.gemv(z, z[:, 0], trans=number).to_numpy())
+    for wrong in (3, "c", ["C"], None, ""):
+        with pytest.raises(ArgumentError, match="gemm: trans_b .* given, allowed are 0, 1, 2"):
+            mp.gemm(z, z, trans_b=wrong)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from portmp.arrays.elementwise import sqrt
 from portmp.arrays.foreign import A, as_they_are
 from portmp.arrays.products import Bound, ProductBound, dot
 from portmp.arrays.viewed import AnyArray, wrapped
-from portmp.errors import ArgumentError, ShapeError, choice
+from portmp.errors import ArgumentError, ShapeError
 from portmp.formats.complexes import is_complex
 from portmp.routines import base
 from portmp.routines.bounds import certified, normwise, tight
@@ -54,12 +54,26 @@ def scalar(like: Array, value: Factor, argument: str) -> base.ScalarLimbs:
     return tuple(kind(plane[()]) for plane in value.to_limbs())
 
 
-def turned(a: Array, how: bool | str) -> Array:
-    """op(a): ``N`` or False, ``T`` or True, or ``C``."""
-    if isinstance(how, str):
-        how = choice("trans:", how, ("N", "T", "C"))
-        a = composed.conj(a) if how == "C" else a
-    return a.mT if how and how != "N" and a.ndim >= 2 else a
+Trans = bool | int | str
+TURNED = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}
+"""Whether op(a) is a transpose, by SciPy's numbers and letters; ..."""
+CONJUGATED = (2, "C")
+"""... and those of a conjugate one."""
+
+
+def transposes(trans: Trans, argument: str) -> bool:
+    """Whether op is a transpose; ArgumentError for what names no op."""
+    if isinstance(trans, (int, str, np.bool_)) and trans in TURNED:
+        return TURNED[trans]
+    raise ArgumentError(f"{argument} {trans!r:.60} given, allowed are 0, 1, 2, 'N', 'T' and 'C'")
+
+
+def turned(a: Array, trans: Trans, argument: str) -> Array:
+    """op(a)."""
+    if trans is False or not transposes(trans, argument):
+        return a
+    a = composed.conj(a) if trans in CONJUGATED else a
+    return a.mT if a.ndim >= 2 else a
 
 
 def _of_complex(
@@ -155,8 +169,8 @@ class GemmOptions(TypedDict, total=False):
     alpha: Factor
     beta: Factor
     c: AnyArray | None
-    trans_a: bool | str
-    trans_b: bool | str
+    trans_a: Trans
+    trans_b: Trans
     out: AnyArray | None
     accuracy: str
     schedule: Schedule | None
@@ -170,7 +184,7 @@ class GemvOptions(TypedDict, total=False):
     alpha: Factor
     beta: Factor
     y: AnyArray | None
-    trans: bool | str
+    trans: Trans
     out: AnyArray | None
     accuracy: str
     schedule: ReduceSchedule | SweepSchedule | None
@@ -195,8 +209,8 @@ def gemm(
     alpha: Factor = 1,
     beta: Factor = 0,
     c: Array | None = None,
-    trans_a: bool | str = False,
-    trans_b: bool | str = False,
+    trans_a: Trans = False,
+    trans_b: Trans = False,
     out: Array | None = None,
     accuracy: str = "accurate",
     schedule: Schedule | None = None,
@@ -204,8 +218,9 @@ def gemm(
     rounding: str | None = None,
     bound: ProductBound = False,
 ) -> Any:
-    """alpha op(a) op(b) + beta c, with op the transpose where asked for (``"C"``: conjugated).
+    """alpha op(a) op(b) + beta c, with op the transpose where asked for.
 
+    *trans_a*, *trans_b*: False, 0, ``"N"``; True, 1, ``"T"``; 2, ``"C"``, conjugated.
     a (..., m, k), b (..., k, n), c and out (..., m, n), one format, one device; batch
     axes broadcast. beta = 0 does not read c, alpha = 0 does not read a and b. Arrays of another
     library are taken as they are, and results are its arrays (docs/foreign_arrays.md).
@@ -257,7 +272,8 @@ def gemm(
     ones of the column. For those it needs float64. docs/digits.md says which to take, and
     docs/bounds.md what each costs.
     """
-    left, right = turned(operand(a, "a"), trans_a), turned(operand(b, "b"), trans_b)
+    left = turned(operand(a, "a"), trans_a, "gemm: trans_a")
+    right = turned(operand(b, "b"), trans_b, "gemm: trans_b")
     if left.format.components > 1 or right.format.components > 1:
         options = {"accuracy": accuracy, "schedule": schedule, "method": method}
         ends = alpha, beta, c, out
@@ -294,7 +310,7 @@ def gemv(
     alpha: Factor = 1,
     beta: Factor = 0,
     y: Array | None = None,
-    trans: bool | str = False,
+    trans: Trans = False,
     out: Array | None = None,
     accuracy: str = "accurate",
     schedule: ReduceSchedule | SweepSchedule | None = None,
@@ -306,7 +322,7 @@ def gemv(
     The matrix may be in a storage format of the vectors': it is read short, all else is done and
     stored in the vectors' format.
     """
-    matrix, vector = turned(operand(a, "a"), trans), operand(x, "x")
+    matrix, vector = turned(operand(a, "a"), trans, "gemv: trans"), operand(x, "x")
     if matrix.format.components > 1 or vector.format.components > 1:
         options = {"accuracy": accuracy, "schedule": schedule}
         ends = alpha, beta, y, out

@@ -97,7 +97,7 @@ def gemv(
     x: Any,
     *,
     y: Any = None,
-    trans: bool | str = False,
+    trans: blas.Trans = False,
     **more: Any,
 ) -> Any:
     """alpha a x + beta y, by rows of a."""
@@ -106,7 +106,7 @@ def gemv(
     fits = _both(a, x) and a.ndim == 2 and x.ndim == 1
     if not fits or more.keys() - known_options:
         raise Elsewhere(arrays[0])
-    matrix: Any = blas.turned(a, trans)
+    matrix: Any = blas.turned(a, trans, "gemv: trans")
     return vectors(function, matrix, x, queues, y, **more)
 
 
@@ -118,8 +118,8 @@ def gemm(
     *,
     c: Any = None,
     out: Any = None,
-    trans_a: bool | str = False,
-    trans_b: bool | str = False,
+    trans_a: blas.Trans = False,
+    trans_b: blas.Trans = False,
     bound: Any = False,
     **options: Any,
 ) -> Any:
@@ -127,8 +127,8 @@ def gemm(
     arrays, queues = team(a, b, c)
     if not _both(a, b) or a.ndim + b.ndim < 4 or out is not None or bound:
         raise Elsewhere(arrays[0])
-    left: Any = blas.turned(a, trans_a)
-    right: Any = blas.turned(b, trans_b)
+    left: Any = blas.turned(a, trans_a, "gemm: trans_a")
+    right: Any = blas.turned(b, trans_b, "gemm: trans_b")
     return product(function, left, right, options, queues, c)
 
 

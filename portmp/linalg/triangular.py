@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, cast
 
 from portmp.arrays.array import Array, Number, zeros
-from portmp.arrays.blas import scalar
+from portmp.arrays.blas import CONJUGATED, Trans, scalar, transposes
 from portmp.arrays.composed import conj
 from portmp.arrays.foreign import A, as_they_are
 from portmp.errors import ArgumentError, ShapeError
@@ -14,12 +14,6 @@ from portmp.linalg import operands
 from portmp.linalg.operands import By
 from portmp.routines import base
 from portmp.routines.triangular import launch
-
-Trans = bool | int | str
-TURNED = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}
-"""Whether op(a) is a transpose, by SciPy's numbers and letters; ..."""
-CONJUGATED = (2, "C")
-"""... and those of a conjugate one."""
 
 
 @as_they_are
@@ -49,7 +43,7 @@ def solve_triangular(
     if parts := operands.real_beside_complex(a, b, name):
         if not left:
             parts = parts[0], parts[1].mT
-        how: Any = {"lower": lower, "trans": _transposed(trans, name) != (not left)}
+        how: Any = {"lower": lower, "trans": transposes(trans, f"{name}: trans") != (not left)}
         how |= {"unit_diagonal": unit_diagonal, "method": method}
         found = operands.by_parts(parts[1], partial(solve_triangular, parts[0], **how))
         return cast("A", found if left else found.mT)
@@ -109,15 +103,8 @@ def _given(
             raise ShapeError(f"{name}: b {given.shape} given, from the right matrices are needed")
         given = given.mT
     sides = operands.sides_of(matrix, given, name, overwrite)
-    turned = _transposed(trans, name) != (not left)
+    turned = transposes(trans, f"{name}: trans") != (not left)
     return (matrix.mT, not lower, sides) if turned else (matrix, lower, sides)
-
-
-def _transposed(trans: Trans, name: str) -> bool:
-    """Whether op is a transpose; ArgumentError for what names no op."""
-    if isinstance(trans, (int, str)) and trans in TURNED:
-        return TURNED[trans]
-    raise ArgumentError(f"{name}: trans {trans!r} given, allowed are 0, 1, 2, 'N', 'T' and 'C'")
 
 
 def _found(x: Array, left: bool, vector: bool) -> Array:
