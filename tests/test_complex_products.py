@@ -174,5 +174,5 @@ def test_transposes_by_scipys_numbers() -> None:
         assert np.array_equal(found, mp.gemm(z, z, trans_a=letter).to_numpy())
         assert np.array_equal(found[:, 0], mp.gemv(z, z[:, 0], trans=number).to_numpy())
     for wrong in (3, "c", ["C"], None, ""):
-        with pytest.raises(ArgumentError, match="gemm: trans_b .* given, allowed are 0, 1, 2"):
+        with pytest.raises(ArgumentError, match=r"gemm: trans_b .* given, allowed are 0, 1, 2"):
             mp.gemm(z, z, trans_b=wrong)  # type: ignore[arg-type]
