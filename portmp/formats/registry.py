@@ -564,8 +564,12 @@ def complex_of(form: Format) -> Format:
     for name, part in _COMPONENTS.items():
         if part == form.name:
             return get(name)
-    told = ", ".join(COMPLEX)
-    raise FormatError(f"{form.name} has no complex numbers; formats of these: {told}")
+    parts = map(get, _COMPONENTS.values())
+    wide = next(p for p in parts if p.word == form.word and p.limbs >= form.limbs)
+    raise FormatError(
+        f"{form.name} has no complex numbers; convert with astype({wide.name!r}) first, which "
+        f"keeps all digits and has {complex_of(wide).name}"
+    )
 
 
 def real_only(form: Format, routine: str) -> None:
