@@ -172,7 +172,8 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
             yield on, "own program", own.program(on)
             yield on, "program of a routine", programs.program("add", "float32", on)
         yield from by_units(on)
-        yield from ((on, one.name, one.render(on)) for one in fused(on))
+        of_complex = compilation_units.kernels("cdd").values()
+        yield from ((on, one.name, one.render(on)) for one in (*fused(on), *of_complex))
         for name in ("float32", "dd", "d+s", "ts", "qd2011"):
             kernels = [
                 *compilation_units.kernels(name).values(),
