@@ -173,6 +173,14 @@ def test_transposes_by_scipys_numbers() -> None:
         found = mp.gemm(z, z, trans_a=number).to_numpy()
         assert np.array_equal(found, mp.gemm(z, z, trans_a=letter).to_numpy())
         assert np.array_equal(found[:, 0], mp.gemv(z, z[:, 0], trans=number).to_numpy())
-    for wrong in (3, "c", ["C"], None, ""):
+    refused: list[Any] = [3, "c", ["C"], None, ""]
+    for wrong in refused:
         with pytest.raises(ArgumentError, match=r"gemm: trans_b .* given, allowed are 0, 1, 2"):
-            mp.gemm(z, z, trans_b=wrong)  # type: ignore[arg-type]
+            mp.gemm(z, z, trans_b=wrong)
+    for call in (mp.linalg.herk, mp.linalg.syrk):
+        one: Any = z.real if call is mp.linalg.syrk else z
+        for letter, plain in (("N", False), ("C", True), (2, True)):
+            found = call(one, trans=letter).to_numpy()
+            assert np.array_equal(found, call(one, trans=plain).to_numpy())
+        with pytest.raises(ArgumentError, match=r"(her|syr)k: trans 'x' given"):
+            call(one, trans="x")

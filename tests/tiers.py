@@ -8,9 +8,11 @@ refuses stays a skip, with the reason: nothing that could be installed mends it.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import NoReturn
 
 import browser
@@ -196,6 +198,14 @@ def available(tier: str) -> bool:
     """Whether this machine has what *tier* needs."""
     required(tier)  # rejects a misspelt tier
     return not problem(tier)
+
+
+def opencl_compiler() -> str:
+    """A C compiler where OpenCL's headers are; else a skip."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if not (compiler and Path("/usr/include/CL/cl.h").exists()):
+        pytest.skip("no C compiler with OpenCL's headers")
+    return compiler
 
 
 def check(tier: str) -> None:

@@ -261,6 +261,7 @@ class Running(Protocol):
 class Filled(Protocol):
     """An array of a shape: values, unless a dtype of integers or truth values is named."""
 
+    # A name of Plain is a str, too: the first one that fits is taken.
     @overload
     def __call__(  # type: ignore[overload-overlap]
         self, shape: Shape, format: Plain | np.dtype[Any], device: Where = None

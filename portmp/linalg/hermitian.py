@@ -7,7 +7,7 @@ from typing import Any, cast
 from portmp import formats
 from portmp.arrays import complexes, composed, creation, elementwise, products
 from portmp.arrays.array import Array, Number
-from portmp.arrays.blas import gemm, scalar
+from portmp.arrays.blas import Trans, gemm, scalar, transposes
 from portmp.arrays.viewed import wrapped
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
@@ -25,7 +25,7 @@ def herk(
     alpha: Number | Array = 1,
     beta: Number | Array = 0,
     c: Array | None = None,
-    trans: bool = False,
+    trans: Trans = False,
     lower: bool = False,
     overwrite_c: bool = False,
     method: By = "auto",
@@ -56,7 +56,7 @@ def her2k(
     alpha: Number | complex | Array = 1,
     beta: Number | Array = 0,
     c: Array | None = None,
-    trans: bool = False,
+    trans: Trans = False,
     lower: bool = False,
     overwrite_c: bool = False,
     method: By = "auto",
@@ -74,7 +74,7 @@ def her2k(
     return _ended("her2k", found + composed.conj(found).mT, (1, beta), c, lower, overwrite_c)
 
 
-def _factor(name: str, a: object, trans: bool) -> Any:
+def _factor(name: str, a: object, trans: Trans) -> Any:
     """op(a), complex."""
     matrix = operands.values(a, f"{name}: a")
     if matrix.ndim < 2:
@@ -82,7 +82,8 @@ def _factor(name: str, a: object, trans: bool) -> Any:
     if matrix.format.components == 1:
         base.computes(matrix.format, f"{name}: a")
         matrix = wrapped(elementwise.as_dtype(matrix.planes, formats.complex_of(matrix.format)))
-    return composed.conj(matrix).mT if trans else matrix
+    turned = transposes(trans, f"{name}: trans")
+    return composed.conj(matrix).mT if turned else matrix
 
 
 def _ended(

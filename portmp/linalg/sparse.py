@@ -17,7 +17,7 @@ import numpy as np
 
 from portmp import formats
 from portmp.arrays.array import Array, Number, array, from_parts, operand
-from portmp.arrays.blas import scal, scalar
+from portmp.arrays.blas import Trans, scal, scalar, transposes
 from portmp.arrays.creation import Where
 from portmp.arrays.plain import PlainArray
 from portmp.backends.base import Device, Queue
@@ -168,14 +168,14 @@ class csr_array:
         alpha: Number | Array = 1,
         beta: Number | Array = 0,
         y: Array | None = None,
-        trans: bool = False,
+        trans: Trans = False,
         out: Array | None = None,
     ) -> Array:
         """alpha op(a) x + beta y, op the transpose with *trans*; x (n,) or (n, r), y like the
         result. Elements may be in a storage format of x's. Each element's error is that of a DOT
         over the row's stored elements. The transpose is made once and kept."""
         vector = operand(x, "x")
-        matrix = self.T if trans else self
+        matrix = self.T if transposes(trans, "csr_array.times: trans") else self
         found = routine.times(
             matrix.rows,
             vector.planes,

@@ -120,7 +120,7 @@ def syrk(
     alpha: Number | Array = 1,
     beta: Number | Array = 0,
     c: Array | None = None,
-    trans: bool = False,
+    trans: Trans = False,
     lower: bool = False,
     overwrite_c: bool = False,
     method: By = "auto",
@@ -146,7 +146,7 @@ def syrk(
             raise ArgumentError(f"{name}: {reason} but c is missing")
         first, addend = operands.alike(first, c, name, "c")
     matrix = operands.matrix(first, name)
-    factor = matrix.mT if trans else matrix
+    factor = matrix.mT if transposes(trans, f"{name}: trans") else matrix
     n, batch = factor.shape[-2], factor.shape[:-2]
     factors = {"alpha": scalar(matrix, alpha, "alpha"), "beta": scalar(matrix, beta, "beta")}
     if addend is not None:
