@@ -801,7 +801,7 @@ def test_reports_of_two_benchmarks(run: Run) -> None:
 
 RESULTS = Path(__file__).resolve().parents[1] / "bench" / "results"
 RECORDED = (
-    r"(blas|devices|energy|everyday|history|hpcs2011|methods|nbody|ozaki1|ozaki2|slfp|ts2021|vendors|"
+    r"(blas|complex|devices|energy|everyday|history|hpcs2011|methods|nbody|ozaki1|ozaki2|slfp|ts2021|vendors|"
     r"verify)-"
 )
 OTHERS = r"(nbody-2pow20|nbody-sizes|ozaki1-widths|ozaki2-parts)-"
