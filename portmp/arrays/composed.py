@@ -1,7 +1,5 @@
 """Elementwise functions that are made of others: powers, quotients rounded down, powers of two."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,8 +1,6 @@
 """New arrays: of given numbers, of equal ones, of numbers at equal distances."""
 
 # mypy: disable-error-code="type-abstract"
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Other arrangements of the same elements: views where strides can say it, else copies."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any

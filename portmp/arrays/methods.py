@@ -1,7 +1,5 @@
 """The functions that are methods of arrays, too, by the names that NumPy gives them."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np

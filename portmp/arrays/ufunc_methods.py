@@ -5,8 +5,6 @@ NumPy's functions have them.
 bits.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Collection
 from typing import Any

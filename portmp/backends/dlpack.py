@@ -3,8 +3,6 @@
 The structures are those of DLPack's dlpack.h (version 0.8, which all later ones accept).
 """
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What benchmarks are asked for: the options of each on the command line, and their reading."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import math

@@ -5,8 +5,6 @@ number of devices. Where one device is named alone, it has several parts: that s
 costs, and that bits stay.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

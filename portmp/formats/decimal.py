@@ -1,7 +1,5 @@
 """Exact numbers to decimal texts: so many digits, or as few as find the number again."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import operator

@@ -3,8 +3,6 @@
 A Fraction becomes a float beside one, which loses whatever an array of more limbs would have held.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable, Sequence

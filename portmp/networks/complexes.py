@@ -7,8 +7,6 @@ the sign of a NaN. The inverse functions are Kahan's (Branch cuts for complex el
 1987), whose sums do not cancel.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -5,8 +5,6 @@ The fixed floating-point accumulation networks (FPANs) are those of Zhang and Ai
 format and are normalised at the end. ``u`` is the unit roundoff of the word.
 """
 
-from __future__ import annotations
-
 from portmp.networks.language import NETWORKS, define
 
 _GATES = {"TS": "two_sum", "QS": "fast_two_sum"}

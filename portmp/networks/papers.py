@@ -8,8 +8,6 @@ QD's accurate addition branches on magnitudes and has its own device function
 (templates/arithmetic/add4_2011.mako) with a Python twin in portmp.networks.evaluator.
 """
 
-from __future__ import annotations
-
 from portmp.networks import expansions  # noqa: F401  # whose networks are called
 from portmp.networks.language import NETWORKS, declare, define
 

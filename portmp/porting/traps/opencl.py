@@ -1,7 +1,5 @@
 """What OpenCL C has not, or has otherwise."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Traps of warps: masks, ballots, shuffles, and the number 32."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

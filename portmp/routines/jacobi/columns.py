@@ -17,8 +17,6 @@ element of g also counts as zero up to 2^(ceil(log2(m) / 2) - 2) u^N 2^ceil(e / 
 of sqrt(g_pp) and sqrt(g_qq), e being the exponent of the largest element of its diagonal.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
