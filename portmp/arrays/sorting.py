@@ -1,7 +1,5 @@
 """Sorting, searching and sets."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
