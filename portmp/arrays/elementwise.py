@@ -4,6 +4,7 @@ A table says what each function is on values of a format and on plain numbers; w
 of several dtypes to one is here, too. Functions of no operator of their own are made of others.
 """
 
+# mypy: disable-error-code="type-abstract"
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -621,12 +622,14 @@ bitwise_right_shift: typed.PlainOfTwo = _defined("bitwise_right_shift")
 # --- functions made of others ---------------------------------------------------------------------
 
 
+@typed.as_(typed.AlikeOfOne)
 @maskable
 def square(x: AnyArray, /, *, out: AnyArray | None = None) -> Any:
     """x x."""
     return multiply(x, x, out=out)
 
 
+@typed.as_(typed.OfOne)
 @maskable
 def reciprocal(x: AnyArray, /, *, out: AnyArray | None = None) -> Any:
     """1 / x."""
@@ -689,6 +692,7 @@ def clip(
     return given_back(found.planes, out)
 
 
+@typed.as_(typed.OfTwo)
 @maskable
 def copysign(x1: Any, x2: Any, /) -> Any:
     """|x1| with the sign of x2, zeros' and NaN's too."""

@@ -1,7 +1,5 @@
 """QR by Householder's reflections, with column pivoting where asked for."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -161,14 +161,15 @@ def _of_types(facts: Facts) -> Iterator[Trap]:
         if node.type in ("struct_specifier", "class_specifier"):
             name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
             kinds = {n.type for n in sources.walk(body)}
-            if body is None or sources.text_of(name) not in on_device:
+            own = sources.text_of(name)
+            if body is None or own not in on_device:
                 continue
             if node.type[0] == "c" or kinds & {"access_specifier", "function_definition"}:
-                words = f"OpenCL C has no classes and no functions of structures: {sources.text_of(name)}"
+                words = f"OpenCL C has no classes and no functions of structures: {own}"
             elif node.parent is not None and node.parent.type == "type_definition":
                 continue
             else:
-                words = f"{sources.text_of(name)} is written struct {sources.text_of(name)} in C"
+                words = f"{own} is written struct {own} in C"
             yield _told("language/templates", node, words)
         elif node.type == "declaration" and not facts.on_device(node.start_byte):
             for row in table()["declaration"]:
