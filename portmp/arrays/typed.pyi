@@ -311,15 +311,7 @@ class Full(Protocol):
         self, shape: Shape, fill_value: Any, format: str | Format, device: Where = None
     ) -> Array: ...
     @overload
-    def __call__(
-        self,
-        shape: Shape,
-        fill_value: Any,
-        format: Any = None,
-        device: Where = None,
-        *,
-        dtype: Any = None,
-    ) -> Any: ...
+    def __call__(self, shape: Shape, fill_value: Any, *given: Any, **options: Any) -> Any: ...
 
 class Range(Protocol):
     """Numbers from one on: integers where all are, values where a format or another is named."""
@@ -331,17 +323,7 @@ class Range(Protocol):
     @overload
     def __call__(self, start: int, stop: str | Format, /, *, device: Where = None) -> Array: ...
     @overload
-    def __call__(
-        self,
-        start: Any,
-        /,
-        stop: Any = None,
-        step: Any = 1,
-        format: Any = None,
-        device: Where = None,
-        *,
-        dtype: Any = None,
-    ) -> Any: ...
+    def __call__(self, start: Any, /, *given: Any, **options: Any) -> Any: ...
 
 class Like(Protocol):
     """An array of another one's shape and dtype."""
