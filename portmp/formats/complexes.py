@@ -3,8 +3,6 @@
 The limbs of a complex value are those of its real part, then those of its imaginary part.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import sys
@@ -51,7 +49,7 @@ class Complex:
             return NotImplemented
         return Complex(self.real + it.real, self.imag + it.imag)
 
-    def __neg__(self) -> Complex:
+    def __neg__(self) -> "Complex":
         return Complex(-self.real, -self.imag)
 
     def __sub__(self, other: Any) -> Any:
@@ -81,7 +79,7 @@ class Complex:
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def conjugate(self) -> Complex:
+    def conjugate(self) -> "Complex":
         """The number with the other sign of its imaginary part."""
         return Complex(self.real, -self.imag)
 

@@ -7,8 +7,6 @@ products run, accurately and fast. A storage format computes as another format,
 ``arithmetic``, and is shorter in memory: ``encodings`` says how each limb lies there.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -107,7 +105,7 @@ class Format:
         return len(self.planes)
 
     @cached_property
-    def component(self) -> Format:
+    def component(self) -> "Format":
         """The format of real and imaginary parts: of real numbers their own."""
         return self if self.components == 1 else get(_COMPONENTS[self.name])
 
@@ -127,7 +125,7 @@ class Format:
         return bool(self.stored)
 
     @cached_property
-    def arithmetic(self) -> Format:
+    def arithmetic(self) -> "Format":
         """The format that computes: itself, or a storage format's parent."""
         return get(self.parent) if self.parent else self
 
@@ -157,7 +155,7 @@ class Format:
         return sum(one.size for one in self.encodings) // 8
 
     @cached_property
-    def compute(self) -> Format:
+    def compute(self) -> "Format":
         """The format of this one's intermediate results: all limbs are words."""
         if self.coded:
             return self.arithmetic.compute

@@ -4,8 +4,6 @@ A program may have a function ``cudaFree`` in a namespace of its own beside CUDA
 is called as a type is, or tell of a type of CUDA's (``struct cudaArray;``) without its headers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from copy import deepcopy
@@ -62,7 +60,7 @@ class Own:
             return any(name in some for of, some in self.members.items() if of != _FILE)
         return scope not in self.aliases | _OF_CUDA and names.hip_name(scope) is None
 
-    def with_members(self, other: Own, of_file: bool) -> None:
+    def with_members(self, other: "Own", of_file: bool) -> None:
         """Members of scopes that another file declares; *of_file*: what it declares outside too."""
         for scope, some in other.members.items():
             if scope != _FILE or of_file:
