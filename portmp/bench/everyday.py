@@ -5,6 +5,8 @@ portmp has, run the same text, and so do mpmath's and python-flint's numbers of 
 NumPy's arrays or in matrices of their own. Other ways to ask portmp for the same are texts, too.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import re
@@ -154,7 +156,7 @@ CALLS = (
 )
 
 
-def _operands(bench: "Bench", texts: str, n: int, form: Format) -> dict[str, list[Plane]]:
+def _operands(bench: Bench, texts: str, n: int, form: Format) -> dict[str, list[Plane]]:
     """Limb planes by the names that texts give them: vectors, a system, a number (s),
 
     matrices of which p is as good as positive definite, and stacks.
@@ -238,7 +240,7 @@ class Beside:
         return not self.problem and self.seconds < LONG
 
 
-def _beside(bench: "Bench", call: Call, n: int, form: Format) -> dict[str, Beside]:
+def _beside(bench: Bench, call: Call, n: int, form: Format) -> dict[str, Beside]:
     """A call by the peers, by their names."""
     found = {}
     many_digits = form.limbs > 1 and n <= bench.sizes[call.sizes[0]]
