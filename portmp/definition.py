@@ -4,8 +4,6 @@ The numbers are not tuning parameters: a change is a new VERSION and new recorde
 What each means is in docs/bits.md.
 """
 
-from __future__ import annotations
-
 import math
 
 __version__ = "0.1.0"

@@ -5,8 +5,6 @@ belong to the user and to nobody else, files are read without following links, a
 with a key that lies among them (docs/safety.md).
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import fcntl

@@ -1,7 +1,5 @@
 """A line on standard error that says what is being done."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import threading

@@ -18,6 +18,7 @@ MISTAKES = {
     7: 'expression has type "Array", variable has type "PlainArray"',
     8: '"Array" has no attribute "to_string"; maybe "to_strings"?',
     9: 'incompatible type "dict[str, int]"',
+    10: 'expression has type "Array", variable has type "PlainArray"',
 }
 """By lines of the script that has them."""
 

@@ -1,7 +1,5 @@
 """Facts about arrays, and places of their elements, by NumPy's names."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any

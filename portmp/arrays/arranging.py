@@ -1,7 +1,5 @@
 """More arrangements of elements by NumPy's names: stacks, blocks, turns, grids, parts left out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

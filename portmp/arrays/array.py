@@ -1,7 +1,5 @@
 """Arrays of multi-limb numbers on a device."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Callable, Sequence
@@ -28,7 +26,7 @@ __all__ = ["Array", "array", "from_limbs", "from_parts", "zeros"]
 Number = int | float | str | Fraction
 
 
-def operand(value: object, argument: str) -> Array:
+def operand(value: object, argument: str) -> "Array":
     """*value* itself, an Array; ArgumentError for anything else."""
     if not isinstance(value, Array):
         raise ArgumentError(
@@ -62,7 +60,7 @@ class Array(Methods[Planes], holds=Planes):
     __numpy_dtype__: Any = within("planes.elements.__numpy_dtype__", "NumPy's dtype of the same.")
 
     @property
-    def limbs(self) -> tuple[Array, ...]:
+    def limbs(self) -> "tuple[Array, ...]":
         """The planes on the device, leading limb first: arrays of one limb, in the same memory.
 
         Of complex numbers those of the real parts, then those of the imaginary parts.
@@ -186,7 +184,7 @@ class Array(Methods[Planes], holds=Planes):
             return self.copy() if copy else self
         return elementwise.converted(self, kind)
 
-    def to(self, device: str | Device | Queue) -> Array:
+    def to(self, device: str | Device | Queue) -> "Array":
         """The array on another device (itself if it is there already).
 
         In another queue of the same device it is the same memory: what is done there comes after

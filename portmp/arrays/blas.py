@@ -4,8 +4,6 @@ alpha and beta are exact scalars: Python numbers, decimal strings, or an Array o
 (), which is read from the device (a wait).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
@@ -463,7 +461,7 @@ ROUTINES = "gemm", "matmul"
 
 def explain(
     routine: str, a: Array, b: Array, *, method: Any = "auto", accuracy: str = "accurate"
-) -> Explanation:
+) -> "Explanation":
     """How ``gemm`` or ``matmul`` makes a b: method, bits, bound, and who multiplies.
 
     a (..., m, k) and b (..., k, n), matrices or stacks. The product is not made; where elements are
@@ -487,7 +485,7 @@ def explain(
     return explained.product(given, method, accuracy)
 
 
-def last_product() -> Explanation | None:
+def last_product() -> "Explanation | None":
     """How this thread's last product of matrices was made; None before the first one.
 
     Shares of elements are known where all have the first level.

@@ -1,7 +1,5 @@
 """Elements chosen by conditions and places, and numbers taken apart, by NumPy's names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any

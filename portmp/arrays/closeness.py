@@ -1,7 +1,5 @@
 """Whether arrays are equal, or nearly."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import isfinite
 from typing import Any

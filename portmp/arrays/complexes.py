@@ -1,7 +1,5 @@
 """Arrays of complex numbers: their parts, and what is done to each part by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

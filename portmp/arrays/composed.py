@@ -1,7 +1,6 @@
 """Elementwise functions that are made of others: powers, quotients rounded down, powers of two."""
 
-from __future__ import annotations
-
+# mypy: disable-error-code="type-abstract"
 import math
 from fractions import Fraction
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import complexes, creation, dtypes, elementwise, functions, manipulation
+from portmp.arrays import complexes, creation, dtypes, elementwise, functions, manipulation, typed
 from portmp.arrays.dtypes import BOOL
 from portmp.arrays.viewed import AnyArray, Viewed, wrapped
 from portmp.backends.base import is_recording
@@ -77,6 +76,7 @@ def powers_of_two(exponents: Any, word: Format) -> Any:
     return found
 
 
+@typed.as_(typed.OfTwo)
 @elementwise.maskable
 def ldexp(x1: Any, x2: Any, /) -> Any:
     """x1 2^x2 for integers x2: exact, where no limb underflows."""
@@ -204,6 +204,7 @@ def _remainders(x1: Any, x2: Any) -> tuple[Any, Any, Any]:
     return rest, elementwise.logical_and(other, elementwise.not_equal(rest, 0)), second
 
 
+@typed.as_(typed.AlikeOfTwo)
 @elementwise.maskable
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     """The quotient rounded down; of integers 0 where x2 is 0, of values the quotient there.
@@ -222,6 +223,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
     return found
 
 
+@typed.as_(typed.AlikeOfTwo)
 @elementwise.maskable
 def remainder(x1: Any, x2: Any, /) -> Any:
     """What the quotient rounded down leaves, with the sign of x2; of integers 0 where x2 is 0.
@@ -236,6 +238,7 @@ def remainder(x1: Any, x2: Any, /) -> Any:
     return found
 
 
+@typed.as_(typed.AlikeOfTwo)
 @elementwise.maskable
 def power(x1: Any, x2: Any, /) -> Any:
     """x1 to the power x2: ``pow``, but for some exponents that are Python's numbers.

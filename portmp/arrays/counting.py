@@ -1,7 +1,5 @@
 """How often values come, and where they lie among each other: counts, histograms, quantiles."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,8 +1,6 @@
 """New arrays: of given numbers, of equal ones, of numbers at equal distances."""
 
 # mypy: disable-error-code="type-abstract"
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -14,7 +12,7 @@ from portmp import discovery, formats
 from portmp.arrays import complexes as complex_arrays
 from portmp.arrays import dtypes, elementwise, exchange, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
-from portmp.arrays.typed import Eye, Filled, Like, Spaced, as_
+from portmp.arrays.typed import Eye, Filled, Full, Like, Range, Spaced, as_, keeps
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_arrays, wrapped
 from portmp.backends import dlpack
 from portmp.backends.base import Device, Queue, is_recording
@@ -377,6 +375,7 @@ def empty(
     return wrapped(new(shape, chosen(format, dtype), device, "empty"))
 
 
+@as_(Full)
 def full(
     shape: int | Sequence[int],
     fill_value: Any,
@@ -435,6 +434,7 @@ empty_like: Like = _like(empty, "Elements that are not set,")
 # --- at equal distances ---------------------------------------------------------------------------
 
 
+@as_(Range)
 def arange(
     start: Any,
     /,
@@ -605,6 +605,7 @@ def eye(
     return found
 
 
+@as_(Filled)
 def identity(n: int, format: Any = None, device: Where = None, *, dtype: Any = None) -> Any:
     """The square matrix with ones on its diagonal."""
     return eye(n, dtype=chosen(format, dtype), device=device)
@@ -622,11 +623,13 @@ def _triangle(x: AnyArray, k: int, name: str) -> Any:
     return elementwise.where(kept, x, zeros((), x.dtype, queue))
 
 
+@keeps
 def tril(x: AnyArray, /, k: int = 0) -> Any:
     """Matrices with zeros above a diagonal, the k-th above the main one."""
     return _triangle(x, k, "tril")
 
 
+@keeps
 def triu(x: AnyArray, /, k: int = 0) -> Any:
     """Matrices with zeros below a diagonal, the k-th above the main one."""
     return _triangle(x, k, "triu")

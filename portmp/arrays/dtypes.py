@@ -4,8 +4,6 @@ Both are called dtypes, as the array API standard does. Where two meet, the resu
 that holds all numbers of both; formats do not mix by themselves, but float32 with float64.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -4,8 +4,7 @@ A table says what each function is on values of a format and on plain numbers; w
 of several dtypes to one is here, too. Functions of no operator of their own are made of others.
 """
 
-from __future__ import annotations
-
+# mypy: disable-error-code="type-abstract"
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -14,18 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import dtypes
+from portmp.arrays import dtypes, typed
 from portmp.arrays.complexes import is_complex_format
 from portmp.arrays.dtypes import BOOL, Dtype
-from portmp.arrays.typed import (
-    AlikeOfOne,
-    AlikeOfTwo,
-    OfOne,
-    OfThree,
-    OfTwo,
-    PlainOfOne,
-    PlainOfTwo,
-)
 from portmp.arrays.viewed import AnyArray, Elsewhere, Viewed, made, wrapped
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
 from portmp.formats import Format, convert, losses
@@ -595,49 +585,51 @@ def _placed(name: str, found: Any, out: Any, where: Any) -> Any:
     return tuple(one if place is None else place for one, place in pairs) if several else out
 
 
-add: AlikeOfTwo = _defined("add")
-subtract: AlikeOfTwo = _defined("subtract")
-multiply: AlikeOfTwo = _defined("multiply")
-maximum: AlikeOfTwo = _defined("maximum")
-minimum: AlikeOfTwo = _defined("minimum")
-divide: OfTwo = _defined("divide")
-fma: OfThree = _defined("fma")
-sqrt: OfOne = _defined("sqrt")
-negative: AlikeOfOne = _defined("negative")
-positive: AlikeOfOne = _defined("positive")
-abs: AlikeOfOne = _defined("abs")
-sign: AlikeOfOne = _defined("sign")
-equal: PlainOfTwo = _defined("equal")
-not_equal: PlainOfTwo = _defined("not_equal")
-less: PlainOfTwo = _defined("less")
-less_equal: PlainOfTwo = _defined("less_equal")
-greater: PlainOfTwo = _defined("greater")
-greater_equal: PlainOfTwo = _defined("greater_equal")
-isnan: PlainOfOne = _defined("isnan")
-isinf: PlainOfOne = _defined("isinf")
-isfinite: PlainOfOne = _defined("isfinite")
-signbit: PlainOfOne = _defined("signbit")
-logical_and: PlainOfTwo = _defined("logical_and")
-logical_or: PlainOfTwo = _defined("logical_or")
-logical_xor: PlainOfTwo = _defined("logical_xor")
-logical_not: PlainOfOne = _defined("logical_not")
-bitwise_and: PlainOfTwo = _defined("bitwise_and")
-bitwise_or: PlainOfTwo = _defined("bitwise_or")
-bitwise_xor: PlainOfTwo = _defined("bitwise_xor")
-bitwise_invert: PlainOfOne = _defined("bitwise_invert")
-bitwise_left_shift: PlainOfTwo = _defined("bitwise_left_shift")
-bitwise_right_shift: PlainOfTwo = _defined("bitwise_right_shift")
+add: typed.AlikeOfTwo = _defined("add")
+subtract: typed.AlikeOfTwo = _defined("subtract")
+multiply: typed.AlikeOfTwo = _defined("multiply")
+maximum: typed.AlikeOfTwo = _defined("maximum")
+minimum: typed.AlikeOfTwo = _defined("minimum")
+divide: typed.OfTwo = _defined("divide")
+fma: typed.OfThree = _defined("fma")
+sqrt: typed.OfOne = _defined("sqrt")
+negative: typed.AlikeOfOne = _defined("negative")
+positive: typed.AlikeOfOne = _defined("positive")
+abs: typed.AlikeOfOne = _defined("abs")
+sign: typed.AlikeOfOne = _defined("sign")
+equal: typed.PlainOfTwo = _defined("equal")
+not_equal: typed.PlainOfTwo = _defined("not_equal")
+less: typed.PlainOfTwo = _defined("less")
+less_equal: typed.PlainOfTwo = _defined("less_equal")
+greater: typed.PlainOfTwo = _defined("greater")
+greater_equal: typed.PlainOfTwo = _defined("greater_equal")
+isnan: typed.PlainOfOne = _defined("isnan")
+isinf: typed.PlainOfOne = _defined("isinf")
+isfinite: typed.PlainOfOne = _defined("isfinite")
+signbit: typed.PlainOfOne = _defined("signbit")
+logical_and: typed.PlainOfTwo = _defined("logical_and")
+logical_or: typed.PlainOfTwo = _defined("logical_or")
+logical_xor: typed.PlainOfTwo = _defined("logical_xor")
+logical_not: typed.PlainOfOne = _defined("logical_not")
+bitwise_and: typed.PlainOfTwo = _defined("bitwise_and")
+bitwise_or: typed.PlainOfTwo = _defined("bitwise_or")
+bitwise_xor: typed.PlainOfTwo = _defined("bitwise_xor")
+bitwise_invert: typed.PlainOfOne = _defined("bitwise_invert")
+bitwise_left_shift: typed.PlainOfTwo = _defined("bitwise_left_shift")
+bitwise_right_shift: typed.PlainOfTwo = _defined("bitwise_right_shift")
 
 
 # --- functions made of others ---------------------------------------------------------------------
 
 
+@typed.as_(typed.AlikeOfOne)
 @maskable
 def square(x: AnyArray, /, *, out: AnyArray | None = None) -> Any:
     """x x."""
     return multiply(x, x, out=out)
 
 
+@typed.as_(typed.OfOne)
 @maskable
 def reciprocal(x: AnyArray, /, *, out: AnyArray | None = None) -> Any:
     """1 / x."""
@@ -700,6 +692,7 @@ def clip(
     return given_back(found.planes, out)
 
 
+@typed.as_(typed.OfTwo)
 @maskable
 def copysign(x1: Any, x2: Any, /) -> Any:
     """|x1| with the sign of x2, zeros' and NaN's too."""

@@ -1,7 +1,5 @@
 """What NumPy has for errors of arithmetic: here nothing is to be set, but for lost digits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -5,8 +5,6 @@ planes of other formats are ``a.limbs``. Memory of GPUs is shared, that of other
 through the host. Complex numbers of one limb are copied: others have both parts side by side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

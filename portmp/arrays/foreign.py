@@ -5,8 +5,6 @@ reach their memory, and results are arrays of the operands' library. Beside an a
 they take its format, as lists do.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable

@@ -7,8 +7,6 @@ results where that is true.
 Special values are those of C99's Annex F. Bounds of errors stand in docs/functions.md.
 """
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Callable
 from fractions import Fraction

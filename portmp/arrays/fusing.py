@@ -1,7 +1,5 @@
 """Functions of arrays as one kernel: ``fuse``."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import numbers

@@ -6,8 +6,6 @@ device, NumPy's, or lists. How many truth values are true, and whether indices o
 within the ends, is read from the device: a wait.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What portmp offers, in the words of the array API standard."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Other arrangements of the same elements: views where strides can say it, else copies."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from portmp.arrays import dtypes, elementwise, indexing
+from portmp.arrays.typed import keeps
 from portmp.arrays.viewed import AnyArray, Viewed, integers, made, wrapped
 from portmp.errors import ArgumentError, MatrixShapeError, PlaceError, ShapeError, choice
 from portmp.routines import axes, base
@@ -31,6 +30,7 @@ checked = elementwise.arrayed
 # --- shapes ---------------------------------------------------------------------------------------
 
 
+@keeps
 def reshape(
     x: AnyArray, /, shape: int | Sequence[int], *, copy: bool | None = None, order: str = "C"
 ) -> Any:
@@ -46,6 +46,7 @@ def reshape(
     return found.copy() if copy and viewed else found
 
 
+@keeps
 def ravel(x: AnyArray, order: str = "C") -> Any:
     """The elements as a vector, in C order: a view where possible; or in Fortran's (F)."""
     x = checked(x, "x")
@@ -53,11 +54,13 @@ def ravel(x: AnyArray, order: str = "C") -> Any:
     return x.reshape(-1) if x.size else x.reshape(0)
 
 
+@keeps
 def flatten(x: AnyArray, order: str = "C") -> Any:
     """The elements as a vector in memory of its own, in C order or in Fortran's (F)."""
     return ravel(x, order).copy()
 
 
+@keeps
 def squeeze(x: AnyArray, /, axis: int | Sequence[int] | None = None) -> Any:
     """The view without axes of length 1: all of them, or those that are named."""
     x = checked(x, "x")
@@ -73,6 +76,7 @@ def squeeze(x: AnyArray, /, axis: int | Sequence[int] | None = None) -> Any:
     )
 
 
+@keeps
 def expand_dims(x: AnyArray, /, axis: int | Sequence[int] = 0) -> Any:
     """The view with new axes of length 1 at these places of the result."""
     x = checked(x, "x")
@@ -82,21 +86,25 @@ def expand_dims(x: AnyArray, /, axis: int | Sequence[int] = 0) -> Any:
     return x[key]
 
 
+@keeps
 def permute_dims(x: AnyArray, /, axes: Sequence[int]) -> Any:
     """The view with the axes in another order."""
     return checked(x, "x").transpose(*axes)
 
 
+@keeps
 def transpose(x: AnyArray, axes: Sequence[int] | None = None) -> Any:
     """The view with the axes reversed, or in the given order."""
     return checked(x, "x").transpose(*(axes or ()))
 
 
+@keeps
 def matrix_transpose(x: AnyArray, /) -> Any:
     """The view with the last two axes exchanged."""
     return checked(x, "x").mT
 
 
+@keeps
 def swapaxes(x: AnyArray, axis1: int, axis2: int) -> Any:
     """The view with two axes exchanged."""
     x = checked(x, "x")
@@ -106,6 +114,7 @@ def swapaxes(x: AnyArray, axis1: int, axis2: int) -> Any:
     return x.transpose(*order)
 
 
+@keeps
 def moveaxis(x: AnyArray, source: int | Sequence[int], destination: int | Sequence[int], /) -> Any:
     """The view with some axes at other places; the others keep their order."""
     x = checked(x, "x")
@@ -119,6 +128,7 @@ def moveaxis(x: AnyArray, source: int | Sequence[int], destination: int | Sequen
     return x.transpose(*order)
 
 
+@keeps
 def broadcast_to(x: AnyArray, /, shape: int | Sequence[int]) -> Any:
     """The view with this shape: elements are repeated along axes of length 1 and new ones."""
     x = checked(x, "x")
@@ -142,12 +152,14 @@ def broadcast_arrays(*arrays: AnyArray) -> list[Any]:
     return [broadcast_to(x, shape) for x in given]
 
 
+@keeps
 def atleast_1d(x: AnyArray) -> Any:
     """The view with one axis at least."""
     x = checked(x, "x")
     return x if x.ndim else x.reshape(1)
 
 
+@keeps
 def atleast_2d(x: AnyArray) -> Any:
     """The view with two axes at least; new ones come first."""
     x = checked(x, "x")
@@ -276,6 +288,7 @@ def split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[Any]:
 # --- other orders ---------------------------------------------------------------------------------
 
 
+@keeps
 def flip(x: AnyArray, /, axis: int | Sequence[int] | None = None) -> Any:
     """The view with some axes (all, where none is named) backwards."""
     x = checked(x, "x")
@@ -283,16 +296,19 @@ def flip(x: AnyArray, /, axis: int | Sequence[int] | None = None) -> Any:
     return x[tuple(slice(None, None, -1 if i in turned else None) for i in range(x.ndim))]
 
 
+@keeps
 def flipud(x: AnyArray) -> Any:
     """The view with its first axis backwards."""
     return flip(x, axis=0)
 
 
+@keeps
 def fliplr(x: AnyArray) -> Any:
     """The view with its second axis backwards."""
     return flip(x, axis=1)
 
 
+@keeps
 def roll(
     x: AnyArray, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = None
 ) -> Any:
@@ -321,6 +337,7 @@ def roll(
     return found.copy() if found is x else found
 
 
+@keeps
 def tile(x: AnyArray, repetitions: int | Sequence[int], /) -> Any:
     """The array, so many times along each axis; missing numbers and axes are 1, at the front."""
     x = checked(x, "x")
@@ -338,6 +355,7 @@ def tile(x: AnyArray, repetitions: int | Sequence[int], /) -> Any:
     return made.reshape([a * b for a, b in zip(counts, sizes, strict=True)])
 
 
+@keeps
 def repeat(x: AnyArray, repeats: int | AnyArray, /, axis: int | None = None) -> Any:
     """Each element so many times, one after the other; without an axis of all, in C order.
 
@@ -404,6 +422,7 @@ def bounded(indices: AnyArray, n: int, mode: str) -> Any:
     return elementwise.clip(wrapped(elementwise.as_dtype(view, dtypes.INTEGER)), 0, n - 1)
 
 
+@keeps
 def take(
     x: AnyArray,
     indices: Any,
@@ -426,6 +445,7 @@ def take(
     return elementwise.given_back(x[(*(slice(None),) * along, indices)].planes, out)
 
 
+@keeps
 def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int | None = -1) -> Any:
     """Elements by indices that are given for each place of the other axes.
 
@@ -451,6 +471,7 @@ def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int | None = -1) ->
     return x[tuple(key)]
 
 
+@keeps
 def diagonal(x: AnyArray, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The view of the diagonals of matrices, which lie in two axes; the offset-th above the main
     one. They run along the last axis.
@@ -474,6 +495,7 @@ def diagonal(x: AnyArray, /, offset: int = 0, axis1: int = 0, axis2: int = 1) ->
     )
 
 
+@keeps
 def pad(x: AnyArray, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
     """The array with elements around it: so many before and after it along each axis.
 

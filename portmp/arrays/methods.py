@@ -1,7 +1,6 @@
 """The functions that are methods of arrays, too, by the names that NumPy gives them."""
 
-from __future__ import annotations
-
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from portmp.arrays import (
     storing,
 )
 from portmp.arrays.operators import Operators
+from portmp.arrays.typed import Averaged, Keeping
 from portmp.errors import ArgumentError, FormatError, ShapeError, no_attribute, not_here
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View
@@ -51,9 +51,9 @@ class Flat:
 V = TypeVar("V", bound=View[Any])
 
 
-def _bound(*names: str) -> Any:
-    """Functions over axes, whose first operand is the array that they are methods of."""
-    return (getattr(statistics, name) for name in names)
+def _named(module: ModuleType, names: str) -> Any:
+    """Functions of a module, whose first operand is the array that they are methods of."""
+    return (getattr(module, name) for name in names.split())
 
 
 def _sorted_in_place(x: Any, axis: int = -1, **options: Any) -> None:
@@ -95,17 +95,23 @@ class Methods(Operators[V]):
     __array_namespace__ = numpy_protocol.namespace
     __str__, __repr__ = printing.shown, printing.written
 
-    sum, prod, cumsum, cumprod, mean, var, std, max, min, ptp, all, any, argmax, argmin = _bound(
-        *("sum", "prod", "cumsum", "cumprod", "mean", "var", "std", "max", "min", "ptp", "all"),
-        *("any", "argmax", "argmin"),
-    )
+    mean: Averaged
+    sum, prod, cumsum, cumprod, mean, ptp = _named(statistics, "sum prod cumsum cumprod mean ptp")
+    var, std, all, any = statistics.var, statistics.std, statistics.all, statistics.any
+    max, min, argmax, argmin = statistics.max, statistics.min, statistics.argmax, statistics.argmin
+    ravel: Keeping
+    flatten: Keeping
+    squeeze: Keeping
+    swapaxes: Keeping
+    repeat: Keeping
+    take: Keeping
+    diagonal: Keeping
+    ravel, flatten, squeeze, swapaxes = _named(manipulation, "ravel flatten squeeze swapaxes")
+    repeat, take, diagonal = _named(manipulation, "repeat take diagonal")
     sort = _sorted_in_place
     argsort, searchsorted, nonzero = sorting.argsort, sorting.searchsorted, sorting.nonzero
     round = functions.round
     clip, dot, trace = elementwise.clip, products.dot, products.trace
-    ravel, flatten, squeeze = manipulation.ravel, manipulation.flatten, manipulation.squeeze
-    swapaxes, repeat, take = manipulation.swapaxes, manipulation.repeat, manipulation.take
-    diagonal = manipulation.diagonal
     partition, argpartition = _parted_in_place, sorting.argpartition
     compress, choose, put = _kept, choosing.choose, choosing.put
 

@@ -3,8 +3,6 @@
 Where all elements of a row are NaN, sums are 0, products 1, and all else is NaN.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

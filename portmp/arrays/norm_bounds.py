@@ -1,7 +1,5 @@
 """Bounds of the errors of Euclidean norms (docs/bounds.md), however they were computed."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

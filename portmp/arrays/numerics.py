@@ -1,7 +1,5 @@
 """Small numerical methods on vectors: integrals, slopes, interpolation, convolution, medians."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

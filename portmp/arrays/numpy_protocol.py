@@ -6,8 +6,6 @@ which gives one where nothing is lost. Plain numbers lose nothing: for what port
 works on a copy of them.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """Python's operators on arrays, by the functions that they stand for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar

@@ -1,7 +1,5 @@
 """Arrays of plain integers and truth values on a device: indices, flags and counts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,7 +45,7 @@ class PlainArray(Methods[Numbers], holds=Numbers):
             return self.copy() if copy else self
         return elementwise.converted(self, kind)
 
-    def to(self, device: str | Device | Queue) -> PlainArray:
+    def to(self, device: str | Device | Queue) -> "PlainArray":
         """The array on another device (itself if it is there already), through the host.
 
         In another queue of the same device it is the same memory: what is done there comes after

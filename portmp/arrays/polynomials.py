@@ -1,7 +1,5 @@
 """Polynomials as vectors of coefficients, the highest power's first, by NumPy's names."""
 
-from __future__ import annotations
-
 import functools
 from collections import Counter
 from collections.abc import Callable

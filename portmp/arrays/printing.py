@@ -1,7 +1,5 @@
 """Arrays as text, and numbers as Python's format strings ask for them."""
 
-from __future__ import annotations
-
 import decimal as standard
 import math
 from collections.abc import Iterator

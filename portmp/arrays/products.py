@@ -3,8 +3,6 @@
 ``einsum``: products of arrays, summed over the axes whose letters do not stay.
 """
 
-from __future__ import annotations
-
 import math
 import string
 from collections.abc import Sequence

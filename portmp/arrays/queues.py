@@ -1,7 +1,5 @@
 """Queues of one's own, memory of the host that devices copy by themselves, captured launches."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Sorting, searching and sets."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
@@ -11,6 +9,7 @@ from portmp import formats
 from portmp.arrays import creation, elementwise, indexing, manipulation, statistics
 from portmp.arrays.complexes import is_complex
 from portmp.arrays.dtypes import BOOL
+from portmp.arrays.typed import Keeping, PlainArray
 from portmp.arrays.viewed import AnyArray, called, everywhere, integers, wrapped
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.routines import axes
@@ -67,14 +66,14 @@ def _sorting(name: str, about: str) -> Any:
     return called(in_order, name, about)
 
 
-argsort = _sorting(
+argsort: Any = _sorting(
     "argsort",
     """The indices (int64) that sort along an axis (None: all elements in C order).
 
     Always stable: equal elements keep their places. NaN is greater than all.
     """,
 )
-sort = _sorting("sort", "The elements in order along an axis, in memory of their own.")
+sort: Keeping = _sorting("sort", "The elements in order along an axis, in memory of their own.")
 
 
 def _in_order(rows: View[Any], places: Numbers) -> View[Any]:
@@ -101,7 +100,7 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", *, sorter: AnyArray | 
 # --- where ----------------------------------------------------------------------------------------
 
 
-def nonzero(x: AnyArray, /) -> tuple[Any, ...]:
+def nonzero(x: AnyArray, /) -> tuple[PlainArray, ...]:
     """The indices (int64) of elements other than zero, for each axis, in C order. A wait."""
     view = manipulation.checked(x, "x").planes
     if not view.ndim:
@@ -126,7 +125,7 @@ def argwhere(x: AnyArray) -> Any:
     return manipulation.stack(nonzero(x), axis=1)
 
 
-def flatnonzero(x: AnyArray) -> Any:
+def flatnonzero(x: AnyArray) -> PlainArray:
     """The indices of elements other than zero among all, in C order. A wait."""
     return nonzero(manipulation.ravel(x))[0]
 
@@ -253,7 +252,7 @@ def unique(
     return (found.values, *more) if more else found.values
 
 
-def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> PlainArray:
     """Which elements of x1 are among those of x2."""
     first, second = elementwise.views("isin", [x1, x2])
     known = sort(manipulation.ravel(second))

@@ -1,27 +1,14 @@
 """Sums, products, extrema, means and variances, over all elements or along axes."""
 
 # mypy: disable-error-code="type-abstract"
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any, Literal
 
 from portmp import formats
-from portmp.arrays import complexes, composed, creation, dtypes, elementwise, manipulation
+from portmp.arrays import complexes, composed, creation, dtypes, elementwise, manipulation, typed
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.foreign import as_they_are
-from portmp.arrays.typed import (
-    Averaged,
-    Counted,
-    Position,
-    Reduced,
-    Running,
-    Spread,
-    Summed,
-    Truth,
-    as_,
-)
 from portmp.arrays.viewed import AnyArray, Viewed, called, everywhere, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format, foreign
@@ -157,7 +144,7 @@ def _sum_dtype(view: View[Any], dtype: Any) -> Dtype:
     return INTEGER if own.kind in "ib" else dtypes.resolved("uint64")
 
 
-@as_(Summed)
+@typed.as_(typed.Summed)
 @as_they_are
 def sum(
     x: AnyArray,
@@ -218,7 +205,7 @@ def _certified(
     return _shaped(value, shape, over, keepdims), _shaped(error, shape, over, keepdims)
 
 
-@as_(Summed)
+@typed.as_(typed.Summed)
 @everywhere
 def prod(
     x: AnyArray,
@@ -269,8 +256,8 @@ def _extremum(kind: str, about: str) -> Any:
     return everywhere(called(extremum, kind, about))
 
 
-max: Reduced = _extremum("max", "The largest of all elements or along axes; NaN propagates.")
-min: Reduced = _extremum("min", "The smallest of all elements or along axes; NaN propagates.")
+max: typed.Reduced = _extremum("max", "The largest of all elements or along axes; NaN propagates.")
+min: typed.Reduced = _extremum("min", "The smallest of all elements or along axes; NaN propagates.")
 
 
 # --- means ----------------------------------------------------------------------------------------
@@ -313,7 +300,7 @@ def scaled_back(found: AnyArray, power: AnyArray) -> Any:
     return composed.ldexp(found, power.reshape(found.shape))
 
 
-@as_(Averaged)
+@typed.as_(typed.Averaged)
 def mean(
     x: AnyArray,
     /,
@@ -396,7 +383,7 @@ def _spread(name: str, about: str) -> Any:
     return called(spread, name, about)
 
 
-var: Spread = _spread(
+var: typed.Spread = _spread(
     "var",
     """The sum of squares of the differences from the mean, divided by n - *correction*.
 
@@ -405,7 +392,9 @@ var: Spread = _spread(
     differences over a power of two: it reads the result.
     """,
 )
-std: Spread = _spread("std", "The square root of the variance, whose own range does not matter.")
+std: typed.Spread = _spread(
+    "std", "The square root of the variance, whose own range does not matter."
+)
 
 
 # --- truth values ---------------------------------------------------------------------------------
@@ -433,11 +422,11 @@ def _of_truth(name: str, neutral: int, about: str) -> Any:
     return called(of_truth, name, f"{about}, or other than zero, where *where* is true.")
 
 
-all: Truth = _of_truth("all", 1, "Whether all elements are true")
-any: Truth = _of_truth("any", 0, "Whether one element is true")
+all: typed.Truth = _of_truth("all", 1, "Whether all elements are true")
+any: typed.Truth = _of_truth("any", 0, "Whether one element is true")
 
 
-@as_(Counted)
+@typed.as_(typed.Counted)
 def count_nonzero(x: AnyArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """How many elements are true, or other than zero."""
     return _reduced("count", _truth(x), axis, keepdims, "int64")
@@ -461,8 +450,8 @@ def _position(name: str, about: str) -> Any:
     return called(position, name, f"{about}\n\nOver all elements in C order, or along an axis.")
 
 
-argmax: Position = _position("argmax", "largest")
-argmin: Position = _position("argmin", "smallest")
+argmax: typed.Position = _position("argmax", "largest")
+argmin: typed.Position = _position("argmin", "smallest")
 
 
 # --- running --------------------------------------------------------------------------------------
@@ -528,12 +517,12 @@ def _running_product(x: AnyArray, dtype: Any, axis: int | None, include_initial:
     return moved.copy()
 
 
-cumulative_sum: Running = _running(
+cumulative_sum: typed.Running = _running(
     "add",
     "cumulative_sum",
     "Running sums along an axis, which vectors need not name; first a 0, if it is asked for.",
 )
-cumulative_prod: Running = _running(
+cumulative_prod: typed.Running = _running(
     "mul", "cumulative_prod", "Running products, likewise; first a 1, if it is asked for."
 )
 

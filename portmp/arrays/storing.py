@@ -1,7 +1,5 @@
 """Arrays in pickles: the names of format and device, and planes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 NumPy's own compare what float64 holds, and refuse arrays that hold more.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from portmp.arrays import closeness, creation, elementwise, manipulation, statistics

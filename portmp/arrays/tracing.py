@@ -5,8 +5,6 @@ not there. So what is noted is what the calls mean: conversions, broadcasting an
 A view of a result is the same expression of views of its operands.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -153,7 +151,7 @@ class _Nowhere(HostDevice):
     by_reference = False
     platform = "opencl"
     name = "a traced function's device"
-    queue: _Queue
+    queue: "_Queue"
 
     def refuse(self) -> NoReturn:
         """Nothing is compiled for it."""
@@ -169,7 +167,7 @@ def _facts() -> tuple[Any, Any]:
 class _Queue(Planner):
     """Allocates stand-ins, and says in words what a traced function cannot do."""
 
-    def __init__(self, trace: _Trace) -> None:
+    def __init__(self, trace: "_Trace") -> None:
         self.device: _Nowhere = object.__new__(_Nowhere)
         self.device.properties, self.device.traits = _facts()
         self.device.queue = self

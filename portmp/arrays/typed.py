@@ -5,7 +5,12 @@ from typing import Any
 
 AlikeOfOne = AlikeOfTwo = Array = OfOne = OfThree = OfTwo = Operand = PlainArray = Any
 Averaged = Counted = Eye = Filled = Like = PlainOfOne = PlainOfTwo = Position = Reduced = Any
-Running = Spaced = Spread = Summed = Truth = Any
+Full = Keeping = Kept = Range = Running = Spaced = Spread = Summed = Truth = Any
+
+
+def keeps(function: Any) -> Any:
+    """Of each kind of array the function gives the same kind."""
+    return function
 
 
 def as_(kind: Any) -> Callable[[Any], Any]:

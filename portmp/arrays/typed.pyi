@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from portmp.backends.base import Device, Queue
 from portmp.formats import Format
 
 K = TypeVar("K")
+P = ParamSpec("P")
 A = TypeVar("A", Array, PlainArray)
 
 Operand: TypeAlias = (
@@ -31,6 +32,19 @@ Plain: TypeAlias = Literal[
 """Dtypes of integers and truth values by name."""
 
 def as_(kind: type[K]) -> Callable[[Any], K]: ...
+
+class Kept(Protocol[P]):
+    """Of each kind of array the same kind; as a method, too."""
+
+    @overload
+    def __call__(self, x: A, /, *given: P.args, **named: P.kwargs) -> A: ...
+    @overload
+    def __call__(self, x: Any, /, *given: P.args, **named: P.kwargs) -> Any: ...
+    def __get__(self, array: K, owner: Any = None) -> Callable[P, K]: ...
+
+Keeping: TypeAlias = Kept[...]
+
+def keeps(function: Callable[Concatenate[Any, P], Any]) -> Kept[P]: ...
 
 class OfOne(Protocol):
     """Values of one operand, integers and truth values as values of the default format."""
@@ -140,6 +154,7 @@ class Reduced(Protocol):
     ) -> A: ...
     @overload
     def __call__(self, x: Any, /, axis: Axis = None, **options: Any) -> Any: ...
+    def __get__(self, array: K, owner: Any = None) -> Callable[..., K]: ...
 
 class Summed(Protocol):
     """The same, of another dtype where one is given; a pair with *bound*."""
@@ -172,6 +187,7 @@ class Summed(Protocol):
     ) -> tuple[Array, Array]: ...
     @overload
     def __call__(self, x: Any, /, axis: Axis = None, **options: Any) -> Any: ...
+    def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
 
 class Averaged(Protocol):
     """Values, of integers those of the default format."""
@@ -187,6 +203,7 @@ class Averaged(Protocol):
         out: Array | None = None,
         where: Truths = True,
     ) -> Array: ...
+    def __get__(self, array: Any, owner: Any = None) -> Callable[..., Array]: ...
 
 class Spread(Protocol):
     """The same, about a mean."""
@@ -205,6 +222,7 @@ class Spread(Protocol):
         where: Truths = True,
         mean: Any = None,
     ) -> Array: ...
+    def __get__(self, array: Any, owner: Any = None) -> Callable[..., Array]: ...
 
 class Truth(Protocol):
     """Truth values of rows."""
@@ -219,6 +237,7 @@ class Truth(Protocol):
         out: PlainArray | None = None,
         where: Truths = True,
     ) -> PlainArray: ...
+    def __get__(self, array: Any, owner: Any = None) -> Callable[..., PlainArray]: ...
 
 class Counted(Protocol):
     """How many elements of rows are something."""
@@ -239,6 +258,7 @@ class Position(Protocol):
         keepdims: bool = False,
         out: PlainArray | None = None,
     ) -> PlainArray: ...
+    def __get__(self, array: Any, owner: Any = None) -> Callable[..., PlainArray]: ...
 
 class Running(Protocol):
     """A number for each element, of the elements' dtype or another one."""
@@ -274,6 +294,36 @@ class Filled(Protocol):
     def __call__(
         self, shape: Shape, format: Any = None, device: Where = None, *, dtype: Any = None
     ) -> Any: ...
+
+class Full(Protocol):
+    """An array of equal numbers, integers of integers where no format is named."""
+
+    @overload
+    def __call__(
+        self, shape: Shape, fill_value: Any, format: Plain | np.dtype[Any], device: Where = None
+    ) -> PlainArray: ...
+    @overload
+    def __call__(
+        self, shape: Shape, fill_value: int, format: None = None, device: Where = None
+    ) -> PlainArray: ...
+    @overload
+    def __call__(
+        self, shape: Shape, fill_value: Any, format: str | Format, device: Where = None
+    ) -> Array: ...
+    @overload
+    def __call__(self, shape: Shape, fill_value: Any, *given: Any, **options: Any) -> Any: ...
+
+class Range(Protocol):
+    """Numbers from one on: integers where all are, values where a format or another is named."""
+
+    @overload
+    def __call__(
+        self, start: int, /, stop: int | None = None, step: int = 1, *, device: Where = None
+    ) -> PlainArray: ...
+    @overload
+    def __call__(self, start: int, stop: str | Format, /, *, device: Where = None) -> Array: ...
+    @overload
+    def __call__(self, start: Any, /, *given: Any, **options: Any) -> Any: ...
 
 class Like(Protocol):
     """An array of another one's shape and dtype."""

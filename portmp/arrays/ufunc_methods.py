@@ -5,8 +5,6 @@ NumPy's functions have them.
 bits.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Collection
 from typing import Any
@@ -39,7 +37,7 @@ BINARY: dict[str, Callable[..., Any]] = {
     name: getattr(elementwise, name)
     for name, row in elementwise.FUNCTIONS.items()
     if row.arity == 2
-} | {f.__name__: f for f in (composed.floor_divide, composed.remainder, composed.power)}
+} | {name: getattr(composed, name) for name in ("floor_divide", "remainder", "power")}
 """Functions of two operands, which have ``outer`` and ``at``."""
 
 

@@ -1,7 +1,5 @@
 """Views of arrays on devices: shapes, indices and axes, whatever the elements are."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import math
@@ -25,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 AnyArray = Any
 """An Array or a PlainArray: the classes stand above the functions that work on both."""
-_CLASSES: dict[tuple[type[View[Any]], bool], type[Viewed[Any]]] = {}
+_CLASSES: "dict[tuple[type[View[Any]], bool], type[Viewed[Any]]]" = {}
 """By the class of views, and whether they have axes."""
 
 

@@ -3,8 +3,6 @@
 They count by columns and take the same arguments but for the codes of types.
 """
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from collections.abc import Callable, Iterator, Mapping

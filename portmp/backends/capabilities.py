@@ -1,7 +1,5 @@
 """Traits by compute capability, whichever platform leads to the device."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

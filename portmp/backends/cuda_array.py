@@ -1,7 +1,5 @@
 """NVIDIA's array interface (version 3): memory of a GPU by its address, among Python libraries."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 The structures are those of DLPack's dlpack.h (version 0.8, which all later ones accept).
 """
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from collections.abc import Sequence
@@ -82,10 +80,6 @@ _new, _set_name = _api("PyCapsule_New"), _api("PyCapsule_SetName")
 _is_valid, _get_pointer = _api("PyCapsule_IsValid"), _api("PyCapsule_GetPointer")
 
 
-def _pointer(capsule: int, name: bytes) -> int:
-    return int(_get_pointer(capsule, name))
-
-
 def lent(
     owner: object,
     pointer: int,
@@ -141,7 +135,7 @@ class Borrowed:
 
 def borrowed(capsule: Any) -> Borrowed:
     """The memory of a capsule, which cannot be taken twice; ValueError for other dtypes."""
-    managed = ctypes.cast(_pointer(id(capsule), _NAME), ctypes.POINTER(_Managed))
+    managed = ctypes.cast(int(_get_pointer(id(capsule), _NAME)), ctypes.POINTER(_Managed))
     tensor = managed.contents.tensor
     kinds = {code: kind for kind, code in _CODES.items()}
     kind, bits = kinds.get(tensor.dtype.code), tensor.dtype.bits

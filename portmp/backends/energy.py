@@ -1,7 +1,5 @@
 """What a backend offers to tell a device's energy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@
 those of templates.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

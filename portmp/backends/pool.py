@@ -7,8 +7,6 @@ classes. Of idle ones a device keeps ``Reserve.limit`` bytes at most, which leav
 libraries on it: what is larger, or too much, comes from the driver and goes back to it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading
@@ -44,7 +42,7 @@ _LAYOUTS = 4096
 _POISONED = 1 << 20
 _STEPS = 3
 _noting = threading.RLock()
-_pools: WeakSet[Pool] = WeakSet()
+_pools: "WeakSet[Pool]" = WeakSet()
 
 Places = tuple[Any, ...]
 """Where the parts of a block lie, as their driver names it."""
@@ -63,7 +61,7 @@ class Layout(NamedTuple):
     use such a block at any time.
     """
 
-    pool: Pool
+    pool: "Pool"
     sizes: tuple[int, ...]
     nbytes: int
     idle: list[Places]
@@ -158,7 +156,7 @@ class Reserve:
 class Pool:
     """The idle blocks of one queue; *stream* is what the driver knows the queue by."""
 
-    def __init__(self, device: PooledDevice, stream: Any = None) -> None:
+    def __init__(self, device: "PooledDevice", stream: Any = None) -> None:
         self.device = device
         self.stream = stream
         self.reserve = device.reserve

@@ -4,8 +4,6 @@ Packages (all cores and what is beside them) are added up, with their memory whe
 counter of its own. Other names, such as psys, count the same energy again.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

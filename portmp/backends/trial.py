@@ -3,8 +3,6 @@
 A start is ``function=library``: see trial_process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """``portmp bench blas``: rates, shares of the floor and errors of the BLAS on devices."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Iterator, Sequence

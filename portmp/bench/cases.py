@@ -5,8 +5,6 @@ The routines say what they read, what it costs and what their entries should be
 (``values.Values``); every result entry is known exactly.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

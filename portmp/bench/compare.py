@@ -1,7 +1,5 @@
 """``portmp bench compare``: two reports of one family, row by row."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping

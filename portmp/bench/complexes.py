@@ -5,8 +5,6 @@ its instructions, or of the integer products that residues need, at the device's
 bytes that operands and results take at a copy's.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The digests of ``portmp verify`` as an experiment: which results have the recorded bits."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ that cannot be read gives a reason, never an error: the run goes on. Others' wor
 board or processor counts as well.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

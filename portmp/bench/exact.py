@@ -1,7 +1,5 @@
 """Exact results of sampled entries in integers, and how far computed ones are from them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ An experiment declares its cases, the columns of its rows, its tables and what i
 is what one command runs: experiments that share a device, a limit of time and a paper.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import math
@@ -110,7 +108,7 @@ class Experiment:
     label: Callable[[Row], str] | None = None
     judged: bool = True
 
-    def measured(self, run: Run) -> Row:
+    def measured(self, run: "Run") -> Row:
         """All cases that time and memory allow."""
         rows: list[Row] = []
         run.budget.begin(self.name)
@@ -122,7 +120,7 @@ class Experiment:
         beside, run.beside = run.beside, {}
         return {**beside, **self.found(run, rows), "rows": rows}
 
-    def _measured(self, run: Run, case: Case) -> Rows:
+    def _measured(self, run: "Run", case: Case) -> Rows:
         """The rows of a case, or none where it is skipped."""
         run.show(self.name, f"{case.what}{case.hint}")
         run.short = False

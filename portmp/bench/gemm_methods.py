@@ -4,8 +4,6 @@ Products of 128 x k by k x 128 matrices, all limbs filled; sampled elements are 
 integer arithmetic. ``auto`` is told to judge elements whatever the sizes, and how many are direct.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Two builds by turns, as reports of a checkout's script ``bench/history.py`` are shown."""
 
-from __future__ import annotations
-
 from portmp.bench.experiment import Experiment, Family, spread
 from portmp.bench.tables import Column, key
 

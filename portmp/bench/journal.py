@@ -4,8 +4,6 @@ A report ``-o FILE`` is written at the end. Until then ``FILE.partial`` has a li
 that is done; the same command takes them from there, and removes the file with its report.
 """
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import hashlib
@@ -65,7 +63,7 @@ class Journal:
             with contextlib.suppress(OSError), self.path.open(mode, encoding="utf-8") as file:
                 file.write(text)
 
-    def of(self, benchmark: str) -> Journal:
+    def of(self, benchmark: str) -> "Journal":
         """The same file for one of several benchmarks."""
         found = copy.copy(self)
         found._of = (*self._of, benchmark)

@@ -4,8 +4,6 @@ An error is what a matrix' factors make of right-hand sides, less what that shou
 the largest element. float32 and float64 stand beside the device's library.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Times: warm-up, runs, median and quartiles, on the device's clock or the wall's."""
 
-from __future__ import annotations
-
 import math
 import statistics
 import sys

@@ -1,7 +1,5 @@
 """What benchmarks are asked for: the options of each on the command line, and their reading."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import math
@@ -41,128 +39,96 @@ class Command:
 
 _LIMIT = "limit, without compiling (default 60 on CPUs, 120 on GPUs)"
 _RUNS = "runs of each case (default: what fits half a second on CPUs, a quarter on GPUs)"
-_ALL_OF = "(default all of): "
-COMMANDS = {
-    "blas": Command(
-        "rates, shares of the floor and errors of the BLAS",
-        "portmp.bench.blas",
-        {
-            "format": "formats, or 'all' (default dd, td, qd, ds, ts, qs, float64)",
-            "routine": "routines, or 'all' (default gemm, gemm-narrow, gemm-batched, gemv, "
-            "gemv-transposed, dot, axpy)",
-            "accuracy": "accurate, fast or both (the default)",
-            "size": "orders of matrices, lengths of vectors (default: some for the device's kind)",
-            "seconds": "limit (default none)",
-            "runs": _RUNS,
-            "peers": "measure what else is installed",
-            "vendors": "float32 and float64 beside cuBLAS, cuSOLVER and CUB (by CuPy), or OpenBLAS",
-            "plot": "draw shares and rates",
-        },
-    ),
-    "linalg": Command(
-        "factorisations, systems and spectra: rates, residuals, beside the device's library",
-        "portmp.bench.linalg",
-        {
-            "format": "formats, or 'all' (default dd, td, float64)",
-            "routine": "which (default all of): lu, cholesky, solve, qr, inv, eigh, svd",
-            "size": "orders (default 16 and 32 in stacks, 256 to 8192)",
-            "seconds": "limit (default 120 on CPUs, 400 on GPUs)",
-            "runs": _RUNS,
-            "plot": "draw rates by size",
-        },
-    ),
-    "complex": Command(
-        "complex products and functions: rates, shares of floors, beside the device's library",
-        "portmp.bench.complexes",
-        {
-            "format": "formats, or 'all' (default cdd, complex128)",
-            "routine": "which (default all of): complex-gemm, complex-gemm-direct, "
-            "complex-gemm-ozaki2, complex-mul, complex-div, complex-abs, complex-exp",
-            "size": "orders (default 256 to 8192), lengths (default 65536 to 2^28)",
-            "seconds": "limit (default 120 on CPUs, 400 on GPUs)",
-            "runs": _RUNS,
-            "plot": "draw rates by size",
-        },
-    ),
-    "methods": Command(
-        "errors of gemm's methods by depth and by how entries are spread",
-        "portmp.bench.gemm_methods",
-        {
-            "format": "formats, or 'all' (default float64, ts, dd, qd)",
-            "size": "depths (default 256 to 8192)",
-        },
-    ),
-    "everyday": Command(
-        "calls that users type, with defaults: beside the best way to ask, and beside peers",
-        "portmp.bench.everyday",
-        {
-            "format": "formats (default dd, float64)",
-            "sizes": "full (the default), or quick (on the device host)",
-            "seconds": _LIMIT,
-            "runs": "runs of each call (default: what fits a second)",
-            "plot": "draw times over the best",
-        },
-    ),
-    "devices": Command(
-        "the same work on 1, 2, 4 ... devices: times, ratios, equal bits",
-        "portmp.bench.several",
-        {
-            "format": "formats (default dd)",
-            "experiment": f"which {_ALL_OF}gemm, lu, cholesky, qr, nbody, sum, dot",
-            "size": "orders of matrices, particles, lengths (default: some for the device's kind)",
-            "devices": "names, of which --device is the first (default: all of its backend; one "
-            "alone has two parts)",
-            "runs": "runs of each case (default: what fits 5 s)",
-        },
-    ),
-    "nbody": Command(
-        "experiments on gravity by direct summation, beside a paper's",
-        "portmp.bench.papers.nbody.experiments",
-        {
-            "format": "formats, or 'all' (default float32)",
-            "experiment": f"which {_ALL_OF}cycles, build, copies, steps, roots, sizes, "
-            "variants, bound",
-            "size": "particles for roots, at most for sizes (default: what the limit allows)",
-            "seconds": "limit (default 60 on CPUs, 120 on GPUs)",
-            "runs": "runs of each case (default 10, fewer where they take more than 10 s)",
-            "static": "compile for these (gfx908, mi100, gfx942:304x2.1 by units and GHz), no run",
-            "plot": "draw rates by size, and roots",
-        },
-    ),
-    "hpcs2011": Command(
-        "experiments on the BLAS in double-double and quad-double, beside a paper's",
-        "portmp.bench.papers.hpcs2011.experiments",
-        {
-            "experiment": f"which {_ALL_OF}rates, copies, sweep, cpu",
-            "sizes": "full: the paper's (the default on GPUs), or quick (on CPUs)",
-            "seconds": _LIMIT,
-            "runs": _RUNS,
-            "plot": "draw times over float64's",
-        },
-    ),
-    "ts2021": Command(
-        "experiments on triple-single products, beside a paper's",
-        "portmp.bench.papers.ts2021.experiments",
-        {
-            "experiment": f"which {_ALL_OF}blocked, split, accuracy",
-            "size": "the largest order (default 8192)",
-            "seconds": _LIMIT,
-            "runs": _RUNS,
-            "plot": "draw rates, times and errors",
-        },
-    ),
-    "slfp": Command(
-        "experiments on formats that are short in memory, beside a paper's",
-        "portmp.bench.papers.slfp.experiments",
-        {
-            "experiment": f"which {_ALL_OF}axpy, gemm, gemv, dot, interleaved, accuracy, sweep",
-            "size": "the length of vectors, and the order of matrices (default: several)",
-            "seconds": _LIMIT,
-            "runs": _RUNS,
-            "plot": "draw ratios to float64",
-        },
-    ),
-}
+
+
+def _commands(text: str) -> dict[str, Command]:
+    """Commands by name: a head with the module and what it is about, then options in from it."""
+    found: dict[str, Command] = {}
+    for part in re.split(r"\n(?=\w)", text.strip()):
+        head, *options = re.split(r"\n  (?=\w)", re.sub(r"\n    +", " ", part))
+        name, module, about = re.split(r" \(|\): ", head, maxsplit=2)
+        found[name] = Command(
+            about, f"portmp.bench.{module}", dict(one.split(": ", 1) for one in options)
+        )
+    return found
+
+
+COMMANDS = _commands(
+    f"""
+blas (blas): rates, shares of the floor and errors of the BLAS
+  format: formats, or 'all' (default dd, td, qd, ds, ts, qs, float64)
+  routine: routines, or 'all' (default gemm, gemm-narrow, gemm-batched, gemv, gemv-transposed,
+    dot, axpy)
+  accuracy: accurate, fast or both (the default)
+  size: orders of matrices, lengths of vectors (default: some for the device's kind)
+  seconds: limit (default none)
+  runs: {_RUNS}
+  peers: measure what else is installed
+  vendors: float32 and float64 beside cuBLAS, cuSOLVER and CUB (by CuPy), or OpenBLAS
+  plot: draw shares and rates
+linalg (linalg): factorisations, systems and spectra: rates, residuals, beside the device's
+    library
+  format: formats, or 'all' (default dd, td, float64)
+  routine: which (default all of): lu, cholesky, solve, qr, inv, eigh, svd
+  size: orders (default 16 and 32 in stacks, 256 to 8192)
+  seconds: limit (default 120 on CPUs, 400 on GPUs)
+  runs: {_RUNS}
+  plot: draw rates by size
+complex (complexes): complex products and functions: rates, shares of floors, beside the device's
+    library
+  format: formats, or 'all' (default cdd, complex128)
+  routine: which (default all of): complex-gemm, complex-gemm-direct, complex-gemm-ozaki2,
+    complex-mul, complex-div, complex-abs, complex-exp
+  size: orders (default 256 to 8192), lengths (default 65536 to 2^28)
+  seconds: limit (default 120 on CPUs, 400 on GPUs)
+  runs: {_RUNS}
+  plot: draw rates by size
+methods (gemm_methods): errors of gemm's methods by depth and by how entries are spread
+  format: formats, or 'all' (default float64, ts, dd, qd)
+  size: depths (default 256 to 8192)
+everyday (everyday): calls that users type, with defaults: beside the best way to ask, and beside
+    peers
+  format: formats (default dd, float64)
+  sizes: full (the default), or quick (on the device host)
+  seconds: {_LIMIT}
+  runs: runs of each call (default: what fits a second)
+  plot: draw times over the best
+devices (several): the same work on 1, 2, 4 ... devices: times, ratios, equal bits
+  format: formats (default dd)
+  experiment: which (default all of): gemm, lu, cholesky, qr, nbody, sum, dot
+  size: orders of matrices, particles, lengths (default: some for the device's kind)
+  devices: names, of which --device is the first (default: all of its backend; one alone has two
+    parts)
+  runs: runs of each case (default: what fits 5 s)
+nbody (papers.nbody.experiments): experiments on gravity by direct summation, beside a paper's
+  format: formats, or 'all' (default float32)
+  experiment: which (default all of): cycles, build, copies, steps, roots, sizes, variants, bound
+  size: particles for roots, at most for sizes (default: what the limit allows)
+  seconds: limit (default 60 on CPUs, 120 on GPUs)
+  runs: runs of each case (default 10, fewer where they take more than 10 s)
+  static: compile for these (gfx908, mi100, gfx942:304x2.1 by units and GHz), no run
+  plot: draw rates by size, and roots
+hpcs2011 (papers.hpcs2011.experiments): experiments on the BLAS in double-double and quad-double,
+    beside a paper's
+  experiment: which (default all of): rates, copies, sweep, cpu
+  sizes: full: the paper's (the default on GPUs), or quick (on CPUs)
+  seconds: {_LIMIT}
+  runs: {_RUNS}
+  plot: draw times over float64's
+ts2021 (papers.ts2021.experiments): experiments on triple-single products, beside a paper's
+  experiment: which (default all of): blocked, split, accuracy
+  size: the largest order (default 8192)
+  seconds: {_LIMIT}
+  runs: {_RUNS}
+  plot: draw rates, times and errors
+slfp (papers.slfp.experiments): experiments on formats that are short in memory, beside a paper's
+  experiment: which (default all of): axpy, gemm, gemv, dot, interleaved, accuracy, sweep
+  size: the length of vectors, and the order of matrices (default: several)
+  seconds: {_LIMIT}
+  runs: {_RUNS}
+  plot: draw ratios to float64
+"""
+)
 WITHIN = {
     name: Command(about, f"portmp.bench.{module}", {})
     for name, module, about in (
@@ -175,25 +141,17 @@ WITHIN = {
 """Families without a command: suites run the first two, ``bench/history.py`` the third, ``bench
 blas --vendors`` the last."""
 
-SUITES = {
-    "all": Command(
-        "what to run on a new device: digests, ceilings, BLAS, Ozaki, gravity, storage, calls",
-        "portmp.bench.suites",
-        {
-            "seconds": "limit of a device, compiling too (default 480)",
-            "tune": "search for schedules first",
-        },
-    ),
-    "papers": Command(
-        "the experiments of all four papers",
-        "portmp.bench.suites",
-        {
-            "sizes": "full: the paper's (the default on GPUs), or quick (on CPUs), of hpcs2011",
-            "seconds": "limit of a device, compiling too (default 360 on CPUs, 600 on GPUs)",
-            "runs": _RUNS,
-        },
-    ),
-}
+SUITES = _commands(
+    f"""
+all (suites): what to run on a new device: digests, ceilings, BLAS, Ozaki, gravity, storage, calls
+  seconds: limit of a device, compiling too (default 480)
+  tune: search for schedules first
+papers (suites): the experiments of all four papers
+  sizes: full: the paper's (the default on GPUs), or quick (on CPUs), of hpcs2011
+  seconds: limit of a device, compiling too (default 360 on CPUs, 600 on GPUs)
+  runs: {_RUNS}
+"""
+)
 _SETTINGS: dict[str, dict[str, Any]] = {
     "format": {"metavar": "F,..."},
     "routine": {"metavar": "R,..."},

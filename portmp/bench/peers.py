@@ -10,8 +10,6 @@ OpenBLAS that NumPy's or SciPy's wheels bring, called directly, since NumPy itse
 runs on the host's threads and is timed by the wall's clock.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import importlib

@@ -1,7 +1,5 @@
 """Pictures of results: lines and bars, each beside the others of a report."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reports in files, those of ``portmp verify`` as well: read and checked."""
 
-from __future__ import annotations
-
 import json
 from importlib import resources
 from pathlib import Path

@@ -14,8 +14,6 @@ instruction of the fma pipe, compares and selects as none, and ``finish``, alpha
 as none: a floor is never too high.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,7 +46,7 @@ class Ceilings:
     memory: float
     memory_by: str
 
-    def best(self, other: Ceilings) -> Ceilings:
+    def best(self, other: "Ceilings") -> "Ceilings":
         """The larger of each rate: what disturbs a measurement only lowers it."""
         rates = {
             word: {op: max(rate, other.instructions[word][op]) for op, rate in ops.items()}

@@ -1,7 +1,5 @@
 """One case on a device: its inputs, its time, its errors, and its floor."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from functools import partial

@@ -5,9 +5,8 @@ number of devices. Where one device is named alone, it has several parts: that s
 costs, and that bits stay.
 """
 
-from __future__ import annotations
-
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -47,27 +46,19 @@ class Work:
     """How many times its operand it takes in memory."""
 
 
-def _matrix(n: int) -> tuple[int, ...]:
-    return n, n
-
-
-def _vector(n: int) -> tuple[int, ...]:
-    return (n,)
-
-
 WORKS: Mapping[str, Work] = {
-    "gemm": Work("matrices", _matrix, lambda a: a @ a, 5),
-    "lu": Work("matrices", _matrix, lambda a: mp.linalg.lu_factor(a).lu, 4),
-    "cholesky": Work("matrices", _matrix, mp.linalg.cholesky, 4),
-    "qr": Work("matrices", _matrix, lambda a: mp.linalg.qr(a, "r"), 5),
+    "gemm": Work("matrices", lambda n: (n, n), lambda a: a @ a, 5),
+    "lu": Work("matrices", lambda n: (n, n), lambda a: mp.linalg.lu_factor(a).lu, 4),
+    "cholesky": Work("matrices", lambda n: (n, n), mp.linalg.cholesky, 4),
+    "qr": Work("matrices", lambda n: (n, n), lambda a: mp.linalg.qr(a, "r"), 5),
     "nbody": Work(
         "particles",
         lambda n: (n, 4),
         lambda a: mp.nbody.acceleration(a[:, :3], a[:, 3], eps="0.01"),
         3,
     ),
-    "sum": Work("vectors", _vector, mp.sum),
-    "dot": Work("vectors", _vector, lambda a: mp.dot(a, a)),
+    "sum": Work("vectors", lambda n: (n,), mp.sum),
+    "dot": Work("vectors", lambda n: (n,), lambda a: mp.dot(a, a)),
 }
 
 
@@ -85,18 +76,11 @@ def cases(run: Several, name: str) -> Iterator[Case]:
     work = WORKS[name]
     usual = USUAL[run.kind][work.sized]
     for form, n in itertools.product(run.forms, run.sizes or [usual]):
-        nbytes = form.itemsize * _size(work.shape(n)) * work.moved
+        nbytes = form.itemsize * math.prod(work.shape(n)) * work.moved
         for count in _powers(len(run.names)):
             each = nbytes // (count if len(set(run.names)) > 1 else 1)
             what = f"{name} {form.name}, n = {n}, {count} devices"
             yield Case(what, partial(measured, run, name, form, n, count), memory=each)
-
-
-def _size(shape: tuple[int, ...]) -> int:
-    count = 1
-    for n in shape:
-        count *= n
-    return count
 
 
 def _powers(most: int) -> Iterator[int]:

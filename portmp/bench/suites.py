@@ -5,8 +5,6 @@ member leaves of its time is the next one's. Everything counts, compiling too: a
 all of it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import json

@@ -1,7 +1,5 @@
 """Results as text: quantities in their units, columns, and tables of rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A short search for faster schedules, as an experiment: what ``portmp bench all --tune`` adds."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

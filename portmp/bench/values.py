@@ -4,8 +4,6 @@ A block of values is made once a format and repeated to any length, so that an o
 of gigabytes needs neither the host's memory nor minutes, and every entry is known exactly.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -142,7 +140,7 @@ class Values:
         place = np.array([index % self.period])
         return int(self.integers(place)[0]) * power_of_two(self.exponent)
 
-    def dot(self, x: Walk, y: Walk, count: int, others: Values | None = None) -> Entry:
+    def dot(self, x: Walk, y: Walk, count: int, others: "Values | None" = None) -> Entry:
         """The sum of *count* products of two walks through the values (y's through *others*').
 
         Products repeat with the values, so one period of them is enough for any length.
@@ -157,7 +155,7 @@ class Values:
                 terms += times * size
         return Entry(total * power_of_two(self.exponent + others.exponent), terms)
 
-    def _products(self, x: Walk, others: Values, y: Walk, count: int) -> tuple[int, float]:
+    def _products(self, x: Walk, others: "Values", y: Walk, count: int) -> tuple[int, float]:
         """The integer sum of products, and the sum of their magnitudes."""
         steps = np.arange(count)
         at_x, at_y = ((w.first + w.step * steps) % self.period for w in (x, y))

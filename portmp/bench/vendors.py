@@ -5,8 +5,6 @@ spectra of any format take. The libraries are called through CuPy, on portmp's m
 stream, and through NumPy and SciPy on the host's threads.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import math

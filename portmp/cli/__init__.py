@@ -4,8 +4,6 @@ A command's module has ``options``, which declares them, and ``run``. Exit statu
 check failed, 2 for bad use or input with one clear line on standard error.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import io

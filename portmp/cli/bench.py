@@ -1,7 +1,5 @@
 """``portmp bench``: the benchmarks, and comparisons of their reports."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``portmp cache``: compiled kernels on disk."""
 
-from __future__ import annotations
-
 import argparse
 import json
 

@@ -1,7 +1,5 @@
 """``portmp demo``: the demonstrations."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import warnings

@@ -1,7 +1,5 @@
 """``portmp devices``: what was found, and what is missing."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from contextlib import suppress

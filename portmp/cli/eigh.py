@@ -1,7 +1,5 @@
 """``portmp eigh``: eigenvalues of symmetric matrices in files."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from typing import Any

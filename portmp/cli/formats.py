@@ -1,7 +1,5 @@
 """``portmp formats``: the table of formats."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from typing import Any

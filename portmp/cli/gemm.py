@@ -1,7 +1,5 @@
 """``portmp gemm``: products of matrices in files."""
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``portmp lstsq``: least squares, and polynomials through points."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 

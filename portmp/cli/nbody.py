@@ -1,7 +1,5 @@
 """``portmp nbody``: particles under gravity."""
 
-from __future__ import annotations
-
 import argparse
 
 from portmp.cli.shared import DEVICE

@@ -1,7 +1,5 @@
 """``portmp port``: CUDA sources read."""
 
-from __future__ import annotations
-
 import argparse
 
 from portmp.cli import flag

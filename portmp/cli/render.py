@@ -1,7 +1,5 @@
 """``portmp render``: the source text of kernels."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from shutil import get_terminal_size
@@ -64,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _rendered(args: argparse.Namespace, name: str, device: Device | None) -> str:
+def _rendered(args: argparse.Namespace, name: str, device: "Device | None") -> str:
     text = programs.text(args.routine, args.format, name, device)
     return platform.get(name).standalone + text if args.standalone else text
 

@@ -1,7 +1,5 @@
 """``portmp report``: pages of measured results."""
 
-from __future__ import annotations
-
 import argparse
 
 from portmp.cli import flag

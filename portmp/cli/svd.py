@@ -1,7 +1,5 @@
 """``portmp svd``: singular values of matrices in files."""
 
-from __future__ import annotations
-
 import argparse
 
 import portmp as mp

@@ -1,7 +1,5 @@
 """``portmp tune``: a search for schedules."""
 
-from __future__ import annotations
-
 import argparse
 
 from portmp.cli import flag

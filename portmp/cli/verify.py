@@ -1,7 +1,5 @@
 """``portmp verify``: bits beside the recorded ones."""
 
-from __future__ import annotations
-
 import argparse
 
 from portmp.verify.command import command as run

@@ -1,7 +1,5 @@
 """``portmp warm``: kernels compiled ahead."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

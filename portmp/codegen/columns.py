@@ -1,7 +1,5 @@
 """Texts of two or three platforms side by side: lines that belong together in one row."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """How an array's elements are spelled in kernels: values of a format, or plain numbers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from portmp.codegen.platform import Platform

@@ -1,7 +1,5 @@
 """Elements whose parts lie one behind another in memory: their words, and texts that read them."""
 
-from __future__ import annotations
-
 from portmp.formats.encodings import SIZES as BITS
 from portmp.formats.encodings import Encoding
 

@@ -4,8 +4,6 @@ A KernelSpec is plain, hashable data. Rendered for a platform it gives source te
 the same spec always gives the same text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -47,7 +45,7 @@ class KernelSpec:
         # Looked up at every launch: computed once.
         return self._hash
 
-    def renamed(self, name: str) -> KernelSpec:
+    def renamed(self, name: str) -> "KernelSpec":
         """The same, of which the kernel that is called as the spec has another name."""
         signatures = [
             replace(one, kernel=name) if one.kernel == self.name else one for one in self.signatures

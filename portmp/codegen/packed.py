@@ -6,8 +6,6 @@ was read stays packed until a word of it is needed: unpacking waits for memory. 
 no vectors in memory the elements are read and written one by one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from portmp.codegen.writer import SCALAR, Writer

@@ -4,8 +4,6 @@ Templates read these tables by capability and never ask for a vendor. Every entr
 is a trap when porting is explained in docs/porting.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

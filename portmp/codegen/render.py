@@ -5,8 +5,6 @@ template's text; rendering carries the marks along, and they are read and remove
 afterwards. So the map also holds through defs, loops and included files.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A parameter stands for one or several of the kernel's: an array for its planes, 
 element lies and for its strides.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

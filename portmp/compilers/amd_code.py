@@ -1,7 +1,5 @@
 """AMD code objects: resources from their metadata note, instructions from llvm-objdump."""
 
-from __future__ import annotations
-
 import re
 import struct
 from collections import Counter

@@ -1,7 +1,5 @@
 """What every compiler offers, and the resource report of compiled code."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field

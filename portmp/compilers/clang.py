@@ -1,7 +1,5 @@
 """HIP source to AMD code objects with a plain clang: no ROCm and no GPU needed."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Sequence

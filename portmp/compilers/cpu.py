@@ -6,8 +6,6 @@ of a kernel whose work-items need not meet, one after the other; a kernel with b
 ``portmp_call_NAME``, which does one work-item, and block memory of each thread.
 """
 
-from __future__ import annotations
-
 import os
 import platform as machine
 import re

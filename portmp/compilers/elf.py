@@ -3,8 +3,6 @@
 Read by pyelftools; what is no whole 64-bit little-endian ELF file is a ValueError.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import struct
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def opened(binary: bytes) -> Iterator[ELFFile]:
+def opened(binary: bytes) -> "Iterator[ELFFile]":
     """The file, as long as nothing that is read of it is damaged."""
     from elftools.common.exceptions import ELFError
     from elftools.construct.core import ConstructError

@@ -4,8 +4,6 @@ hiprtc runs in a process of its own (see hiprtc_worker), since versions in use a
 architectures that they do not know.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import ctypes

@@ -5,8 +5,6 @@ Writes one line of JSON, ``{"version": ...}`` or ``{"unavailable": reason}``; th
 ``{"code": base64}`` or ``{"error": log}``.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

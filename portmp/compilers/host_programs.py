@@ -9,8 +9,6 @@ or -1), and what parts.mako there defines: ``host_kernels`` (their addresses), a
 kernels' texts are strings ``host_modules``, ``host_entries``, ``HOST_MODULES``, ``HOST_KERNELS``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from portmp.errors import ArgumentError

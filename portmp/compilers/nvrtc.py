@@ -1,7 +1,5 @@
 """CUDA source to cubins with NVIDIA's run-time compiler, through cuda-bindings."""
 
-from __future__ import annotations
-
 import os
 import re
 import struct

@@ -19,8 +19,6 @@ per EU, work-groups per CU; 64 KiB of LDS for a compute unit). NVIDIA: the table
 specifications in the CUDA C++ Programming Guide.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """OpenCL C by the installed driver; the only compiler that needs a driver."""
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from typing import Any

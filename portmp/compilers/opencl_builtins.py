@@ -1,7 +1,5 @@
 """OpenCL C's built-in functions for a plain clang: definitions of those that a text names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial

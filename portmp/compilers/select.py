@@ -1,7 +1,5 @@
 """Which compiler makes code for a platform and an architecture, without a device."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Finding command-line tools, and running them on a text or a binary."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

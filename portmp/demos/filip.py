@@ -5,8 +5,6 @@ float64 half of the digits are lost; every step below runs in the chosen format.
 order 24 has the condition number 1e35, more than dd has digits for.
 """
 
-from __future__ import annotations
-
 import decimal
 import json
 import sys

@@ -6,8 +6,6 @@ the smallest eigenvalue from below, whatever the sites are. Unlike the matrices 
 differences, whose small integers every storage format holds exactly, all entries are rounded.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ that rounding slows down, double-double pays off where it saves more iterations 
 Matrices are dense, with the spectrum of Strakos, on which rounding delays conjugate gradients most.
 """
 
-from __future__ import annotations
-
 import itertools
 import time
 from pathlib import Path

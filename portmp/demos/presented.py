@@ -1,7 +1,5 @@
 """What demonstrations share: options checked first, a device, and results that are shown."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Those of a band matrix with constant diagonals (Toeplitz) move by its rounding e
 that grows like a power of its order: float64 finds others, far from them and as plausible.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """``portmp demo storage``: what short storage costs in accuracy, and how refinement mends it."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any

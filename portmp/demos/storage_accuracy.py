@@ -4,8 +4,6 @@ Errors of dot products stand beside what theory predicts. Systems are solved wit
 alone, which solves another system, and refined, which does not.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable
@@ -68,8 +66,8 @@ class Solve:
 
     format: str
     rounding: float
-    plain: Attempt
-    refined: Attempt
+    plain: "Attempt"
+    refined: "Attempt"
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,6 @@ Backends are imported on the first call, never with portmp. A device is opened o
 process and probed when it is opened (``probe``).
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import os

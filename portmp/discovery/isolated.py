@@ -5,8 +5,6 @@ The driver keeps nothing between attempts, since what a dying process leaves in 
 damaged.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

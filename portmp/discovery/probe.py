@@ -10,8 +10,6 @@ device. Where a driver can take the process down with it, the probe runs in a pr
 (``isolated``).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace

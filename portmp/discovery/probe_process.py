@@ -3,8 +3,6 @@
 It prints lines of JSON: each check before it runs, and the verdict last.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """What the probe finds of a device: how it may be used, or that it may not."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -30,7 +28,7 @@ class Verdict:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Verdict:
+    def from_json(cls, data: dict[str, Any]) -> "Verdict":
         """From plain data; KeyError or TypeError where it is none."""
         return cls(Traits(**data["traits"]), tuple(data["repairs"]), data["refusal"])
 

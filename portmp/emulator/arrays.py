@@ -5,8 +5,6 @@ Where the arrays of block memory lie no table says, for compilers lay them out l
 followed, and no array is named where the sizes do not come to what the kernel has.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -7,8 +7,6 @@ and 22 of a source negate it and take its absolute value. What an encoding adds 
 registers that no instruction names.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Callable, Iterable, Sequence

@@ -4,8 +4,6 @@ Names are those of RDNA 3, older and newer ones are spellings of them. Sources: 
 ``instructions``.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@ Layouts: LLVM's "User Guide for AMDGPU Backend", code object versions 4 and 5 (k
 descriptor, initial register state, kernel arguments).
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass

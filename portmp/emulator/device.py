@@ -6,8 +6,6 @@ root err upwards or downwards by as much as is documented, an ulp (float32) or 2
 ``~1`` either way by its bits.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache

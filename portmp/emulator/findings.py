@@ -1,7 +1,5 @@
 """What the interpreter finds in a launch: numbers that its kernel writes, and what they mean."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ code runs, from the first query of the device to the last free. Handles are chec
 be counted, and calls can be made to fail.
 """
 
-from __future__ import annotations
-
 import ctypes
 import functools
 import itertools

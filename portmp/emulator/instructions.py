@@ -9,8 +9,6 @@ scale after an operation (v_div_fmas), one rounding is assumed, which division n
 subnormal quotients.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A way is an expression in OpenCL C of ``lane`` and a number ``n``; ``NONE`` wher
 read. Sources: those of ``instructions``, and LLVM's "Syntax of AMDGPU Instruction Modifiers".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 

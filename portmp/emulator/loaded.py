@@ -1,7 +1,5 @@
 """A kernel as the interpreter has it loaded, with what tells of its lines and arrays."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

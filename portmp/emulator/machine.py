@@ -6,8 +6,6 @@ wrong is then outside of every buffer. Fresh memory, registers and shared memory
 that is a NaN and no address.
 """
 
-from __future__ import annotations
-
 import bisect
 import math
 import struct
@@ -322,7 +320,7 @@ class Machine:
             raise check_error(self.name, kernel.name, grid, block, mistakes)
 
     def _numbers(
-        self, loaded: Loaded, grid: Dim3, block: Dim3, size: _Sizes, regions: int, group: int
+        self, loaded: Loaded, grid: Dim3, block: Dim3, size: "_Sizes", regions: int, group: int
     ) -> np.ndarray[Any, Any]:
         """What the interpreter is told of a launch, in the order of its parameters."""
         kernel, rows = loaded.kernel, loaded.program
@@ -379,7 +377,7 @@ class Machine:
 
 
 @cache
-def interpreter(width: int) -> KernelSpec:
+def interpreter(width: int) -> "KernelSpec":
     """The OpenCL kernel that runs waves of so many lanes."""
     from portmp import formats
     from portmp.codegen import kernel_spec

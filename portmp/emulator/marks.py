@@ -5,8 +5,6 @@ run in step. Code for the interpreter has an instruction there that does nothing
 barriers is compiled as it is.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from pathlib import Path

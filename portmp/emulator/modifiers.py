@@ -1,7 +1,5 @@
 """Which modifiers each family of instructions may have here; any other one is refused by name."""
 
-from __future__ import annotations
-
 from portmp.emulator import lanes
 from portmp.emulator.listing import Instruction
 

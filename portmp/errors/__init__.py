@@ -4,8 +4,6 @@ Each message names the argument, what was given and what is allowed; the
 command line prints it as one line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What NumPy or mpmath has, and portmp has not: what to use instead."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import numpy as np

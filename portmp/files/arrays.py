@@ -6,8 +6,6 @@ reader sees the old file or the whole new one. Pickled objects are never loaded.
 failure is one InputError that names the file and, in text, the line.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import re

@@ -5,8 +5,6 @@ allocated; PORTMP_FILE_LIMIT (bytes) raises or lowers what may be taken, a quart
 memory by default.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import stat

@@ -1,7 +1,5 @@
 """Arrays in HDF5: a group with an attribute that names the format, and a dataset for each plane."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any

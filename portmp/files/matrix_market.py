@@ -1,7 +1,5 @@
 """Matrix Market files, of numbers in any format."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Pictures of results with matplotlib, which is optional: checked first, written last."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Arrays saved and loaded: the planes as they are, in NumPy's files or HDF5, or as text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where results are written: checked before the work, replaced in one step after it."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text files of numbers: CSV, and one number a line."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from pathlib import Path

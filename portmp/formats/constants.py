@@ -4,8 +4,6 @@ They agree with the constants to 1728 bits, more than any format has: an array m
 product with one, has it correctly rounded. Expressions of them stay exact (``Exact``).
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
@@ -20,7 +18,7 @@ class Constant(Exact):
     from_float: Any = Exact.from_float  # comparisons make numbers
     from_decimal: Any = Exact.from_decimal
 
-    def __new__(cls, name: str, number: int) -> Constant:
+    def __new__(cls, name: str, number: int) -> "Constant":
         self = super().__new__(cls, number, constants.ONE)
         self.name = name
         return self
@@ -28,10 +26,10 @@ class Constant(Exact):
     def __reduce__(self) -> Any:
         return _named, (self.name,)
 
-    def __copy__(self) -> Constant:
+    def __copy__(self) -> "Constant":
         return self
 
-    def __deepcopy__(self, memo: Any) -> Constant:
+    def __deepcopy__(self, memo: Any) -> "Constant":
         return self
 
     def __repr__(self) -> str:

@@ -6,8 +6,6 @@ here is exact up to one stated rounding (to nearest, ties to even). Vectorised p
 float arrays; everything else goes element by element through integers.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Exact numbers to decimal texts: so many digits, or as few as find the number again."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import operator
@@ -11,15 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from portmp.errors import ArgumentError, BackendUnavailable
-from portmp.formats.convert import (
-    Array,
-    checked_planes,
-    divide_rounded,
-    element_rows,
-    exact_sum,
-    object_array,
-    round_ratio,
-)
+from portmp.formats import convert
 from portmp.formats.registry import Format
 
 _MOST_DIGITS = 1_400
@@ -57,7 +47,7 @@ def to_string(limbs_of_one: Sequence[float], fmt: Format, digits: Digits = None)
         return repr(sum(limbs) if math.isfinite(limbs[0]) else limbs[0])
     if fmt.name == "float64" and digits in _NAMED and _is_as_python(limbs[0]):
         return repr(limbs[0])
-    numerator, denominator = exact_sum(limbs)
+    numerator, denominator = convert.exact_sum(limbs)
     if numerator == 0:
         return repr(limbs[0] if limbs[0] == 0 else 0.0)
     if digits in _NAMED:
@@ -81,11 +71,13 @@ def _is_count(digits: Any) -> bool:
     return whole and bool(digits >= 1)
 
 
-def to_strings(planes: Sequence[Array], fmt: Format, digits: Digits = None) -> Array:
+def to_strings(
+    planes: Sequence[convert.Array], fmt: Format, digits: Digits = None
+) -> convert.Array:
     """Return the values as to_string gives them: an object array of the planes' shape."""
-    planes = checked_planes(planes)
-    return object_array(
-        [to_string(row, fmt, digits) for row in element_rows(planes)], planes[0].shape
+    planes = convert.checked_planes(planes)
+    return convert.object_array(
+        [to_string(row, fmt, digits) for row in convert.element_rows(planes)], planes[0].shape
     )
 
 
@@ -120,11 +112,11 @@ def _round_trip(
             if distance > 2 * (reach + 1):
                 return False
         power = digits - 1 - exponent
-        rounded = divide_rounded(*_scaled(size, denominator, power))
-        found, _ = round_ratio(*_scaled(rounded, 1, -power), fmt)
+        rounded = convert.divide_rounded(*_scaled(size, denominator, power))
+        found, _ = convert.round_ratio(*_scaled(rounded, 1, -power), fmt)
         if not math.isfinite(found[0]):
             return False
-        total, common = exact_sum(found)
+        total, common = convert.exact_sum(found)
         return total * denominator == size * common
 
     enough, too_few = fmt.digits, 0
@@ -155,7 +147,7 @@ def _radius(numerator: int, denominator: int, limbs: Sequence[float], fmt: Forma
     pair = len(limbs) == 2 and encoding.plain and encoding.word == "float64"
     exact = pair and limbs[0] + limbs[1] == limbs[0]
     if not exact:
-        limbs, exact = round_ratio(numerator, denominator, fmt)
+        limbs, exact = convert.round_ratio(numerator, denominator, fmt)
     last = limbs[-1]
     if not exact or (last == 0 and encoding != fmt.encodings[0]) or fmt.rounding == "toward_zero":
         return None
@@ -166,7 +158,7 @@ def _radius(numerator: int, denominator: int, limbs: Sequence[float], fmt: Forma
 def _decimal_text(numerator: int, denominator: int, digits: int, exponent: int) -> str:
     """Return the value, which lies in the decade of 10^exponent, to so many digits."""
     digits = min(digits, _MOST_DIGITS)  # past that, only zeros follow
-    mantissa = divide_rounded(*_scaled(abs(numerator), denominator, digits - 1 - exponent))
+    mantissa = convert.divide_rounded(*_scaled(abs(numerator), denominator, digits - 1 - exponent))
     text = str(mantissa)
     exponent += len(text) - digits  # 9.99 may have become 10.0
     return ("-" if numerator < 0 else "") + _layout(text.rstrip("0"), exponent)
@@ -224,6 +216,6 @@ def to_mpmath(limbs_of_one: Sequence[float]) -> Any:
     limbs = [float(limb) for limb in limbs_of_one]
     if not all(map(math.isfinite, limbs)):
         return mpmath.mpf(sum(limbs) if math.isfinite(limbs[0]) else limbs[0])
-    numerator, denominator = exact_sum(limbs)
+    numerator, denominator = convert.exact_sum(limbs)
     exact = mpmath.mpf(numerator, prec=max(53, numerator.bit_length()))
     return mpmath.ldexp(exact, 1 - denominator.bit_length())

@@ -5,8 +5,6 @@ stays one, whatever bits are cut off. Numbers beyond the range become infinities
 zero: the largest number), none is flushed to zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ or, where the format says so, toward zero. Source of the words' top bits: the pa
 reduced-length formats, whose parts (32 + 16 + 8 ...) these are.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -3,8 +3,6 @@
 A Fraction becomes a float beside one, which loses whatever an array of more limbs would have held.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import sys
@@ -211,10 +209,10 @@ class Complex:
             return NotImplemented
         return Complex(self.real + it.real, self.imag + it.imag)
 
-    def __neg__(self) -> Complex:
+    def __neg__(self) -> "Complex":
         return Complex(-self.real, -self.imag)
 
-    def __pos__(self) -> Complex:
+    def __pos__(self) -> "Complex":
         return self
 
     def __abs__(self) -> Any:
@@ -268,7 +266,7 @@ class Complex:
 
     __array_ufunc__ = Exact.__array_ufunc__
 
-    def conjugate(self) -> Complex:
+    def conjugate(self) -> "Complex":
         """The number with the other sign of its imaginary part."""
         return Complex(self.real, -self.imag)
 

@@ -4,8 +4,6 @@ mpmath, gmpy2, python-flint, Python's own Fraction and Decimal, NumPy's and othe
 these libraries is imported: what is given is told by what it offers.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Callable, Sequence

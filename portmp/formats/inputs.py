@@ -5,8 +5,6 @@ from integers of a counter-based generator, so digests of results can be compare
 between any two hosts.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

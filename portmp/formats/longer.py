@@ -4,8 +4,6 @@ longdouble, numpy-quaddtype's and ml_dtypes' numbers, float32 and float16: whate
 and takes float64 numbers. Values are rounded to nearest, ties to even.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Digits that Python's and NumPy's floats lost beside a format that has them (``errstate``)."""
 
-from __future__ import annotations
-
 import math
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """Which formats hold all numbers of others, and where two meet without loss."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from portmp.formats.registry import COMPLEX, STANDARD, Format, get

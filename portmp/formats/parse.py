@@ -1,7 +1,5 @@
 """Texts to exact numbers: decimal, hexadecimal, fractions, special values."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -7,8 +7,6 @@ products run, accurately and fast. A storage format computes as another format,
 ``arithmetic``, and is shorter in memory: ``encodings`` says how each limb lies there.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -107,7 +105,7 @@ class Format:
         return len(self.planes)
 
     @cached_property
-    def component(self) -> Format:
+    def component(self) -> "Format":
         """The format of real and imaginary parts: of real numbers their own."""
         return self if self.components == 1 else get(_COMPONENTS[self.name])
 
@@ -127,7 +125,7 @@ class Format:
         return bool(self.stored)
 
     @cached_property
-    def arithmetic(self) -> Format:
+    def arithmetic(self) -> "Format":
         """The format that computes: itself, or a storage format's parent."""
         return get(self.parent) if self.parent else self
 
@@ -157,7 +155,7 @@ class Format:
         return sum(one.size for one in self.encodings) // 8
 
     @cached_property
-    def compute(self) -> Format:
+    def compute(self) -> "Format":
         """The format of this one's intermediate results: all limbs are words."""
         if self.coded:
             return self.arithmetic.compute
@@ -261,11 +259,14 @@ def _plain(name: str, n: int) -> Accumulator:
 _FMA = dict.fromkeys(ACCURACIES, _plain("accumulate1", 1))
 
 
-def _paper(n: int, accumulate: str, add: str, mul: str) -> dict[str, Any]:
-    return {
-        "networks": _fpan(n) | {"add": add, "mul": mul},
-        "accumulators": {"accurate": _plain(accumulate, n)},
-    }
+def _paper(
+    name: str, word: str, n: int, end: str, about: str, add: str = "", mul: str = ""
+) -> Format:
+    """A paper's arithmetic, whose networks' names end with *end*, but for *add* and *mul*."""
+    nets = _fpan(n) | {"add": add or f"add{n}{end}", "mul": mul or f"mul{n}{end}"}
+    sums = {"accurate": _plain(f"accumulate{n}{end}", n)}
+    paper = "ts2021" if "2021" in end else "hpcs2011"
+    return Format(name, (word,) * n, word, nets, sums, about, paper=paper, scalar=n == 4)
 
 
 def _standard(
@@ -302,56 +303,16 @@ _TABLE = [
     _standard("td", (_F64,) * 3, "triple-double", ("float64x3",)),
     _standard("qd", (_F64,) * 4, "quad-double", ("float64x4",)),
     _standard("d+s", (_F64, _F32), "double plus single: stored short, computed as dd", ("dps",)),
-    Format(
-        "ts2021",
-        (_F32,) * 3,
-        _F32,
-        **_paper(3, "accumulate3_2021", "add3_2021", "mul3_2021"),
-        about="the triple-single paper's arithmetic (GPU listing, corrected)",
-        paper="ts2021",
+    _paper(
+        "ts2021", _F32, 3, "_2021", "the triple-single paper's arithmetic (GPU listing, corrected)"
     ),
-    Format(
-        "ts2021cpu",
-        (_F32,) * 3,
-        _F32,
-        **_paper(3, "accumulate3_2021_cpu", "add3_2021_cpu", "mul3_2021_cpu"),
-        about="the same paper's for CPUs (CPU listing, corrected)",
-        paper="ts2021",
+    _paper("ts2021cpu", _F32, 3, "_2021_cpu", "the same paper's for CPUs (CPU listing, corrected)"),
+    _paper(
+        "dd2011", _F64, 2, "_2011", "HPCS2011's double-double, QD's with FMA", "add2_jmp6", "mul2"
     ),
-    Format(
-        "dd2011",
-        (_F64,) * 2,
-        _F64,
-        **_paper(2, "accumulate2_2011", "add2_jmp6", "mul2"),
-        about="HPCS2011's double-double, QD's with FMA",
-        paper="hpcs2011",
-    ),
-    Format(
-        "dd2011nofma",
-        (_F64,) * 2,
-        _F64,
-        **_paper(2, "accumulate2_2011_split", "add2_jmp6", "mul2_2011_split"),
-        about="the same without FMA",
-        paper="hpcs2011",
-    ),
-    Format(
-        "qd2011",
-        (_F64,) * 4,
-        _F64,
-        **_paper(4, "accumulate4_2011", "add4_2011", "mul4_2011"),
-        about="HPCS2011's quad-double, QD's accurate operations with FMA",
-        scalar=True,
-        paper="hpcs2011",
-    ),
-    Format(
-        "qd2011nofma",
-        (_F64,) * 4,
-        _F64,
-        **_paper(4, "accumulate4_2011_split", "add4_2011", "mul4_2011_split"),
-        about="the same without FMA",
-        scalar=True,
-        paper="hpcs2011",
-    ),
+    _paper("dd2011nofma", _F64, 2, "_2011_split", "the same without FMA", "add2_jmp6"),
+    _paper("qd2011", _F64, 4, "_2011", "HPCS2011's quad-double, QD's accurate operations with FMA"),
+    _paper("qd2011nofma", _F64, 4, "_2011_split", "the same without FMA", "add4_2011"),
 ]
 
 _CUT = (("float64", (56, 48, 40, 32, 24, 16)), ("float32", (24, 16)))

@@ -1,7 +1,5 @@
 """Numbers as Python's format strings ask for them, from all their digits."""
 
-from __future__ import annotations
-
 import locale
 import re
 from decimal import Context, Decimal

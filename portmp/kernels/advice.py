@@ -1,7 +1,5 @@
 """What is meant by a template, or a call, that is nearly right: for messages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """How much a call launches: the blocks of its grid, and the threads of a block."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 

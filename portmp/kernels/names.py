@@ -3,8 +3,6 @@
 Statements of C are read for what they declare; what else they say is not looked at.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple

@@ -5,8 +5,6 @@ A checked kernel has one more parameter: a number for each assertion, in which t
 the order in which threads run.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

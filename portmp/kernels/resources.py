@@ -1,7 +1,5 @@
 """What compiled kernels of the user's take of a compute unit, without a device."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A user's kernel as a program in one file, which the platform's own compiler builds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from portmp.codegen import platform as platforms

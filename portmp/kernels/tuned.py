@@ -5,8 +5,6 @@ kernel's text, the device and its compiler: a kernel that is edited, or compiled
 has no schedule until it is tuned again. Values must change no bits, which ``tune`` checks.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ then it is timed as ``portmp tune`` times (``tuner.trials``). Arrays that the ke
 set back before every run. The fastest few are measured again by turns.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import statistics

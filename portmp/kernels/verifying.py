@@ -13,8 +13,6 @@ that; or a function of an expected number that gives a distance.
 the same one, gave for the same arguments are an error, and the file stays as it is.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import json

@@ -4,8 +4,6 @@
 arithmetic, functions) is collected and stands before the kernels. docs/kernels.md explains each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

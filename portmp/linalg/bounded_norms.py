@@ -1,7 +1,5 @@
 """What norms are off at most: for all but singular values and other powers (docs/bounds.md)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

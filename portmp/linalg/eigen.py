@@ -1,7 +1,5 @@
 """Eigenvalues and vectors of symmetric and Hermitian matrices, and of pairs of them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Eigenvectors of Schur's forms by back substitution, and their lengths and phases."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """LU with partial pivoting, and what follows from it: systems, inverses, determinants."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any, NamedTuple, cast

@@ -1,7 +1,5 @@
 """Hermitian rank updates: products of complex matrices with their conjugate transposes."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from portmp import formats

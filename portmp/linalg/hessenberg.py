@@ -1,7 +1,5 @@
 """Similar matrices whose eigenvalues are found faster: balanced, of Hessenberg's form."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

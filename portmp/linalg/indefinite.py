@@ -1,7 +1,5 @@
 """L D L^T of symmetric indefinite matrices, and systems by it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Least squares by QR."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """Eigenvalues and vectors of general matrices, Schur's forms, and roots of polynomials."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal, NamedTuple, overload
 

@@ -1,7 +1,5 @@
 """What functions of linear algebra take: matrices and stacks of them, methods of products."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple

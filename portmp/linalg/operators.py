@@ -4,8 +4,6 @@ A function, or an object with SciPy's ``shape`` and ``matvec``, takes an Array (
 Operators are scaled by powers of two, so that products neither underflow nor overflow.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """QR by Householder's reflections, with column pivoting where asked for."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,7 +103,7 @@ def reflected(a: Array, by: Method, rows: int) -> Reflected:
     q = Reflections([(0, w.shape[0], [routine.factor(w, by, least)])])
     exact = definition.SQUARES_EXACT[a.format.word][a.format.limbs - 1]
     if exact > least and w.size:
-        ends = abs(diagonal(Array(w), 0, -2, -1)).to_limbs()[0]
+        ends: Any = abs(diagonal(Array(w), 0, -2, -1)).to_limbs()[0]
         close = ((ends > 0) & (ends < exact)).any(axis=1)
         if close.any():
             q = _each(operands.stacked(near), w, close, by, least)

@@ -1,7 +1,5 @@
 """Cholesky's factorisation and systems of positive definite matrices."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, cast
 

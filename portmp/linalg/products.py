@@ -1,7 +1,5 @@
 """Norms and products by the names and arguments of the array API standard."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Singular values and vectors, and what follows from them: ranks, pseudoinverses."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Systems of equations."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, overload
 
 from portmp.arrays.foreign import A, as_they_are

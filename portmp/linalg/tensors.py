@@ -1,7 +1,5 @@
 """Systems of equations between arrays of more axes, as matrices of all their elements."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

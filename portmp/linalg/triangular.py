@@ -1,7 +1,5 @@
 """Triangular systems and products, and products of a matrix with its transpose."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """How far a least-squares solution can be trusted, told by its own residual."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ The file says of which run it is. It holds the courses that are done, and the st
 one: the system as ``System.save`` writes it, samples, and the start that they are compared with.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping

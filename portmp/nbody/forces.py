@@ -8,8 +8,6 @@ factor of the masses. The acceleration of particle i is
 with Plummer softening *eps*, an exact scalar. The sum runs over j in order (docs/bits.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from portmp.arrays.array import Array, operand

@@ -5,8 +5,6 @@ particles, rounding them to a format, samples, what is written at the end. The b
 measured (peaks of what Python and NumPy allocate, 10^4 to 10^6 particles) and rounded up.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Numbers from text are exact (decimal fractions); spheres consist of float32 numb
 hosts with different mathematical libraries make the same ones.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Sequence

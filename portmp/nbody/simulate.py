@@ -4,8 +4,6 @@ The same particles move in each format that is asked for, side by side; energy a
 momentum are sampled on the way, a reversed run shows how far from the start it ends.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

@@ -5,8 +5,6 @@ drifts are fused multiply-adds in the particles' format, its forces those of por
 an orbit has the same bits on every device, also where it is saved and continued.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -3,8 +3,6 @@
 A run that is interrupted goes on from what ``Stage`` holds, with the same bits.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

@@ -10,8 +10,6 @@ of the last word itself are left to the end (``routines.bounds.certified``). doc
 proofs.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -7,8 +7,6 @@ the sign of a NaN. The inverse functions are Kahan's (Branch cuts for complex el
 1987), whose sums do not cancel.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -132,45 +130,13 @@ class Parts:
 # --- sums and products ----------------------------------------------------------------------------
 
 
-def _add(p: Parts) -> str:
-    return p.returned(p("add", "a", "c"), p("add", "b", "d"))
+def _each(*parts: str) -> Callable[[Parts], str]:
+    """Results of one operation each, ``add a c``, or operands, ``-d`` with the other sign."""
 
+    def part(p: Parts, text: str) -> str:
+        return p(*text.split()) if " " in text else p.named(text) if text[0] == "-" else text
 
-def _add_real(p: Parts) -> str:
-    return p.returned(p("add", "a", "c"), "b")
-
-
-def _sub(p: Parts) -> str:
-    return p.returned(p("sub", "a", "c"), p("sub", "b", "d"))
-
-
-def _sub_real(p: Parts) -> str:
-    return p.returned(p("sub", "a", "c"), "b")
-
-
-def _real_sub(p: Parts) -> str:
-    return p.returned(p("sub", "a", "c"), p.named("-d"))
-
-
-def _real_add(p: Parts) -> str:
-    return p.returned(p("add", "a", "c"), "d")
-
-
-def _combined(p: Parts) -> str:
-    """What four real products give: a - b and c + d."""
-    return p.returned(p("sub", "a", "b"), p("add", "c", "d"))
-
-
-def _mul_real(p: Parts) -> str:
-    return p.returned(p("mul", "a", "c"), p("mul", "b", "c"))
-
-
-def _real_mul(p: Parts) -> str:
-    return p.returned(p("mul", "a", "c"), p("mul", "a", "d"))
-
-
-def _div_real(p: Parts) -> str:
-    return p.returned(p("div", "a", "c"), p("div", "b", "c"))
+    return lambda p: p.returned(*[part(p, text) for text in parts])
 
 
 def _products(p: Parts, a: str, b: str, c: str, d: str) -> tuple[str, str]:
@@ -273,17 +239,9 @@ def _div_conj(p: Parts) -> str:
     return p.returned(*_halves(p, p("complex_div", "a", "b", "c", p.named("-d"))))
 
 
-def _neg_conj(p: Parts) -> str:
-    return p.returned(p.named("-a"), "b")
-
-
 def _root(p: Parts) -> str:
     """The root of the real part."""
     return p.returned(p("sqrt", "a"), p.word("0"))
-
-
-def _abs(p: Parts) -> str:
-    return p.returned(p("hypot", "a", "b"))
 
 
 def _accumulate(p: Parts) -> str:
@@ -299,18 +257,6 @@ def _length(p: Parts) -> str:
 
 
 # --- parts ----------------------------------------------------------------------------------------
-
-
-def _neg(p: Parts) -> str:
-    return p.returned(p.named("-a"), p.named("-b"))
-
-
-def _conj(p: Parts) -> str:
-    return p.returned("a", p.named("-b"))
-
-
-def _copy(p: Parts) -> str:
-    return p.returned("a", "b")
 
 
 def _sign(p: Parts) -> str:
@@ -398,12 +344,7 @@ def _exp(p: Parts) -> str:
 
 def _expm1(p: Parts) -> str:
     """expm1(a) cos b - 2 sin(b/2)^2 and e^a sin b; beyond |a| = 2 e^z - 1."""
-    whole = p("complex_exp", "a", "b")
-    n = p.s.limbs
-    real, imaginary = (
-        p.named(value(limbs(whole, 2 * n)[:n])),
-        p.named(value(limbs(whole, 2 * n)[n:])),
-    )
+    real, imaginary = _halves(p, p("complex_exp", "a", "b"))
     half = p("sin", p.times("b", "0.5"))
     near = p("sub", p("mul", p("expm1", "a"), p("cos", "b")), p.times(p("mul", half, half), "2"))
     far = p.named("less(2, fabs(a[0]))")
@@ -637,14 +578,6 @@ def _atanh(p: Parts) -> str:
     return p.returned(real, imaginary)
 
 
-def _angle(p: Parts) -> str:
-    return p.returned(p("atan2", "b", "a"))
-
-
-def _part(name: str) -> Callable[[Parts], str]:
-    return lambda p: p.returned(name)
-
-
 # --- questions ------------------------------------------------------------------------------------
 
 
@@ -679,23 +612,23 @@ _SUMS = "that of the parts' operations"
 _EXACT = "exact"
 _OPERATIONS: dict[str, tuple[str, str, _Listing, str, str]] = {
     # operands, result, listing, source, bound
-    "add": ("abcd", "c", _add, "by parts", _SUMS),
-    "add_real": ("abc", "c", _add_real, "by parts", _SUMS),
-    "real_add": ("acd", "c", _real_add, "by parts", _SUMS),
-    "sub": ("abcd", "c", _sub, "by parts", _SUMS),
-    "sub_real": ("abc", "c", _sub_real, "by parts", _SUMS),
-    "real_sub": ("acd", "c", _real_sub, "by parts", _SUMS),
+    "add": ("abcd", "c", _each("add a c", "add b d"), "by parts", _SUMS),
+    "add_real": ("abc", "c", _each("add a c", "b"), "by parts", _SUMS),
+    "real_add": ("acd", "c", _each("add a c", "d"), "by parts", _SUMS),
+    "sub": ("abcd", "c", _each("sub a c", "sub b d"), "by parts", _SUMS),
+    "sub_real": ("abc", "c", _each("sub a c", "b"), "by parts", _SUMS),
+    "real_sub": ("acd", "c", _each("sub a c", "-d"), "by parts", _SUMS),
     "mul": ("abcd", "c", _mul, "a c - b d and a d + b c", f"4{_NORM}"),
-    "combined": ("abcd", "c", _combined, "by parts", _SUMS),
-    "mul_real": ("abc", "c", _mul_real, "by parts", _SUMS),
-    "real_mul": ("acd", "c", _real_mul, "by parts", _SUMS),
+    "combined": ("abcd", "c", _each("sub a b", "add c d"), "by parts", _SUMS),
+    "mul_real": ("abc", "c", _each("mul a c", "mul b c"), "by parts", _SUMS),
+    "real_mul": ("acd", "c", _each("mul a c", "mul a d"), "by parts", _SUMS),
     "mul_recovered": ("abcd", "v", _mul_recovered, "C99, Annex G.5.1", _EXACT),
     "div": ("abcd", "c", _div, "(a + ib)(c - id) / (c^2 + d^2), scaled", f"8{_NORM}"),
-    "div_real": ("abc", "c", _div_real, "by parts", _SUMS),
+    "div_real": ("abc", "c", _each("div a c", "div b c"), "by parts", _SUMS),
     "div_recovered": ("abcd", "v", _div_recovered, "C99, Annex G.5.1", _EXACT),
-    "neg": ("ab", "c", _neg, "by parts", _EXACT),
-    "conj": ("ab", "c", _conj, "by parts", _EXACT),
-    "copy": ("ab", "c", _copy, "by parts", _EXACT),
+    "neg": ("ab", "c", _each("-a", "-b"), "by parts", _EXACT),
+    "conj": ("ab", "c", _each("a", "-b"), "by parts", _EXACT),
+    "copy": ("ab", "c", _each("a", "b"), "by parts", _EXACT),
     "sign": ("ab", "c", _sign, "z / |z|", f"4{_NORM}"),
     "sqrt": ("ab", "c", _sqrt, KAHAN, f"4{_NORM}"),
     "rotated_low": ("abcdefgh", "c", _rotated_low, "x - conj(w) (r x + y)", _SUMS),
@@ -725,19 +658,19 @@ _OPERATIONS: dict[str, tuple[str, str, _Listing, str, str]] = {
     "fma_conj": ("abcdef", "c", _fma(second="-"), "by real ones", _SUMS),
     "conj_fma": ("abcdef", "c", _fma("-"), "by real ones", _SUMS),
     "div_conj": ("abcd", "c", _div_conj, "x / conj(y)", f"8{_NORM}"),
-    "neg_conj": ("ab", "c", _neg_conj, "-conj(x)", _EXACT),
+    "neg_conj": ("ab", "c", _each("-a", "b"), "-conj(x)", _EXACT),
     "root": ("ab", "c", _root, "the root of the real part", "that of the root"),
     "accumulate": ("abcdef", "c", _accumulate, "by real ones", _SUMS),
     "length": ("abc", "c", _length, "by parts", _SUMS),
-    "abs": ("ab", "v", _abs, "hypot", f"4{_NORM}"),
+    "abs": ("ab", "v", _each("hypot a b"), "hypot", f"4{_NORM}"),
     "equal": ("abcd", "f", _same("equal", "both"), "by parts", _EXACT),
     "not_equal": ("abcd", "f", _same("not_equal", "either"), "by parts", _EXACT),
     "isnan": ("ab", "f", _test("either(isnan(a[0]), isnan(b[0]))"), "by parts", _EXACT),
     "isfinite": ("ab", "f", _test("both(finite(a[0]), finite(b[0]))"), "by parts", _EXACT),
     "isinf": ("ab", "f", _isinf, "by parts", _EXACT),
-    "angle": ("ab", "v", _angle, "atan2", f"4{_NORM}"),
-    "real": ("ab", "v", _part("a"), "by parts", _EXACT),
-    "imag": ("ab", "v", _part("b"), "by parts", _EXACT),
+    "angle": ("ab", "v", _each("atan2 b a"), "atan2", f"4{_NORM}"),
+    "real": ("ab", "v", _each("a"), "by parts", _EXACT),
+    "imag": ("ab", "v", _each("b"), "by parts", _EXACT),
     "nonzero": ("ab", "f", _test("either(nonzero(a[0]), nonzero(b[0]))"), "by parts", _EXACT),
 }
 """Operations by name."""

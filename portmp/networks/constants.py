@@ -4,8 +4,6 @@ Real numbers are integers scaled by 2^BITS, right to a few units of the last of 
 here depends on a library or on a machine's floating point, so tables are the same everywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache

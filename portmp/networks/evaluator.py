@@ -5,8 +5,6 @@ IEEE arithmetic (``portmp.networks.ieee``). Values are sequences of limb arrays,
 all of the format's word dtype; a network treats their elements one by one.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping
 from functools import cache

@@ -6,8 +6,6 @@ is refined to the format's length; all of it is a fixed sequence of IEEE operati
 each device gives the same bits. The inexact roots of ROOTS are for one limb only.
 """
 
-from __future__ import annotations
-
 from portmp.errors import FormatError, choice
 from portmp.networks import papers  # noqa: F401  # after the expansions, whose networks are called
 from portmp.networks.language import Network, declare, define, get

@@ -7,8 +7,6 @@ infinities, NaN and signed zeros included. Neither silences NumPy's warnings, si
 costs time in every call: callers enter ``quiet()`` once, around everything.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

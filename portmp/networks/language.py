@@ -29,8 +29,6 @@ The same program is rendered into device functions (templates/arithmetic) and ev
 on the host (portmp.networks.evaluator), which is why the two cannot differ.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -100,12 +98,12 @@ class Expr:
     """An expression: ``op`` is a name, literal, limb, operator, gate, tuple or network call."""
 
     op: str
-    args: tuple[Expr, ...] = ()
+    args: "tuple[Expr, ...]" = ()
     name: str = ""
     index: int = -1
     value: float = 0.0
 
-    def parts(self, usual: bool = False) -> Iterator[Expr]:
+    def parts(self, usual: bool = False) -> "Iterator[Expr]":
         """All expressions in it, itself last; *usual*: without what is seldom computed."""
         for arg in self.args[2:] if usual and self.op == "seldom" else self.args:
             yield from arg.parts(usual)

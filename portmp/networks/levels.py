@@ -6,8 +6,6 @@ These are the pieces that functions end with, where what they add is not of one 
 and arithmetic of five limbs and more, which the fixed networks (``expansions``) do not have.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from portmp.networks import gravity  # noqa: F401  # whose networks are called

@@ -6,8 +6,6 @@ finite is among the large ones. Norms are held over 2^HELD, so that those of the
 finite.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from inspect import cleandoc
 

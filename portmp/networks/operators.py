@@ -6,8 +6,6 @@ elementwise (sub, fma, min, max, comparison ...) is derived here from a format's
 mul, div and sqrt, for any number of limbs.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

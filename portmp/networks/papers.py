@@ -8,9 +8,7 @@ QD's accurate addition branches on magnitudes and has its own device function
 (templates/arithmetic/add4_2011.mako) with a Python twin in portmp.networks.evaluator.
 """
 
-from __future__ import annotations
-
-from portmp.networks import expansions  # noqa: F401  # whose networks are called
+from portmp.networks.expansions import define_all
 from portmp.networks.language import NETWORKS, declare, define
 
 
@@ -21,10 +19,11 @@ def _three_sum(a: str, b: str, c: str) -> str:
 
 # --- triple-single -------------------------------------------------------------------
 
-define(
-    "renorm3_2021",
-    "c:4 -> 3",
+define_all(
     """
+renorm3_2021 c:4 -> 3
+source: renormalisation of the triple-single paper (its branches as selects)
+bound: none published
 t, c3 = fast_two_sum(c[2], c[3])
 t, c2 = fast_two_sum(c[1], t)
 s0, s1 = fast_two_sum(c[0], t)
@@ -43,9 +42,7 @@ q1 = select(more, f1, g1)
 q2 = select(more, f2, 0)
 full = nonzero(s1)
 return select(full, s0, q0), select(full, p1, q1), select(full, p2, q2)
-""",
-    source="renormalisation of the triple-single paper (its branches as selects)",
-    bound="none published",
+"""
 )
 
 _TS_ADD = """
@@ -54,19 +51,21 @@ s1, t1 = two_sum(x[1], y[1])
 s2, t2 = two_sum(x[2], y[2])
 s1, t0 = two_sum(s1, t0)
 """ + _three_sum("s2", "t0", "t1")
-define(
-    "add3_2021",
-    "x:3 y:3 -> 3",
-    _TS_ADD + "t0 = t0 + (t1 + t2)\nreturn renorm3_2021((s0, s1, s2, t0))",
-    source="triple-single paper, figure 15 (GPU)",
-    bound="unbounded on cancellation; 1u^3 for one sign (measured)",
-)
-define(
-    "add3_2021_cpu",
-    "x:3 y:3 -> 3",
-    _TS_ADD + "t0 = t2 + t0\nt0 = t0 + t1\nreturn renorm3_2021((s0, s1, s2, t0))",
-    source="triple-single paper, figure 8 (CPU)",
-    bound="unbounded on cancellation; 1u^3 for one sign (measured)",
+define_all(
+    f"""
+add3_2021 x:3 y:3 -> 3
+source: triple-single paper, figure 15 (GPU)
+bound: unbounded on cancellation; 1u^3 for one sign (measured)
+{_TS_ADD}t0 = t0 + (t1 + t2)
+return renorm3_2021((s0, s1, s2, t0))
+
+add3_2021_cpu x:3 y:3 -> 3
+source: triple-single paper, figure 8 (CPU)
+bound: unbounded on cancellation; 1u^3 for one sign (measured)
+{_TS_ADD}t0 = t2 + t0
+t0 = t0 + t1
+return renorm3_2021((s0, s1, s2, t0))
+"""
 )
 _TS_MUL = (
     """
@@ -77,48 +76,44 @@ p2, q2 = two_prod(x[1], y[0])
     + _three_sum("p1", "p2", "q0")
     + _three_sum("p2", "q1", "q2")
 )
-define(
-    "mul3_2021",
-    "x:3 y:3 -> 3",
-    _TS_MUL
-    + """
+define_all(
+    f"""
+mul3_2021 x:3 y:3 -> 3
+source: triple-single paper, figure 17 (GPU), first product corrected
+bound: 5.25u^3 (measured)
+{_TS_MUL}
 r = q0 + (q1 + q2)
 r = fma(x[1], y[1], r)
 r = fma(x[2], y[0], r)
 r = fma(x[0], y[2], r)
 return renorm3_2021((p0, p1, p2, r))
-""",
-    source="triple-single paper, figure 17 (GPU), first product corrected",
-    bound="5.25u^3 (measured)",
-)
-define(
-    "mul3_2021_cpu",
-    "x:3 y:3 -> 3",
-    _TS_MUL
-    + """
+
+mul3_2021_cpu x:3 y:3 -> 3
+source: triple-single paper, figure 10 (CPU)
+bound: 6.8u^3 (measured)
+{_TS_MUL}
 r = x[0] * y[2]
 m = x[2] * y[0]
 r = r + m
 m = x[1] * y[1]
 r = ((((r + m) + q0) + q1) + q2)
 return renorm3_2021((p0, p1, p2, r))
-""",
-    source="triple-single paper, figure 10 (CPU)",
-    bound="6.8u^3 (measured)",
+"""
 )
 
 # --- double-double and quad-double ------------------------------------------------------
 
-define(
-    "two_prod_split",
-    "a:word b:word -> 2",
-    """
+define_all(
+    f"""
+two_prod_split a:word b:word -> 2
+source: Veltkamp's splitting and Dekker's product, 1971 (binary64)
+bound: exact for |a|, |b| < 2^996
 p = a * b
-t = split_constant * a
+t = 134217729.0 * a
 h = t - a
 ah = t - h
 al = a - ah
-t = split_constant * b
+t = 134217729.0 * b
 h = t - b
 bh = t - h
 bl = b - bh
@@ -131,16 +126,12 @@ e = e + q
 q = al * bl
 e = e + q
 return p, e
-""".replace("split_constant", "134217729.0"),
-    source="Veltkamp's splitting and Dekker's product, 1971 (binary64)",
-    bound="exact for |a|, |b| < 2^996",
-)
-define(
-    "mul2_2011_split",
-    "x:2 y:2 -> 2",
-    NETWORKS["mul2"].listing.replace("two_prod", "two_prod_split"),
-    source="HPCS2011's double-double without FMA",
-    bound="7u^2 (proved)",
+
+mul2_2011_split x:2 y:2 -> 2
+source: HPCS2011's double-double without FMA
+bound: 7u^2 (proved)
+{NETWORKS["mul2"].listing.replace("two_prod", "two_prod_split")}
+"""
 )
 
 
@@ -208,12 +199,13 @@ return select(f0, s0, top), s1, s2, s3
 
 
 for _terms in (4, 5):
-    define(
-        f"renorm{_terms}_2011",
-        f"c:{_terms} -> 4",
-        _renorm_qd(_terms),
-        source="QD's renormalisation (its branches as selects)",
-        bound="none published",
+    define_all(
+        f"""
+renorm{_terms}_2011 c:{_terms} -> 4
+source: QD's renormalisation (its branches as selects)
+bound: none published
+{_renorm_qd(_terms)}
+"""
     )
 
 
@@ -255,33 +247,31 @@ return renorm5_2011((p0, p1, s0, t0, t1))
 
 
 for _tail, _with in (("", "with"), ("_split", "without")):
-    define(
-        f"mul4_2011{_tail}",
-        "x:4 y:4 -> 4",
-        _qd_mul(f"two_prod{_tail}"),
-        source=f"QD's accurate_mul {_with} FMA",
-        bound="0.5u^4 (measured)",
+    define_all(
+        f"""
+mul4_2011{_tail} x:4 y:4 -> 4
+source: QD's accurate_mul {_with} FMA
+bound: 0.5u^4 (measured)
+{_qd_mul(f"two_prod{_tail}")}
+"""
     )
-define(
-    "add4_2011_sloppy",
-    "x:4 y:4 -> 4",
-    """
+define_all(
+    f"""
+add4_2011_sloppy x:4 y:4 -> 4
+source: QD's sloppy_add
+bound: unbounded on cancellation
 s0, t0 = two_sum(x[0], y[0])
 s1, t1 = two_sum(x[1], y[1])
 s2, t2 = two_sum(x[2], y[2])
 s3, t3 = two_sum(x[3], y[3])
 s1, t0 = two_sum(s1, t0)
-"""
-    + _three_sum("s2", "t0", "t1")
-    + """
+{_three_sum("s2", "t0", "t1")}
 u1, u2 = two_sum(s3, t0)
 s3, u3 = two_sum(t2, u1)
 t0 = u2 + u3
 t0 = (t0 + t1) + t3
 return renorm5_2011((s0, s1, s2, s3, t0))
-""",
-    source="QD's sloppy_add",
-    bound="unbounded on cancellation",
+"""
 )
 
 # --- textbook accumulation: acc = add(mul(a, b), acc) --------------------------------
@@ -303,12 +293,13 @@ for _n, _suffix, _add, _mul in (
     (4, "_2011", "add4_2011", "mul4_2011"),
     (4, "_2011_split", "add4_2011", "mul4_2011_split"),
 ):
-    define(
-        f"accumulate{_n}{_suffix}",
-        f"s:{_n} x:{_n} y:{_n} -> {_n}",
-        f"return {_add}({_mul}(x, y), s)",
-        source="one product and one addition a step",
-        bound="textbook",
+    define_all(
+        f"""
+accumulate{_n}{_suffix} s:{_n} x:{_n} y:{_n} -> {_n}
+source: one product and one addition a step
+bound: textbook
+return {_add}({_mul}(x, y), s)
+"""
     )
 for _n in (2, 3, 4, 5):
     define(f"keep{_n}", f"s:{_n} -> {_n}", "return s", source="-", bound="exact")

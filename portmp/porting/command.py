@@ -1,7 +1,5 @@
 """``portmp port``: CUDA sources told, translated to HIP, and begun as templates."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field

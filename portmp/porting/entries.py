@@ -3,8 +3,6 @@
 An entry is a file ``entries/GROUP/NAME.toml``; its evidence is for the tests (``tests/porting``).
 """
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from functools import cache

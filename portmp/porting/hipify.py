@@ -5,8 +5,6 @@ of 32 lanes: they get other names, which ``cuda_warps.h`` defines; it is written
 ``cuda_groups.h`` defines reductions and scans of cooperative groups, under CUDA's names.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -165,7 +163,7 @@ def translated(source: Source) -> Hip:
     return Hip(str(file), text, tuple(done), helpers, frozenset(rewritten))
 
 
-def _header(source: Source, word: Word) -> list[_Edit]:
+def _header(source: Source, word: Word) -> "list[_Edit]":
     """An include's name: of another file of the group from here, in quotes; of CUDA's in HIP."""
     first, last, name = word.start, word.end, word.text
     if (other := source.of_group(name)) is None:
@@ -179,7 +177,7 @@ def _header(source: Source, word: Word) -> list[_Edit]:
     return [(first, last, Change(word.line, name, after, "header"))] if after else []
 
 
-def _name(facts: Facts, word: Word, helpers: Sequence[Path]) -> list[_Edit]:
+def _name(facts: Facts, word: Word, helpers: Sequence[Path]) -> "list[_Edit]":
     """A name's change; that of a tag together with the word before it, which HIP's may not have."""
     after = _after(facts, word, helpers)
     if not after or after == word.text:

@@ -4,8 +4,6 @@ Most change their prefix alone. Which names of HIP there are is in names.json, m
 bindings for Python: ``ci/porting bindings`` writes it again.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

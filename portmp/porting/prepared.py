@@ -6,8 +6,6 @@ such words become spaces, so that every byte and every line stays where it is; w
 kept beside the text.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence

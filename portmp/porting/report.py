@@ -1,7 +1,5 @@
 """What stands in CUDA sources: constructs with entries, and traps; for people and as JSON."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

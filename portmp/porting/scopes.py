@@ -4,25 +4,13 @@ A program may have a function ``cudaFree`` in a namespace of its own beside CUDA
 is called as a type is, or tell of a type of CUDA's (``struct cudaArray;``) without its headers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import cast
 
-from portmp.porting import names
-from portmp.porting.sources import (
-    Node,
-    Source,
-    declared_name,
-    of_type,
-    parents,
-    scope_of,
-    text_of,
-    walk,
-)
+from portmp.porting import names, sources
 from portmp.porting.tables import named
 
 _FILE = ""
@@ -72,7 +60,7 @@ class Own:
             return any(name in some for of, some in self.members.items() if of != _FILE)
         return scope not in self.aliases | _OF_CUDA and names.hip_name(scope) is None
 
-    def with_members(self, other: Own, of_file: bool) -> None:
+    def with_members(self, other: "Own", of_file: bool) -> None:
         """Members of scopes that another file declares; *of_file*: what it declares outside too."""
         for scope, some in other.members.items():
             if scope != _FILE or of_file:
@@ -94,7 +82,7 @@ class Own:
                         self.spans.setdefault(name, []).extend(bodies)
 
 
-def own(source: Source) -> Own:
+def own(source: sources.Source) -> Own:
     """The names that a source declares, and those it sees of files that are read with it."""
     found = deepcopy(_declared(source))
     for other, included in source.beside():
@@ -104,17 +92,17 @@ def own(source: Source) -> Own:
     return found
 
 
-def _declared(source: Source) -> Own:
+def _declared(source: sources.Source) -> Own:
     """The names that a source declares itself, looked for once."""
     if "own" not in source.found:
         source.found["own"] = _read(source)
     return cast(Own, source.found["own"])
 
 
-def _read(source: Source) -> Own:
+def _read(source: sources.Source) -> Own:
     found = Own()
-    for node in of_type(source.nodes, "preproc_include"):
-        path = text_of(node.child_by_field_name("path")).strip('<>"')
+    for node in sources.of_type(source.nodes, "preproc_include"):
+        path = sources.text_of(node.child_by_field_name("path")).strip('<>"')
         found.headers += [node.start_byte] * bool(names.header(path))
     for node in source.nodes:
         if node.type in (*_TAGS, "namespace_definition"):
@@ -136,32 +124,32 @@ def _read(source: Source) -> Own:
     return found
 
 
-def _scope(found: Own, node: Node) -> None:
+def _scope(found: Own, node: sources.Node) -> None:
     """Where a namespace or a class has its body, and on what classes it rests."""
     name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
     if name is None or body is None or node.type == "enum_specifier":
         return
     found.bodies.setdefault(_last(name), []).append((body.start_byte, body.end_byte))
-    for clause in of_type(node.children, "base_class_clause"):
-        some = map(text_of, of_type(walk(clause), "type_identifier"))
+    for clause in sources.of_type(node.children, "base_class_clause"):
+        some = map(sources.text_of, sources.of_type(sources.walk(clause), "type_identifier"))
         found.bases.setdefault(_last(name), set()).update(some)
 
 
-def _using(found: Own, node: Node) -> None:
+def _using(found: Own, node: sources.Node) -> None:
     """``using namespace n;`` and ``using n::name;``."""
     what = node.named_children[-1] if node.named_children else None
     around, _ = _around(node)
     if what is None or around is None:
         return
     span = (int(node.start_byte), int(around.end_byte))
-    name = next(n for n in reversed(list(walk(what))) if n.child_count == 0)
+    name = next(n for n in reversed(list(sources.walk(what))) if n.child_count == 0)
     if any(child.type == "namespace" for child in node.children):
-        found.bodies.setdefault(text_of(name), []).append(span)
-    elif (scope := scope_of(name)) and found.has(text_of(name), 0, scope):
-        found.spans.setdefault(text_of(name), []).append(span)
+        found.bodies.setdefault(sources.text_of(name), []).append(span)
+    elif (scope := sources.scope_of(name)) and found.has(sources.text_of(name), 0, scope):
+        found.spans.setdefault(sources.text_of(name), []).append(span)
 
 
-def _names(node: Node) -> Iterator[str]:
+def _names(node: sources.Node) -> Iterator[str]:
     """What a node declares."""
     if node.type in _NAMED or (node.type in _TAGS and node.child_by_field_name("body")):
         name = node.child_by_field_name("name")
@@ -171,15 +159,15 @@ def _names(node: Node) -> Iterator[str]:
             yield _last(name)
     elif node.type in _VARIABLES or node.type == "function_definition":
         for one in node.children_by_field_name("declarator"):
-            name_node = next(of_type(walk(one), *_LEAVES), None)
-            if name_node is None or scope_of(name_node) is None:
-                yield declared_name(one) or ""
+            name_node = next(sources.of_type(sources.walk(one), *_LEAVES), None)
+            if name_node is None or sources.scope_of(name_node) is None:
+                yield sources.declared_name(one) or ""
 
 
 _LEAVES = ("identifier", "field_identifier", "type_identifier")
 
 
-def _declare(found: Own, node: Node, name: str) -> None:
+def _declare(found: Own, node: sources.Node, name: str) -> None:
     around, scope = _around(node)
     if around is None or not name:
         return
@@ -192,18 +180,18 @@ def _declare(found: Own, node: Node, name: str) -> None:
         found.spans.setdefault(name, []).append((first, int(around.end_byte)))
 
 
-def _begins(node: Node, name: str) -> int:
+def _begins(node: sources.Node, name: str) -> int:
     """Where a name begins in what declares it: before, in its type, it is another's."""
     for one in node.children_by_field_name("declarator"):
-        for leaf in of_type(walk(one), *_LEAVES):
-            if text_of(leaf) == name:
+        for leaf in sources.of_type(sources.walk(one), *_LEAVES):
+            if sources.text_of(leaf) == name:
                 return int(leaf.start_byte)
     return int(node.start_byte)
 
 
-def _around(node: Node) -> tuple[Node | None, str | None]:
+def _around(node: sources.Node) -> tuple[sources.Node | None, str | None]:
     """The scope that a declaration stands in, and its name, if it has one."""
-    around = list(parents(node))
+    around = list(sources.parents(node))
     if node.type == "enumerator" and len(around) > 1:
         if any(c.type in ("class", "struct") for c in around[1].children):
             return around[0], None
@@ -230,10 +218,10 @@ _PARAMETERS = ("type_parameter_declaration", "parameter_declaration")
 """What stands in a template's head, not behind it."""
 
 
-def _scope_of_definition(node: Node) -> str | None:
+def _scope_of_definition(node: sources.Node) -> str | None:
     """The class or the namespace before ``::`` of a function's name."""
     found = None
-    for one in walk(node.child_by_field_name("declarator")):
+    for one in sources.walk(node.child_by_field_name("declarator")):
         if one.type == "parameter_list":
             break
         if one.type == "qualified_identifier" and (scope := one.child_by_field_name("scope")):
@@ -241,21 +229,21 @@ def _scope_of_definition(node: Node) -> str | None:
     return found
 
 
-def _last(name: Node) -> str:
+def _last(name: sources.Node) -> str:
     """A name without what stands before ``::`` and after ``<``."""
     if name.type in ("template_type", "qualified_identifier"):
         return _last(name.child_by_field_name("name") or name.children[0])
-    return text_of(name).rpartition("::")[2]
+    return sources.text_of(name).rpartition("::")[2]
 
 
-def _is_alias_of_cuda(node: Node, found: Own) -> bool:
+def _is_alias_of_cuda(node: sources.Node, found: Own) -> bool:
     if node.type != "namespace_alias_definition":
         return False
-    named = text_of(node.named_children[-1]).split("::")
+    named = sources.text_of(node.named_children[-1]).split("::")
     return any(one in found.aliases | _OF_CUDA and one for one in named)
 
 
-def _of_cuda_again(node: Node) -> bool:
+def _of_cuda_again(node: sources.Node) -> bool:
     """Whether what a file declares is one of CUDA's own once more: a function's head, a handle."""
     if node.type == "declaration":
         inner = node.child_by_field_name("declarator")
@@ -264,16 +252,16 @@ def _of_cuda_again(node: Node) -> bool:
         return inner is not None and inner.type == "function_declarator"
     if node.type not in ("type_definition", "alias_declaration"):
         return False
-    kinds = [text_of(n) for n in walk(node.child_by_field_name("type"))]
+    kinds = [sources.text_of(n) for n in sources.walk(node.child_by_field_name("type"))]
     return any(names.hip_name(kind) is not None for kind in kinds)
 
 
-def _stands_in(node: Node, found: Own) -> bool:
+def _stands_in(node: sources.Node, found: Own) -> bool:
     """Whether a definition stands in for CUDA's where CUDA is not there: the other branch of a
     conditional includes CUDA's headers. Then both branches get the names of HIP. Or for editors.
     """
-    for one in of_type(parents(node), *_CONDITIONALS):
-        if _OF_EDITORS.search(text_of(one).partition("\n")[0]):
+    for one in sources.of_type(sources.parents(node), *_CONDITIONALS):
+        if _OF_EDITORS.search(sources.text_of(one).partition("\n")[0]):
             return True
         other = one.child_by_field_name("alternative")
         if other is not None:

@@ -1,7 +1,5 @@
 """Tables of what CUDA's names, types and headers are elsewhere: tables.toml."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from functools import cache, lru_cache

@@ -4,8 +4,6 @@ What is not translated stands in the template as an ``#error``, so that nothing 
 else unnoticed.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Numbers of float or double become values of the kernel's format, array elements 
 ``store``, indices and barriers the words for them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

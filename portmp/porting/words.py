@@ -1,7 +1,5 @@
 """Words of CUDA sources: names, with their places, in code and in the bodies of macros."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Random values on devices, by names that NumPy's Generator has."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -96,7 +94,7 @@ class Generator:
     def __repr__(self) -> str:
         return f"<portmp.random.Generator of {self.bit_generator!r}>"
 
-    def spawn(self, n_children: int) -> list[Generator]:
+    def spawn(self, n_children: int) -> "list[Generator]":
         """So many generators with keys of their own, as NumPy's SeedSequence gives them."""
         return [Generator(child) for child in self.bit_generator.spawn(n_children)]
 

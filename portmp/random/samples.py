@@ -1,7 +1,5 @@
 """What is drawn from elements that are there: orders of them, and samples."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable

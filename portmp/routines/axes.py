@@ -1,7 +1,5 @@
 """Views that are walked together: their common shape, and as few axes as they need."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Cases of ``portmp verify``: a routine on a recorded input, by portmp's face and by definition."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial

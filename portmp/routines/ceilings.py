@@ -4,8 +4,6 @@ Every share of a floor that portmp reports divides by these, measured in the sam
 ceiling is the fastest of several runs: what disturbs a run only makes it slower.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from functools import cache

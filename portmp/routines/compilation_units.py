@@ -5,8 +5,6 @@ call of the routine compiles there for operands that fill the device (of DOT and
 rows). Smaller ones, and those whose last blocks would leave much of it idle, a GPU may cut finer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 

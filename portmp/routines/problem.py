@@ -1,7 +1,5 @@
 """What a search of schedules is made of: spaces of values, and problems that are timed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ docs/bits.md step by step, vectorised over independent elements; schedules do no
 here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """All routines: a new one is a folder beside the others, and a line here."""
 
-from __future__ import annotations
-
 from portmp.formats import Format
 from portmp.routines.cholesky.routine import Cholesky
 from portmp.routines.complexes.routine import Complexes

@@ -4,8 +4,6 @@
 ``registry`` and know of no routine by itself.
 """
 
-from __future__ import annotations
-
 from abc import ABC
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar

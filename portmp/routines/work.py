@@ -4,8 +4,6 @@ Operands are consecutive parts of one sequence of values, whose exact sums and e
 ``Known`` gives.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

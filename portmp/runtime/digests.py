@@ -1,7 +1,5 @@
 """What tells results apart: digests of their bits."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from typing import Any

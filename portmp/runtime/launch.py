@@ -16,19 +16,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from portmp import formats
-from portmp.backends.base import (
-    Argument,
-    Buffer,
-    Device,
-    Dim3,
-    Kernel,
-    Library,
-    Multiplication,
-    Queue,
-    check_process,
-    drivers,
-    recorder,
-)
+from portmp.backends import base
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import DeviceError
 from portmp.runtime import program
@@ -52,13 +40,13 @@ Given = View[Any] | Sequence[Number]
 
 
 @dataclass(eq=False)
-class Memory(Buffer):
+class Memory(base.Buffer):
     """What stands in a plan for memory: that number ``index`` of those that a call gives.
 
     What is noted keeps its number only: once nothing else holds it, its memory is *idle*.
     """
 
-    device: Device
+    device: base.Device
     nbytes: int
     index: int
     idle: list[Slot] | None = None
@@ -92,18 +80,18 @@ class Step(NamedTuple):
     Without a kernel it is a library's work.
     """
 
-    kernel: Kernel | None
-    grid: Dim3
-    block: Dim3
+    kernel: base.Kernel | None
+    grid: base.Dim3
+    block: base.Dim3
     args: Sequence[Any]
     run: Callable[[Sequence[Any]], None]
 
-    def filled(self, held: Sequence[Any]) -> list[Argument]:
+    def filled(self, held: Sequence[Any]) -> list[base.Argument]:
         """The arguments of one call."""
         return [held[a.index] if isinstance(a, _STAND_INS) else a for a in self.args]
 
 
-class Planner(Queue):
+class Planner(base.Queue):
     """A queue that notes launches and allocations instead of doing them."""
 
     notes = True
@@ -112,7 +100,7 @@ class Planner(Queue):
     held = 0
     """How many buffers, starts and limbs its operands have."""
 
-    def __init__(self, queue: Queue) -> None:
+    def __init__(self, queue: base.Queue) -> None:
         self.queue = queue
         self.device = queue.device
         self.steps: list[Step] = []
@@ -129,7 +117,7 @@ class Planner(Queue):
             return True
         return False
 
-    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[base.Buffer, ...]:
         return tuple([Memory(self.device, n, self._slot(n).index, self.idle) for n in sizes])
 
     def _slot(self, nbytes: int) -> Slot:
@@ -141,14 +129,16 @@ class Planner(Queue):
         self.scratch.append(nbytes)
         return Slot(self.held + len(self.scratch) - 1)
 
-    def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Any]) -> None:
+    def launch(
+        self, kernel: base.Kernel, grid: base.Dim3, block: base.Dim3, args: Sequence[Any]
+    ) -> None:
         stand_ins = {i: a.index for i, a in enumerate(args) if isinstance(a, _STAND_INS)}
         typed = [a.kind(0) if isinstance(a, Limb) else 0 if type(a) is Start else a for a in args]
         run = self.queue.relauncher(kernel, grid, block, typed, stand_ins)
         kept = [Slot(a.index) if isinstance(a, Memory) else a for a in args]
         self.steps.append(Step(kernel, grid, block, kept, run))
 
-    def multiply(self, library: Library, asked: Multiplication) -> None:
+    def multiply(self, library: base.Library, asked: base.Multiplication) -> None:
         if library.launches:
             library.multiply(self, asked)
             return
@@ -156,7 +146,7 @@ class Planner(Queue):
         prepared, queue = library.prepared(self.queue, asked), self.queue
 
         def run(held: Sequence[Any]) -> None:
-            if recorder.launches is None:
+            if base.recorder.launches is None:
                 prepared(held[a], held[b], held[c])
                 return
             rows = zip((asked.a, asked.b, asked.c), (a, b, c), strict=True)
@@ -179,7 +169,7 @@ class Plan:
     it where nothing is noted: a reference, a part of another plan, what calls decide.
     """
 
-    queue: Queue
+    queue: base.Queue
     makes: Any = None
     function: Callable[..., None] | None = None
     steps: tuple[Step, ...] = ()
@@ -202,8 +192,8 @@ class Plan:
         if self.function is not None:
             self.function(*views)
             return found
-        if drivers["lost"]:
-            check_process(queue.device)
+        if base.drivers["lost"]:
+            base.check_process(queue.device)
         held: list[Any] = []
         for one in views:
             if isinstance(one, View):
@@ -215,7 +205,7 @@ class Plan:
             held += queue.allocate_parts(self.scratch)
         if program.watchers.lists:
             program.saw(self.specs)
-        recorded = recorder.launches is not None
+        recorded = base.recorder.launches is not None
         for step in self.steps:
             if recorded and step.kernel is not None:
                 queue.launch(step.kernel, step.grid, step.block, step.filled(held))
@@ -231,7 +221,7 @@ class Plans(dict[Any, Plan]):
     checks depend on, so that a plan that is found was checked.
     """
 
-    def __init__(self, queue: Queue) -> None:
+    def __init__(self, queue: base.Queue) -> None:
         super().__init__()
         self.queue = queue
         self.traits = queue.device.traits
@@ -300,15 +290,15 @@ def _called(function: Any) -> str:
     return function.__module__.split(".")[-2] if callable(function) else "kernel"
 
 
-_PLACED: Any = Plan(cast(Queue, None))
+_PLACED: Any = Plan(cast(base.Queue, None))
 """Stands for the plans of calls that differ by where their operands begin."""
 
 
 def run(
-    queue: Queue,
+    queue: base.Queue,
     unit: Sequence[KernelSpec],
-    grid: Dim3,
-    block: Dim3,
+    grid: base.Dim3,
+    block: base.Dim3,
     given: Mapping[str, Any],
     kernel: str = "",
 ) -> None:
@@ -325,7 +315,7 @@ def run(
 
 
 def over(
-    queue: Queue,
+    queue: base.Queue,
     unit: Sequence[KernelSpec],
     items: int,
     threads: int,
@@ -372,7 +362,7 @@ def find(
     what: Sequence[Any],
     operands: Sequence[Given | None],
     queue: Any = None,
-    known: dict[Queue, Plans] | None = None,
+    known: dict[base.Queue, Plans] | None = None,
 ) -> tuple[Plans, Any, Plan | None]:
     """The plans of the operands' queue, what this call is there and, if it came before, its plan.
 
@@ -380,7 +370,7 @@ def find(
     *queue* is told. *known*: where plans are kept that go with something else than the queue.
     """
     key = [*what]
-    memory: list[Buffer] = []
+    memory: list[base.Buffer] = []
     starts: list[int] = []
     for one in operands:
         if isinstance(one, View):
@@ -429,7 +419,7 @@ def _apart(first: Any, other: Any) -> Any:
 
 
 def _planned(
-    queue: Queue,
+    queue: base.Queue,
     operands: Sequence[Given],
     launches: Callable[..., None],
     makes: Any,

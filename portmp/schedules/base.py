@@ -4,8 +4,6 @@ Plain data with checks: what the definition and a device allow. Routines have cl
 own, which register here; which schedule a call takes is the business of ``database``.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from dataclasses import fields, replace

@@ -6,8 +6,6 @@ its work on narrow ones), then how well the entry fits the device: the device it
 architecture, its vendor or runtime, any device of its kind. Bits never depend on it.
 """
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import json

@@ -7,8 +7,6 @@ in the cache folder, so that an interrupted search goes on where it stopped; the
 schedule goes into the user's database.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

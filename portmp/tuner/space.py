@@ -5,8 +5,6 @@ search changes one group at a time; what does not fit the definition, the device
 registers is left out before anything is compiled.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

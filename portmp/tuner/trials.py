@@ -4,8 +4,6 @@ Candidates count where they give the right bits. They are timed by device events
 once more by turns. What is tried, and how it runs, ``tuner.search`` and ``kernels.tuning`` say.
 """
 
-from __future__ import annotations
-
 import datetime
 import math
 import statistics

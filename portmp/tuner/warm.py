@@ -1,7 +1,5 @@
 """``portmp warm``: compile ahead what calls will ask for, so that no first call waits."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator, Sequence

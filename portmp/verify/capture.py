@@ -1,7 +1,5 @@
 """A device that computes nothing and notes what a routine asks of it: memory, kernels, launches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,7 +28,7 @@ THREADS = 256
 class Memory(Buffer):
     """Device memory that begins with *content*; ``number``: which of the program's it is."""
 
-    def __init__(self, device: CaptureDevice, nbytes: int) -> None:
+    def __init__(self, device: "CaptureDevice", nbytes: int) -> None:
         self.device = device
         self.nbytes = max(nbytes, 1)
         self.content = np.zeros(self.nbytes, np.uint8)
@@ -84,7 +82,7 @@ class CaptureQueue(Queue):
     """Notes launches, and what is written and read."""
 
     copies = False
-    device: CaptureDevice
+    device: "CaptureDevice"
     launches: list[Launched] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
 

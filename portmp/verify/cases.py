@@ -5,8 +5,6 @@ a digest of its limbs' bits (NaN made canonical) and compared with the digest re
 package, which the host reference gives too. Keys carry the version of the definition.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from importlib import resources

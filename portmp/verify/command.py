@@ -1,7 +1,5 @@
 """``portmp verify``: run the cases on devices, compare digests, print a table."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import platform as host_platform

@@ -3,8 +3,6 @@
 What they give by definition is what they give on the host device, whose routines are the reference.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial

@@ -1,7 +1,5 @@
 """What became of a case on a device, and what is compared of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

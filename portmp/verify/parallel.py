@@ -1,7 +1,5 @@
 """Cases of all formats in several processes, a format each: compilers work side by side."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

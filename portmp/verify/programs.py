@@ -3,8 +3,6 @@
 And the text of a routine, by the same names: what ``portmp render`` prints.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ the recorded cases of what works on several devices, each case in another layout
 every one of them collects.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

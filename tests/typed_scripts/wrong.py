@@ -1,4 +1,4 @@
-"""Four mistakes, each of which a type checker tells."""
+"""Five mistakes, each of which a type checker tells."""
 
 import portmp as mp
 
@@ -7,3 +7,4 @@ y = mp.exp(x, x, x)
 z: mp.PlainArray = mp.sqrt(x)
 print(x.to_string(3))
 mp.sin({"a": 1})
+flipped: mp.PlainArray = mp.flip(x)

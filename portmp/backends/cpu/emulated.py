@@ -5,8 +5,6 @@ under qemu in a process of its own. The device's memory is a file that all of th
 launch tells its process numbers alone; it has ended when the call returns.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import mmap

@@ -1,7 +1,5 @@
 """cuBLAS behind the interface of a platform's BLAS."""
 
-from __future__ import annotations
-
 import ctypes
 
 from portmp.backends.blas import Interface

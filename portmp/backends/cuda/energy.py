@@ -5,8 +5,6 @@ the driver was loaded, in steps of some ten milliseconds; the power is that of t
 averaged over a second by GPUs of Ampere and later.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from portmp.backends.cuda.nvml import Board

@@ -1,7 +1,5 @@
 """NVIDIA's management library (NVML), which comes with the driver: versions, clocks, energy."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from functools import cache

@@ -1,7 +1,5 @@
 """NVIDIA GPUs through the CUDA driver API (cuda-bindings)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any

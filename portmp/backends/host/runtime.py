@@ -5,8 +5,6 @@ compares a device with is what computes here. Where routines find it (``Device.b
 they hand their operands to the reference, which gives every recorded digest, slowly.
 """
 
-from __future__ import annotations
-
 import os
 import platform as machine
 import time
@@ -83,7 +81,7 @@ class NearQueue(Queue):
 class HostQueue(NearQueue):
     """Everything is done when a call returns."""
 
-    def __init__(self, device: HostDevice) -> None:
+    def __init__(self, device: "HostDevice") -> None:
         self.device: HostDevice = device
 
     def _part(self, buffer: HostBuffer, nbytes: int, offset: int) -> Host:

@@ -4,8 +4,6 @@ A report is a line that says what is wrong, and below it, indented, where: the t
 block, and the line of the kernel's text; a race has two such places.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ Oclgrind replaces the OpenCL of a whole process, so it runs in one of its own (`
 this one has loaded. A launch waits for its end, and raises what was found.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import pickle
@@ -153,7 +151,7 @@ class CheckedKernel(Kernel):
 class CheckedQueue(Queue):
     """Everything is done, and checked, when a call returns."""
 
-    def __init__(self, device: CheckedDevice, worker: _Worker) -> None:
+    def __init__(self, device: "CheckedDevice", worker: _Worker) -> None:
         self.device: CheckedDevice = device
         self._worker = worker
 

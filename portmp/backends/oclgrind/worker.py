@@ -5,8 +5,6 @@ pickled ``("result", value)`` or ``("error", class, message)``; memory and kerne
 Each call ends when the device has done it, so that the log is complete.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import sys

@@ -1,7 +1,5 @@
 """CLBlast, the BLAS of OpenCL devices, through pyclblast where that is installed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from portmp.backends.base import Library, Multiplication, Queue, Rows

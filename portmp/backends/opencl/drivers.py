@@ -6,8 +6,6 @@ one folder: the user's setting, the system's folder, and the CPU runtimes that p
 installed (PoCL, Intel).
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import hashlib

@@ -1,7 +1,5 @@
 """hipBLAS, the BLAS of AMD GPUs, through hip-python's bindings."""
 
-from __future__ import annotations
-
 import ctypes
 from typing import Any
 

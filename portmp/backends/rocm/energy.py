@@ -5,8 +5,6 @@ a restart): whoever reads it should look whether it moves, and take the power wh
 boards with two GPUs the first one tells the energy of both, the second one nothing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import math

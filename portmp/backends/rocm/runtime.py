@@ -1,7 +1,5 @@
 """AMD GPUs through the HIP runtime (hip-python)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

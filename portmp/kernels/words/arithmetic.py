@@ -1,7 +1,5 @@
 """Words of arithmetic on values of a format."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Atomic operations on elements of arrays and of block memory."""
 
-from __future__ import annotations
-
 from portmp.errors import RenderError
 from portmp.kernels.words.base import joined_name
 from portmp.kernels.words.memory import Memory

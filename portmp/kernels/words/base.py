@@ -1,7 +1,5 @@
 """What all words share: the module that they write, its kernels, types and functions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

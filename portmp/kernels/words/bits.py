@@ -1,7 +1,5 @@
 """Words of integers' bits and bytes."""
 
-from __future__ import annotations
-
 from portmp.errors import RenderError
 from portmp.kernels.words.base import Base
 from portmp.kernels.words.types import typed

@@ -1,7 +1,5 @@
 """Words of arithmetic on complex values, beside which real ones may stand."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

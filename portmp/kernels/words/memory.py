@@ -1,7 +1,5 @@
 """Words of memory: a block's own, tables of constants, arrays by elements and by vectors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

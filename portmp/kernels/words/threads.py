@@ -1,7 +1,5 @@
 """Words of kernels, of threads in blocks and grids, and of how threads meet."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from portmp.codegen.signature import Parameter

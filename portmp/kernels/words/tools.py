@@ -1,7 +1,5 @@
 """Words beside the computation: the platform's own functions, its clock, what a thread prints."""
 
-from __future__ import annotations
-
 import json
 
 from portmp.errors import RenderError

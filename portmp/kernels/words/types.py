@@ -1,7 +1,5 @@
 """C types as words see them, and the blocks that kernels run in."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from portmp import formats
@@ -20,7 +18,7 @@ class Type(str):
     form: Format | None
     dtype: str
 
-    def __new__(cls, text: str, size: int, form: Format | None = None, dtype: str = "") -> Type:
+    def __new__(cls, text: str, size: int, form: Format | None = None, dtype: str = "") -> "Type":
         made = super().__new__(cls, text)
         made.bytes, made.form, made.dtype = size, form, dtype
         return made
@@ -41,7 +39,7 @@ class Value(str):
 
     kind: str
 
-    def __new__(cls, text: str, kind: str) -> Value:
+    def __new__(cls, text: str, kind: str) -> "Value":
         made = super().__new__(cls, text)
         made.kind = kind
         return made

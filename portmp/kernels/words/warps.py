@@ -1,7 +1,5 @@
 """Words of logical warps: 8, 16 or 32 neighbours of a block, the same on every device."""
 
-from __future__ import annotations
-
 from portmp.errors import RenderError
 from portmp.kernels.words.arithmetic import OPERATORS
 from portmp.kernels.words.base import joined_name

@@ -1,7 +1,5 @@
 """What random numbers are made of: digits of a uniform number as a value, and normal numbers."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from portmp.networks import constants

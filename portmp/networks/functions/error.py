@@ -5,8 +5,6 @@ exp(-pi^2/h^2) relative, less 2 / (exp(2 pi x/h) - 1) for x < pi/h (Chiarella an
 Hunter and Regan 1972). With a short h all k^2 h^2 are words.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import cache

@@ -4,8 +4,6 @@ T_j = 2^(j/64) is a table with one limb more than the format, so only T_j (exp(r
 most 2^-7.5 of it, has the errors of the format's products.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache

@@ -5,8 +5,6 @@ log gamma(y) = (y - 1/2) log(y) - y + log(2 pi)/2 + 1/(12 y) - ... Negative argu
 reflection. Near 1 and 2, its zeros, the logarithm has a power series about 2.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Hyperbolic functions and their inverses, by expm1 and log1p with one more limb."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

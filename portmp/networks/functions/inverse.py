@@ -3,8 +3,6 @@
 atan(a/b) = atan(t) + atan(z) with t = i/64 near a/b and z = (a - t b) / (b + t a), at most 1/128.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache

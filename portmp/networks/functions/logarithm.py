@@ -5,8 +5,6 @@ w^2 (1/3 + w^2/5 + ...) - s): what follows s is at most 2^-8 of it, so only that
 the format's arithmetic. About x = 1 both k and log(c_j) are zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

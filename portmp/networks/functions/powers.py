@@ -1,7 +1,5 @@
 """Powers, cube roots and lengths."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Rounding to integers, and the remainder."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise

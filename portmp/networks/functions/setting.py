@@ -1,7 +1,5 @@
 """What a function is written for, a word and a number of limbs, and what functions share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -48,11 +46,11 @@ class Setting:
         return kind(self.limbs)
 
     @property
-    def wide(self) -> Setting:
+    def wide(self) -> "Setting":
         """One limb more."""
         return Setting(self.word, self.limbs + 1)
 
-    def of(self, count: int) -> Setting:
+    def of(self, count: int) -> "Setting":
         """Values of so many limbs."""
         return Setting(self.word, count)
 

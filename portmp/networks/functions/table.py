@@ -1,7 +1,5 @@
 """Which elementary functions there are, and the modules that have their listings."""
 
-from __future__ import annotations
-
 import importlib
 from functools import cache
 

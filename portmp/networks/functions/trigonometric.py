@@ -5,8 +5,6 @@ one limb more too: by Cody and Waite's reduction where x is not large and r not 
 and Hanek's, with as many bits of 1/(2 pi) as it takes for any finite x.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache

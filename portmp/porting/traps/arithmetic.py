@@ -1,7 +1,5 @@
 """Traps of arithmetic: contraction, rounding, functions that are called the same and are not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

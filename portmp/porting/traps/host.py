@@ -1,7 +1,5 @@
 """Traps of the host's side: names that HIP has not, arguments that differ."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Traps of kernels' text: language, memory, launch bounds, barriers, atomics."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

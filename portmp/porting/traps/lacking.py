@@ -1,7 +1,5 @@
 """Traps by tables, of names for the most part: functions, words and headers that HIP has not."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Traps of C++ as HIP's compilers read it: indices, vectors of sizes, overloads, pasted names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What OpenCL C has not, or has otherwise."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator
@@ -9,16 +7,7 @@ from functools import cache
 from typing import Any
 
 from portmp.paths import PACKAGE
-from portmp.porting.sources import (
-    Node,
-    arguments,
-    called,
-    declared_name,
-    line_of,
-    of_type,
-    text_of,
-    walk,
-)
+from portmp.porting import sources
 from portmp.porting.traps.base import CERTAIN, LIKELY, OPENCL, Facts, Inside, Trap, at, of_functions
 from portmp.porting.words import INCLUDE, Word
 
@@ -26,7 +15,7 @@ _RESERVED = ("local", "global", "kernel", "constant", "private")
 _TRIPLE = re.compile(r"\b(?:float|double|int|uint|long|short|char)3\b")
 
 
-def _told(entry: str, node: Node, words: str, effect: str = "compile") -> Trap:
+def _told(entry: str, node: sources.Node, words: str, effect: str = "compile") -> Trap:
     return Trap(entry, *at(node), effect, CERTAIN, words, OPENCL)
 
 
@@ -34,7 +23,7 @@ def parameters(inside: Inside) -> Iterator[Trap]:
     """Vectors of three, flags, sizes and references."""
     kernel = inside.is_kernel
     for node in inside.parameters:
-        kind = text_of(node.child_by_field_name("type"))
+        kind = sources.text_of(node.child_by_field_name("type"))
         declarator = node.child_by_field_name("declarator")
         how = declarator.type if declarator is not None else ""
         if kernel and how == "pointer_declarator" and _TRIPLE.fullmatch(kind):
@@ -52,23 +41,23 @@ def definitions(inside: Inside) -> Iterator[Trap]:
     around, name = inside.node.parent, inside.name
     if around is not None and around.type == "template_declaration":
         words = f"OpenCL C has no templates: {name} is written for each type"
-        line = line_of(around)
+        line = sources.line_of(around)
         yield Trap("language/templates", line, name, "compile", CERTAIN, words, OPENCL)
     for name in [n for n in inside.types if n in _RESERVED]:
-        node = next(n for n in inside.nodes if text_of(n) == name)
+        node = next(n for n in inside.nodes if sources.text_of(n) == name)
         yield _told("language/reserved-words", node, f"{name} is a word of OpenCL C")
-    given = {declared_name(p) for p in inside.parameters}
-    for node in of_type(inside.nodes, "declaration"):
-        arrays = of_type(walk(node), "array_declarator")
-        if any(text_of(n.child_by_field_name("size")) in given for n in arrays):
+    given = {sources.declared_name(p) for p in inside.parameters}
+    for node in sources.of_type(inside.nodes, "declaration"):
+        arrays = sources.of_type(sources.walk(node), "array_declarator")
+        if any(sources.text_of(n.child_by_field_name("size")) in given for n in arrays):
             words = "the length of an array is a constant in OpenCL C"
             yield Trap("memory/variable-length", *at(node), "compile", LIKELY, words, OPENCL)
 
 
 def variables(facts: Facts) -> Iterator[Trap]:
     """Variables in device memory."""
-    for node in of_type(facts.source.root.named_children, "declaration"):
-        kinds = {n.type for n in walk(node)}
+    for node in sources.of_type(facts.source.root.named_children, "declaration"):
+        kinds = {n.type for n in sources.walk(node)}
         if kinds & {"__device__", "__managed__"} and "function_declarator" not in kinds:
             words = "OpenCL C 1.2 has no variables in device memory"
             yield _told("memory/device-variables", node, words)
@@ -114,7 +103,7 @@ def sketch(facts: Facts) -> Iterator[Trap]:
         for node in inside.nodes:
             for row in table()["node"]:
                 if row["type"].fullmatch(node.type) and (
-                    "text" not in row or row["text"].fullmatch(text_of(node))
+                    "text" not in row or row["text"].fullmatch(sources.text_of(node))
                 ):
                     yield _told(row["entry"], node, row["words"])
         yield from _of_function(inside)
@@ -143,7 +132,7 @@ def _of_function(inside: Inside) -> Iterator[Trap]:
     if name in inside.names_called and "__global__" not in inside.qualifiers:
         yield _told("host/limits", node, f"OpenCL C has no recursion: {name}")
     for parameter in inside.parameters:
-        kinds = [n.type for n in walk(parameter.child_by_field_name("declarator"))]
+        kinds = [n.type for n in sources.walk(parameter.child_by_field_name("declarator"))]
         if "function_declarator" in kinds:
             yield _told("language/function-pointers", parameter, "OpenCL C has no such pointers")
         elif kinds.count("pointer_declarator") > 1 and inside.is_kernel:
@@ -153,8 +142,8 @@ def _of_function(inside: Inside) -> Iterator[Trap]:
             words = f"a pointer names its memory in OpenCL C, one function for each: {name}"
             yield _told("language/address-spaces", parameter, words)
     for call in inside.calls:
-        if re.fullmatch(r"atomic\w+", called(call)) and not inside.facts.owns(call):
-            kind = inside.facts.kind(next(iter(arguments(call)), None)).rstrip("*")
+        if re.fullmatch(r"atomic\w+", sources.called(call)) and not inside.facts.owns(call):
+            kind = inside.facts.kind(next(iter(sources.arguments(call)), None)).rstrip("*")
             if re.fullmatch("float|double|(__)?half2?|(__)?nv_bfloat162?", kind):
                 words = f"atomics of {kind} are a loop of compare-and-swap in OpenCL C 1.2"
                 entry = f"{kind}-add" if kind in ("float", "double") else "short-types"
@@ -167,21 +156,22 @@ def _of_function(inside: Inside) -> Iterator[Trap]:
 def _of_types(facts: Facts) -> Iterator[Trap]:
     """Structures with functions, access and bases; those named without struct; constant memory."""
     nodes = (node for inside in facts.functions for node in inside.nodes)
-    on_device = set(map(text_of, of_type(nodes, "type_identifier")))
+    on_device = set(map(sources.text_of, sources.of_type(nodes, "type_identifier")))
     for node in facts.source.nodes:
         if node.type in ("struct_specifier", "class_specifier"):
             name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
-            kinds = {n.type for n in walk(body)}
-            if body is None or text_of(name) not in on_device:
+            kinds = {n.type for n in sources.walk(body)}
+            own = sources.text_of(name)
+            if body is None or own not in on_device:
                 continue
             if node.type[0] == "c" or kinds & {"access_specifier", "function_definition"}:
-                words = f"OpenCL C has no classes and no functions of structures: {text_of(name)}"
+                words = f"OpenCL C has no classes and no functions of structures: {own}"
             elif node.parent is not None and node.parent.type == "type_definition":
                 continue
             else:
-                words = f"{text_of(name)} is written struct {text_of(name)} in C"
+                words = f"{own} is written struct {own} in C"
             yield _told("language/templates", node, words)
         elif node.type == "declaration" and not facts.on_device(node.start_byte):
             for row in table()["declaration"]:
-                if row["pattern"].match(text_of(node)):
+                if row["pattern"].match(sources.text_of(node)):
                     yield _told(row["entry"], node, row["words"])

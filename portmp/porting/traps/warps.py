@@ -1,7 +1,5 @@
 """Traps of warps: masks, ballots, shuffles, and the number 32."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator
@@ -79,7 +77,7 @@ def votes(inside: Inside) -> Iterator[Trap]:
     """Ballots in 32 bits, and bits counted in them."""
     for name, values in inside.values.items():
         kind = inside.types.get(name, "")
-        if _wide(kind):
+        if bool(re.search(r"long|64|auto|bool|size_t", kind)):
             continue
         for value in values:
             if value.type == "call_expression" and called(value) in BALLOTS:
@@ -89,10 +87,6 @@ def votes(inside: Inside) -> Iterator[Trap]:
         if given and any(is_ballot(n, inside.ballots) for n in walk(given[0])):
             words = f"{name} looks at 32 of the 64 bits that a ballot or a match has"
             yield Trap("warps/popc-of-ballot", *at(call), "results", CERTAIN, words)
-
-
-def _wide(kind: str) -> bool:
-    return bool(re.search(r"long|64|auto|bool|size_t", kind))
 
 
 def shuffles(inside: Inside) -> Iterator[Trap]:

@@ -9,8 +9,6 @@ they were computed: by their distance from the same with one limb more and its b
 format has one limb more, from the exact sum.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache

@@ -5,8 +5,6 @@ Schwarz). A proved bound of a product, in units of that sum, becomes one for eac
 norms of all rows and columns and one product of two words. docs/bounds.md has the proof.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

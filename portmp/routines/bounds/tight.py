@@ -5,8 +5,6 @@ where no format has that, with exact sums (``certified.error_bound``). Which is 
 formats, shapes and methods alone, so that bounds have the same bits on every device.
 """
 
-from __future__ import annotations
-
 from portmp import definition
 from portmp.routines import base
 from portmp.routines.bounds import certified

@@ -8,8 +8,6 @@ fma(-l_ik, l_jk, a_ij); rows below become the x of x l^T = b. Only the lower tri
 n^3 operations.
 """
 
-from __future__ import annotations
-
 from functools import cache, partial
 from typing import Any, NamedTuple
 

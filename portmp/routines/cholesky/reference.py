@@ -1,7 +1,5 @@
 """Cholesky's factorisation on the host, bit for bit as on devices."""
 
-from __future__ import annotations
-
 from portmp.formats import Format
 from portmp.networks import ieee
 from portmp.routines.cholesky.steps import CholeskySteps, operators

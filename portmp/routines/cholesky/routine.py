@@ -1,7 +1,5 @@
 """Cholesky's factorisation, as one object."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Conversions on the host, bit for bit as on devices."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What ``verify`` compares of elementwise operators, AXPY, SCAL and conversions."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterator
 from functools import partial

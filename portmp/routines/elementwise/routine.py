@@ -1,7 +1,5 @@
 """Elementwise operators, AXPY and SCAL, as one object."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from portmp import formats

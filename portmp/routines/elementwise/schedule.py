@@ -1,7 +1,5 @@
 """Schedules of elementwise kernels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from portmp.backends.base import Device

@@ -1,7 +1,5 @@
 """What is measured of AXPY, SCAL and the operators on vectors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

@@ -5,8 +5,6 @@ the largest number's, in digits of 32 bits. Each digit lies in a signed integer 
 many terms are added before a carry is due.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Correctly rounded sums and products on the host, by Python's integers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

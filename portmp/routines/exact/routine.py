@@ -1,7 +1,5 @@
 """Correctly rounded sums and products, as one object."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from operator import methodcaller

@@ -5,8 +5,6 @@ wait for each other. It takes rows, width, these two, blocks of a matrix, its ow
 of a barrier.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

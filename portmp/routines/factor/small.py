@@ -4,8 +4,6 @@ A thread has a row of a matrix, or every few elements of one, in registers; a bl
 as many matrices as a warp holds, or one. The numbers change speed, never bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 

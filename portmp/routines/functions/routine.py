@@ -4,8 +4,6 @@ Definition: the function's network for the format's word and number of limbs
 (``portmp.networks.functions``). Launches and the reference are those of elementwise operators.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from portmp.backends.base import Device

@@ -5,8 +5,6 @@ operation where the format has one in memory. So it is rendered, and evaluated o
 operators are, and its bits are those of the operations one by one.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from functools import cache

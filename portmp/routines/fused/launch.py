@@ -5,8 +5,6 @@ after each; a reduction is that of ``routines.reduce``, of elements that are com
 read them. So the reference is the operations one by one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any

@@ -1,7 +1,5 @@
 """What ``verify`` compares of products of matrices."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

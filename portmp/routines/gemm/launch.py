@@ -6,8 +6,6 @@ finished; slabs are added in ascending order. An element that is not finite is
 recomputed from leading limbs. 2mnk operations; (mk + kn + 2mn) values of traffic.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cache, partial

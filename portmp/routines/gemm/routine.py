@@ -1,7 +1,5 @@
 """GEMM by the format's own multiply-accumulate, as one object."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from portmp import formats

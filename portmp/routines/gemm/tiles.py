@@ -4,8 +4,6 @@ Index text for the kernel's template: of the elements of A and B that a thread b
 memory, and of the rows and columns of its results.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

@@ -3,8 +3,6 @@
 Tiles lie in block memory as the operands do in memory, so that copies take what is contiguous.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from portmp.codegen.writer import Writer

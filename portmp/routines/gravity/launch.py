@@ -5,8 +5,6 @@ summed by the format's accurate accumulator, renormalised every GRAVITY_PERIOD s
 added in ascending order. docs/bits.md has the interaction.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import cache, lru_cache, partial

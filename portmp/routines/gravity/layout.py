@@ -3,8 +3,6 @@
 Index text and types for the kernel's templates.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

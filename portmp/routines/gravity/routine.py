@@ -1,7 +1,5 @@
 """Gravity by direct summation, as one object."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Schedules of direct sums over particles."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from portmp import definition
@@ -52,7 +50,7 @@ class NbodySchedule(Schedule):
         """Whether a block takes one slab of sources."""
         return self.call.parts
 
-    def for_call(self, parts: bool) -> NbodySchedule:
+    def for_call(self, parts: bool) -> "NbodySchedule":
         """The same with a block for each slab of sources, or for all of them."""
         return replace(self, call=Slabs(parts))
 
@@ -112,14 +110,14 @@ class NbodySchedule(Schedule):
         """Whether a GPU's registers hold the interactions that are written out."""
         return self.targets * self.unroll * form.limbs**3 <= WRITTEN_OUT
 
-    def smaller(self) -> NbodySchedule | None:
+    def smaller(self) -> "NbodySchedule | None":
         if self.stages > 1 or self.shared > 1:
             return replace(self, stages=1, async_copy=0, shared=1)
         if self.tile > 32:
             return replace(self, tile=32, unroll=min(self.unroll, 32))
         return super().smaller()
 
-    def finer(self) -> NbodySchedule | None:
+    def finer(self) -> "NbodySchedule | None":
         """With half the targets a thread, or half the threads; None at one warp or so."""
         if self.targets % 2 == 0:
             return replace(self, targets=self.targets // 2)

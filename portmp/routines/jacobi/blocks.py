@@ -10,8 +10,6 @@ products with u, and where the pair's rows and columns meet the small matrix sta
 while an element below the diagonal is to be turned away, 60 at most.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

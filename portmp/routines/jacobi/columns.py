@@ -17,8 +17,6 @@ element of g also counts as zero up to 2^(ceil(log2(m) / 2) - 2) u^N 2^ceil(e / 
 of sqrt(g_pp) and sqrt(g_qq), e being the exponent of the largest element of its diagonal.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
@@ -29,17 +27,9 @@ from portmp.formats import Format
 from portmp.progress import doing
 from portmp.routines import base
 from portmp.routines.bounds.certified import leading
-from portmp.routines.jacobi import blocks, parts
+from portmp.routines.jacobi import blocks, parts, symmetric
 from portmp.routines.jacobi.launch import measured, turned
 from portmp.routines.jacobi.rule import Rule
-from portmp.routines.jacobi.symmetric import (
-    APART,
-    CORRECTIONS,
-    begins_short,
-    correction,
-    distance,
-    slack,
-)
 from portmp.routines.moves import launch as moves
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
@@ -88,7 +78,7 @@ def _by_longest(rule: Rule, g: Planes, form: Format, m: int) -> Rule:
     limbs, and neither values nor vectors are better for it than ``svd`` promises.
     """
     longest = 2.0 ** -(-parts.exponent(parts.diagonal(g)) // 2)
-    edge = np.dtype(form.word).type(slack(form, m) / 8 * longest)
+    edge = np.dtype(form.word).type(symmetric.slack(form, m) / 8 * longest)
     return rule._replace(edge=max(rule.edge, edge))
 
 
@@ -122,7 +112,7 @@ def orthogonal(b: Planes, *, vectors: bool, method: Method, begun: bool) -> Orth
     left, late = np.zeros(batch, int), np.zeros(batch, bool)
     for each in range(batch):
         one = base.matrix_of(b, (each,))
-        begin = _begun(one, method) if begun and begins_short(b.format) else None
+        begin = _begun(one, method) if begun and symmetric.begins_short(b.format) else None
         mine, x = begin or (one, None)
         found = _large(mine, x, vectors, method)
         moves.copied(found.b, out=one)
@@ -215,20 +205,22 @@ def _begun(b: Planes, method: Method) -> tuple[Planes, Planes] | None:
     m, rule = b.shape[0], rule_of(b.format, b.shape[0], 0)
     r, g = (allocate(b.format, (n, n), b.queue) for _ in range(2))
     product, before = allocate(b.format, (m, n), b.queue), math.inf
-    for _ in range(CORRECTIONS):
+    for _ in range(symmetric.CORRECTIONS):
         moves.copied(one, out=r)
         parts.multiply(parts.turned(x), x, r, "subtract", method, "a")
         parts.multiply(b, x, product, "set", method)
         parts.multiply(parts.turned(product), product, g, "set", method, "a")
         (count,), (largest,), _ = measured(parts.stack(g), _by_longest(rule, g, b.format, m))
         doing(f"corrections in {b.format.name}, {int(count)} pairs of columns left")
-        far = distance(r)
+        far = symmetric.distance(r)
         if far <= float(rule.tolerance) / 4:
             if not count or largest * 16 > before:
                 return product, x
             before = float(largest)
-        apart = APART * max(float(largest), far * 2.0 ** parts.exponent(parts.diagonal(g)))
+        apart = symmetric.APART * max(
+            float(largest), far * 2.0 ** parts.exponent(parts.diagonal(g))
+        )
         better = moves.copied(x)
-        parts.multiply(x, correction(g, r, apart), better, "add", method)
+        parts.multiply(x, symmetric.correction(g, r, apart), better, "add", method)
         x = better
     return None

@@ -1,7 +1,5 @@
 """Parts that methods for eigenvalues and singular values share: copies, products, first limbs."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Jacobi's method on the host, bit for bit as on devices."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

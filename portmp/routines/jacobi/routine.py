@@ -1,7 +1,5 @@
 """Jacobi's method, as one object."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from portmp import definition

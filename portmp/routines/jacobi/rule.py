@@ -1,7 +1,5 @@
 """Which elements Jacobi's method turns away, and in which order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -19,7 +17,7 @@ class Rule(NamedTuple):
     least: np.floating[Any]
     edge: np.floating[Any] = np.float32(0)
 
-    def halved(self) -> Rule:
+    def halved(self) -> "Rule":
         """With half of each."""
         return Rule(*(type(limit)(limit / 2) for limit in self))
 

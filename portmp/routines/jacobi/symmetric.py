@@ -27,8 +27,6 @@ where the leading limb of their difference is above 256 max(m, d g) (in float64,
   then left of s Jacobi's method by blocks turns, with x as its vectors; without a good x, a itself.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache, partial
 from typing import Any, NamedTuple

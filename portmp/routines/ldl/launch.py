@@ -14,8 +14,6 @@ w_ik, -w_i,k+1)), l_i,k+1 = mul(z, fma(y, w_i,k+1, -w_ik)). After a panel the re
 product of l and w^T (alpha = -1, beta = 1). 1/3 n^3 operations.
 """
 
-from __future__ import annotations
-
 from functools import cache, partial
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Bunch's and Kaufman's factorisation, as one object."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Bunch's and Kaufman's factorisation by panels, on a device or on the host."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 
 from portmp import definition

@@ -8,8 +8,6 @@ diagonal, the first of equals, NaN never larger than a number; l_ik = div(w_ik, 
 a pivot of zero; w_ij = fma(-l_ik, w_kj, w_ij). 2/3 n^3 operations of a square matrix.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """LU with partial pivoting, as one object."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """LU by halves of columns, on a device or on the host."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 
 from portmp import definition

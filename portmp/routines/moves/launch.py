@@ -4,8 +4,6 @@ Definition: bits are copied. Where several elements are written to one place it 
 of them stays: callers leave one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache, partial
 from typing import Any, TypeVar

@@ -5,8 +5,6 @@ elements; NaN is greater than all, and equal to NaN. The position of an extremum
 first of equals, or of the first NaN.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Orders on the host, bit for bit as on devices."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from portmp.formats import Format

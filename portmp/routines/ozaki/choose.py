@@ -1,7 +1,5 @@
 """How gemm multiplies: methods by name, and by what integers each makes products."""
 
-from __future__ import annotations
-
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, choice
 from portmp.formats import Format

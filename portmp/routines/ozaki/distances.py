@@ -10,8 +10,6 @@ integers may be off. Where s is so small that the results' own underflow may be 
 it is the bound itself; where s is so large that sums may overflow it is not a number.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction

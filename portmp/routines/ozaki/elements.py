@@ -4,8 +4,6 @@ A block of few threads makes an element, which share its slabs; a product of few
 them idle, so that this is for few elements only.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Rows of a matrix as integers: what the kernels that cut them need to know."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any
 

@@ -8,8 +8,6 @@ row or a column with a leading limb that is not finite is the direct product's: 
 leading limbs.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -10,8 +10,6 @@ of exponents of both tell it. What passes no level is direct (docs/bits.md; docs
 proof).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The Ozaki scheme: products of matrices by error-free products of integers."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

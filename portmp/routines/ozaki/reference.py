@@ -1,7 +1,5 @@
 """Products by integers on the host, by their definition: integers of any length, no moduli."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

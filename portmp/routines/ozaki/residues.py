@@ -4,8 +4,6 @@ Where an int8 matrix engine is fast moduli have eight bits; on CPUs, and for for
 are too few for, they have up to 22, and residues are float64 numbers. Bits are the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -88,7 +86,7 @@ class Scheme(ozaki.Scheme):
         steps = len(self.parts(k)), plane, self.kept * plane
         return dict(zip(LAYOUT, steps, strict=True))
 
-    def batches(self) -> list[Batch]:
+    def batches(self) -> "list[Batch]":
         """What is multiplied of the words of a part."""
         return [Batch(self.count)]
 

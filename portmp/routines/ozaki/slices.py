@@ -7,8 +7,6 @@ than the operands' own rounding. Digits are rounded, not cut: they have a sign, 
 that a splitting constant of 3/4 gains over one of 1 (Mukunoki, Ozaki, Ogita, Imamura 2020).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any

@@ -12,8 +12,6 @@ one. Modulo others three do: a c, b d, (a + b)(c + d). What is multiplied is a *
 parts: (1, s) stands for a + sb.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ Definition: operands are taken in integers of 64 bits, signed ones or, of unsign
 ones; sums and products wrap around; the result is cut to the output's dtype.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any

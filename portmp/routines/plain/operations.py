@@ -5,8 +5,6 @@ and products wrap around as they do in NumPy; i is the number of the element. A 
 its dtype.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

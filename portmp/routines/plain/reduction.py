@@ -3,8 +3,6 @@
 Definition: sums and products wrap around, in integers of 64 bits; the result is cut to its dtype.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple

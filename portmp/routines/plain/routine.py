@@ -1,7 +1,5 @@
 """Integers and truth values, as one object: it has no format, and goes with float32."""
 
-from __future__ import annotations
-
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base

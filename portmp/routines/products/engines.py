@@ -4,8 +4,6 @@ Either the platform's BLAS library, found by its backend, or portmp's own kernel
 products and sums are exact, all give the same bits.
 """
 
-from __future__ import annotations
-
 from functools import cache, partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How products of matrices are made: what ``explain`` and ``last_product`` say."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Products of matrices and vectors by any method or rounding, and how they were computed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from portmp import definition

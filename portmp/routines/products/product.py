@@ -1,7 +1,5 @@
 """Products of matrices and vectors: what they are made of, and what ends their elements."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -60,13 +58,13 @@ class Product(NamedTuple, Generic[Ends_co]):
         flags = {"alpha_is_one": base.is_number(alpha, 1), "beta_kind": kind}
         return {"c": c, "out": out, "alpha": alpha, "beta": beta, **flags}
 
-    def each(self, change: Callable[[Planes], Planes]) -> Product[Ends_co]:
+    def each(self, change: Callable[[Planes], Planes]) -> "Product[Ends_co]":
         """The product of what *change* makes of each operand."""
         a, b, alpha, beta, *ends = self
         more: Any = [one and change(cast(Planes, one)) for one in ends]
         return Product(change(a), change(b), alpha, beta, *more)
 
-    def in_columns(self) -> Product[Ends_co]:
+    def in_columns(self) -> "Product[Ends_co]":
         """With vectors as matrices of one column."""
         columns = self.each(base.column_of)
         return columns._replace(a=self.a)

@@ -25,8 +25,6 @@ beta), y_j). So R's diagonal is real. Operations are those of ``networks.complex
 accumulates by its fma of conj(a_ik), a_ij and the sum so far.
 """
 
-from __future__ import annotations
-
 from functools import cache, cached_property, partial
 from typing import Any
 

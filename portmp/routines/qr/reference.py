@@ -1,7 +1,5 @@
 """QR on the host, bit for bit as on devices."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ Q is a product of 1 - v t^-1 v^H, the v unit lower trapezoids and the t upper tr
 is v^T, whose conjugate products take.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 Definition: docs/bits.md, section Random numbers.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

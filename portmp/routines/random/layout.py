@@ -1,7 +1,5 @@
 """Which words of the stream an element is made of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Random numbers on the host, bit for bit as on devices."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random numbers, as one object."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any

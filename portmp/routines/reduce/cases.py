@@ -1,7 +1,5 @@
 """What ``verify`` compares of DOT, GEMV, sums, extrema and norms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from operator import methodcaller
 

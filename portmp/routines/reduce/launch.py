@@ -6,8 +6,6 @@ Vectors are extended to a multiple of LANES by the identity. Products and sums t
 are not finite are recomputed from leading limbs in the same lanes and tree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial

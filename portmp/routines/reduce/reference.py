@@ -1,7 +1,5 @@
 """DOT, GEMV, sums and norms on the host, bit for bit as on devices."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """DOT, GEMV, sums and extrema, as one object."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from portmp import formats

@@ -1,7 +1,5 @@
 """Schedules of reductions that a search tries, and the problems that it times."""
 
-from __future__ import annotations
-
 from portmp import definition
 from portmp.backends.base import Device
 from portmp.routines import base

@@ -1,7 +1,5 @@
 """What is measured of DOT and GEMV."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -6,8 +6,6 @@ own, by this definition; each element of a later chunk, as it is stored, is comb
 the chunk before: operator(total, element).
 """
 
-from __future__ import annotations
-
 from functools import cache, partial
 from typing import Any
 

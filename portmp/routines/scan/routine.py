@@ -1,7 +1,5 @@
 """Running sums and products, as one object."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

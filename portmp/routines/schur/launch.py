@@ -28,8 +28,6 @@ the largest b up to e - 2 for which |h_b,b-1| ((|v_2| + |v_3|) / f) is below u^N
 negative. About 10 n^3 operations, 25 n^3 with Schur's form.
 """
 
-from __future__ import annotations
-
 from functools import cache, partial
 from typing import Any, NamedTuple
 

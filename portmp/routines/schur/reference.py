@@ -1,7 +1,5 @@
 """Francis's iteration on the host, bit for bit as on devices."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """QR iteration of Hessenberg matrices, as one object."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from portmp.backends.base import Device

@@ -13,8 +13,6 @@ Its future work, slices of two words: as many bits as sums of products may have 
 for n = 4096, which one word holds), but for the last, which is all that two words hold of the rest.
 """
 
-from __future__ import annotations
-
 import itertools
 from functools import cache, partial
 from typing import Any

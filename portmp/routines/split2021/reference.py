@@ -1,7 +1,5 @@
 """The paper's split on the host: the bits of a device whose SGEMM is portmp's."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """The split of a paper of 2021, as one object."""
 
-from __future__ import annotations
-
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base

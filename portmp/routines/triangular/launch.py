@@ -9,8 +9,6 @@ transposed one on the left. Elements of a a^T are GEMM's. n^2 r operations for n
 columns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial

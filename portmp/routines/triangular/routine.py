@@ -1,7 +1,5 @@
 """Triangular systems and products, as one object."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from itertools import product

@@ -4,8 +4,6 @@ An algorithm by halves stands here, or in a routine's ``steps``, once. What a bl
 kernel on devices and NumPy's on the host, which share nothing.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -192,7 +190,7 @@ class Steps(ABC, Generic[M]):
         n, k = self.shape(a)
         self.products(a, c, self.parts_of_square(a, lower), kind, self.method_for(n, n, k))
 
-    def parts_of_square(self, a: M, lower: bool) -> list[Run]:
+    def parts_of_square(self, a: M, lower: bool) -> "list[Run]":
         """The blocks of ``square``."""
         n, k = self.shape(a)
         parts = parts_of_trapezoid(n, n, *self.whole_squares(a, self.method_for(n, n, k)))
@@ -208,7 +206,7 @@ class Steps(ABC, Generic[M]):
         """Rows of squares that are multiplied whole, and whether rows below are, with the last."""
         return (WHOLE, True) if method is None else (WHOLE_BY_INTEGERS["gpu"], False)
 
-    def products(self, a: M, c: M, parts: Sequence[Run], kind: str, method: Method) -> None:
+    def products(self, a: M, c: M, parts: "Sequence[Run]", kind: str, method: Method) -> None:
         """Blocks of c by rows of a and rows of a^H: ``square``'s, one by one."""
         steps = slice(0, self.shape(a)[1])
         for rows, columns in (block for part in parts for block in part.each()):
@@ -224,7 +222,7 @@ class Run(NamedTuple):
     blocks: int = 1
     distance: int = 0
 
-    def turned(self) -> Run:
+    def turned(self) -> "Run":
         """The same of the transposed matrix."""
         return self._replace(rows=self.columns, columns=self.rows)
 
