@@ -388,9 +388,6 @@ def scaled(function: Callable[..., Any], alpha: Any, *vectors: Any, out: Any = N
     return each(partial(function, alpha), *vectors, **options)
 
 
-# --- Fourier transforms ---------------------------------------------------------------------------
-
-
 @known("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 def transformed(
     function: Callable[..., Any], x: Any, n: Any = None, axis: Any = -1, *more: Any, **options: Any

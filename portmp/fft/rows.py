@@ -20,6 +20,7 @@ from portmp.backends.base import Queue
 from portmp.formats import Format
 from portmp.routines.complexes import launch as complexes
 from portmp.routines.fourier import launch, roots
+from portmp.routines.fourier.launch import kept
 from portmp.routines.fourier.steps import factors
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import Planes, allocate, upload
@@ -55,14 +56,10 @@ def _by_convolution(x: Sequence[Planes], out: Sequence[Planes]) -> None:
     form, queue, (rows, n) = x[0].format, x[0].queue, x[0].shape
     m = 1 << (2 * n - 2).bit_length()
     squares = np.array([j * j % (2 * n) for j in range(n)])
-    chirp: Planes = launch.kept(
-        queue, (form, n, 0), lambda: root_array(form, squares, 2 * n, queue)
-    )
+    chirp: Planes = kept(queue, (form, n, 0), lambda: root_array(form, squares, 2 * n, queue))
     shift = 1 - m.bit_length()
-    after = launch.kept(
-        queue, (form, n, shift), lambda: root_array(form, squares, 2 * n, queue, shift)
-    )
-    other = launch.kept(queue, (form, n, "other"), lambda: _other(form, squares, n, m, queue))
+    after = kept(queue, (form, n, shift), lambda: root_array(form, squares, 2 * n, queue, shift))
+    other = kept(queue, (form, n, "other"), lambda: _other(form, squares, n, m, queue))
     padded: Planes = creation.zeros((rows, m), chirp.format, queue).planes
     inside = padded.view((rows, n), padded.strides, padded.start)
     complexes.apply("mul", [*x, *chirp.halves], inside)

@@ -2,7 +2,7 @@
 ## neighbouring transforms that its steps join, a thread ${each} elements; between stages, whose steps
 ## a thread takes by itself, elements lie in block memory.
 ## networks["add"], ["mul"], ["neg"]; radices of 2 and 4, first (before is 1), whole, binary, listed,
-## columns, each, resident (blocks of a compute unit), constants
+## columns, each, constants
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace name="steps" file="/fourier/steps.mako"/>
 <%
@@ -20,6 +20,8 @@
     turned = first and not whole
     by_item = f"thread % {across}", f"thread / {across}"
     by_column = f"thread / {columns}", f"thread % {columns}"
+    ## Threads with many elements have few enough registers for so many blocks of a compute unit.
+    resident = (2 if w.scalar == "double" else 3) if each > 4 else 1
     done, left = 1, size
 %>
 <%def name="transform(column)">

@@ -35,8 +35,6 @@ from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, upload_numbers
 
 THREADS = 128
-RESIDENT = {"float32": 3, "float64": 2}
-"""Blocks of a compute unit for which threads with many elements have few enough registers."""
 LONGEST = 2**31 - 1
 """Parts of a circle, and elements of a call: kernels count in 32 bits."""
 
@@ -81,7 +79,6 @@ def kernel_spec(
         columns=columns,
         threads=threads,
         each=each,
-        resident=RESIDENT[f.word] if each == steps.MANY else 1,
         whole=whole,
         listed=listed,
     )

@@ -22,8 +22,8 @@ class Spelling:
     ) -> None:
         self.w, self.first, self.binary, self.listed = w, first, binary, listed
         long = w.platform.index
-        shifted = f" * (({long})1 << before)" if binary else f" * ({long})before"
-        self.beside = "" if first else shifted
+        power = f"(({long})1 << before)" if binary else f"({long})before"
+        self.beside = "" if first else f" * {power}"
         """What multiplies the numbers of a transform's elements where they are stored."""
         self._of = {role: w.function(net) for role, net in networks.items()}
         self._numbers = count(1)
