@@ -103,6 +103,28 @@ def test_shard_gather_redistribute(layout: Any) -> None:
     check_same(mp.shard(a, layout=layout, like=s).astype("float64"), a.astype("float64"))
 
 
+@pytest.mark.parametrize("layout", (mp.Rows(), mp.Rows(5), mp.BlockCyclic(4, 2, 2)), ids=repr)
+def test_fourier_transforms(layout: Any) -> None:
+    """Along axes that are cut, or not; of several axes, of vectors, of few rows."""
+    real = drawn((12, 10))
+    a = real + 1j * drawn((12, 10), seed=2)
+    s = mp.shard(a, team(4, HOST), layout)
+    for axis in (0, 1, -1):
+        found = mp.fft.fft(s, axis=axis)
+        check_same(found, mp.fft.fft(a, axis=axis))
+        assert found.layout == s.layout and found.devices == s.devices
+    check_same(mp.fft.ifft(s, 7, 0, "ortho"), mp.fft.ifft(a, 7, 0, "ortho"))
+    check_same(mp.fft.irfftn(s), mp.fft.irfftn(a))
+    check_same(mp.fft.rfft2(mp.shard(real, like=s)), mp.fft.rfft2(real))
+    check_same(mp.fft.fft(mp.shard(a[:2], like=s), axis=0), mp.fft.fft(a[:2], axis=0))
+    vector = mp.shard(a[0], team(3))
+    check_same(mp.fft.fft(vector), mp.fft.fft(a[0]))
+    with pytest.raises(ArgumentError, match=r"axis: 1.5 given"):
+        mp.fft.fft(s, axis=1.5)
+    with pytest.raises(UnsupportedError, match=r"docs/distributed.md"):
+        mp.fft.fft(s, out=s.copy())
+
+
 def test_tiles_are_views() -> None:
     """Blocks know where they begin; what is written to them is in the array."""
     s = mp.distributed.zeros((7, 6), "dd", devices=team(4), layout=mp.BlockCyclic(2, 2, 2))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import mpmath
 import numpy as np
@@ -16,6 +17,7 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, AxisError, FormatError, ShapeError
 from portmp.formats import convert
 from portmp.routines.fourier import launch, roots, steps
+from portmp.routines.fourier.lying import Lying
 
 HOST = "host"
 FORMS = ("complex64", "complex128", "cds", "cts", "cqs", "cdd", "ctd", "cqd")
@@ -92,14 +94,60 @@ def test_bits_on_every_device(every_device: Device) -> None:
         assert bits(mp.fft.fft(z[1].to(every_device))) == bits(wanted[1])
 
 
-def test_steps_by_block_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What GPUs run: steps with barriers between them, rows that end within a block."""
+BY_BLOCKS = (
+    ("cdd", ((3, 16), (2, 96), (1, 2048))),
+    ("complex128", ((3, 32), (70, 64), (2, 768), (1, 4096), (1, 8192))),
+    ("complex64", ((3, 512), (1, 1024), (1, 3072))),
+)
+"""Rows that a block has whole, or with its neighbours; such that end within a block."""
+
+
+@pytest.mark.parametrize(("form", "shapes"), BY_BLOCKS, ids=lambda one: str(one)[:10])
+def test_steps_by_block_memory(
+    form: str, shapes: tuple[tuple[int, int], ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What GPUs run: stages with barriers between them, roots that are listed and others."""
     device = discovery.get(tiers.opencl())
     monkeypatch.setattr(launch, "blocked", lambda _: True)
-    for rows, n in ((3, 16), (2, 96), (1, 2048)):
-        z = mp.array(numbers((rows, n)), "cdd", HOST)
-        assert any(one.columns for one in steps.passes(n, formats.get("dd"), True))
-        assert bits(mp.fft.fft(z.to(device))) == bits(mp.fft.fft(z))
+    part = formats.get(form).component
+    for listed in (steps.LISTED, 2 * part.itemsize * 100):
+        monkeypatch.setattr(steps, "LISTED", listed)
+        monkeypatch.setattr(launch, "_known", WeakKeyDictionary())
+        monkeypatch.setattr(device.queue, "plans", None)
+        for rows, n in shapes:
+            z = mp.array(numbers((rows, n)), form, HOST)
+            assert any(one.columns for one in steps.passes(n, part, True))
+            assert bits(mp.fft.fft(z.to(device))) == bits(mp.fft.fft(z))
+
+
+@pytest.mark.parametrize("form", ["complex64", "complex128", "cdd", "cqd"])
+def test_elements_lie_apart_in_block_memory(form: str) -> None:
+    """No two share a place, all are inside, and what a device has at least is enough."""
+    part = formats.get(form).component
+    for n in (64, 2048, 4096, 1 << 17, 1 << 24):
+        for before, radices, columns in steps.passes(n, part, True):
+            if columns:
+                size = math.prod(radices)
+                each = steps.each(part, size)
+                stages, whole = steps.grouped(radices, each), size == n
+                group = each if whole and len(stages) > 2 else math.prod(stages[-1])
+                own = Lying(part, size, columns, each, group, before == 1, whole)
+                at = own.at("row", "column").replace("/", "//")
+                places = {
+                    eval(at, {"row": row, "column": column})
+                    for row in range(size)
+                    for column in range(columns)
+                }
+                assert len(places) == size * columns
+                assert 0 <= min(places) <= max(places) < own.span
+                assert own.words * np.dtype(part.word).itemsize <= 48 << 10
+                assert size * columns // each <= 256
+
+
+def test_passes_are_few() -> None:
+    """Rows of one limb up to 4096 are read and written once, 2^24 elements three times."""
+    for name, n, count in (("float32", 4096, 1), ("float64", 4096, 1), ("float64", 1 << 24, 3)):
+        assert len([*steps.passes(n, formats.get(name), True)]) == count
 
 
 def test_on_an_interpreted_gpu() -> None:

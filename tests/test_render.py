@@ -194,6 +194,9 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 fourier.kernel_spec(name, (5, 3), True, False, 0),
                 fourier.kernel_spec(name, (2, 4), False, True, 0),
                 fourier.kernel_spec(name, (2, 4, 4), True, True, 16),
+                fourier.kernel_spec(name, (4, 4, 4), False, True, 8, listed=4),
+                fourier.kernel_spec(name, (4, 4, 4), True, True, 8, whole=True),
+                fourier.kernel_spec(name, (7,), False, False, 0, listed=1),
                 hpcs2011.gemv_spec(name, 64),
             ]
             if name in ("float32", "dd"):

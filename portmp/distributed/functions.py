@@ -20,7 +20,7 @@ from portmp.arrays.viewed import Elsewhere, Viewed, wrapped
 from portmp.backends.base import Queue
 from portmp.distributed import transport
 from portmp.distributed.array import FUNCTIONS, DistributedArray
-from portmp.distributed.layout import Placement, Replicated, Rows, columns, whole
+from portmp.distributed.layout import Axis, Placement, Replicated, Rows, columns, whole
 from portmp.errors import DeviceError, FormatError, ShapeError
 from portmp.formats import Format
 from portmp.routines import axes, base
@@ -386,3 +386,32 @@ def scaled(function: Callable[..., Any], alpha: Any, *vectors: Any, out: Any = N
     """alpha x + y, or alpha x: alpha is a number, read from its device where it has one."""
     options = {} if out is None else {"out": out}
     return each(partial(function, alpha), *vectors, **options)
+
+
+@known("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+def transformed(
+    function: Callable[..., Any], x: Any, n: Any = None, axis: Any = -1, *more: Any, **options: Any
+) -> Any:
+    """As x is cut up: each device its rows. An axis that is cut is whole meanwhile, and another one
+    cut; of a vector each device has all.
+    """
+    arrays, _ = team(x, *more, *options.values())
+    if len(arrays) > 1 or arrays[0] is not x:
+        raise Elsewhere(arrays[0])
+    (at,) = axes.named(axis, x.ndim)
+
+    def with_axis(place: Placement, one: Axis) -> Placement:
+        return place._replace(axes=(*place.axes[:at], one, *place.axes[at + 1 :]))
+
+    cut, place = x.placement.axes[at], x.placement
+    if cut.parts > 1:
+        others = x.shape[:at] + x.shape[at + 1 :]
+        found = Rows().place(others, len(x.queues))
+        place = Placement(found.grid, (*found.axes[:at], whole(cut.n), *found.axes[at:]))
+    rows = x.placed(place, x.queues)
+    pieces = here(lambda i: function(rows.pieces[i], n, axis, *more, **options), x.queues)
+    length = next(piece.shape[at] for piece in pieces if piece is not None)
+    result = joined(pieces, with_axis(place, whole(length)), x.queues)
+    if cut.parts > 1:
+        result = result.placed(with_axis(x.placement, cut._replace(n=length)), x.queues)
+    return result

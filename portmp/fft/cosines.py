@@ -15,6 +15,7 @@ from portmp.arrays.viewed import AnyArray, called, wrapped
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.fft import rows
 from portmp.fft.transforms import NORMS, along, as_complex, given, length, resized
+from portmp.routines.fourier.launch import kept
 
 TYPES = (2, 3)
 
@@ -24,7 +25,7 @@ def _weights(x: Any, n: int, sign: int) -> Any:
     form, queue = x.dtype, x.queue
     angles = [-sign * k % (4 * n) for k in range(n)]
     key = form, n, "cosines", sign
-    return wrapped(rows.kept(queue, key, lambda: rows.root_array(form, angles, 4 * n, queue)))
+    return wrapped(kept(queue, key, lambda: rows.root_array(form, angles, 4 * n, queue)))
 
 
 def _second(x: Any) -> Any:

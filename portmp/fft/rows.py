@@ -8,8 +8,8 @@ one with y by c / m.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,13 +20,10 @@ from portmp.backends.base import Queue
 from portmp.formats import Format
 from portmp.routines.complexes import launch as complexes
 from portmp.routines.fourier import launch, roots
+from portmp.routines.fourier.launch import kept
 from portmp.routines.fourier.steps import factors
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import Planes, allocate, upload
-
-KEPT = 16
-"""Arrays of roots that a queue keeps."""
-_known: WeakKeyDictionary[Queue, dict[Any, Planes]] = WeakKeyDictionary()
 
 
 def transformed(x: Any, inverse: bool = False) -> Any:
@@ -35,18 +32,18 @@ def transformed(x: Any, inverse: bool = False) -> Any:
     n = shape[-1]
     if not x.size:
         return wrapped(allocate(form, shape, x.queue))
-    given = x.reshape((x.size // n, n)).planes
+    given = (x if len(shape) == 2 else x.reshape((x.size // n, n))).planes
     if not given.contiguous:
         given = wrapped(given).copy().planes
     out = allocate(form, given.shape, x.queue)
-    of, to = _pair(given), _pair(out)
+    of, to = given.halves, out.halves
     # The inverse of exchanged parts is the transform, its parts exchanged.
     parts, results = (of[::-1], to[::-1]) if inverse else (of, to)
     if n == 1 or factors(n):
         launch.transform(parts, results)
     else:
         _by_convolution(parts, results)
-    return wrapped(out).reshape(shape)
+    return wrapped(out) if len(shape) == 2 else wrapped(out).reshape(shape)
 
 
 def root_array(form: Format, angles: Any, order: int, queue: Queue, shift: int = 0) -> Planes:
@@ -55,32 +52,22 @@ def root_array(form: Format, angles: Any, order: int, queue: Queue, shift: int =
     return upload(formats.complex_of(form), [np.ldexp(p, shift) for p in planes], queue)
 
 
-def kept(queue: Queue, key: Any, made: Any) -> Planes:
-    """What was made before of this key for a queue, or what is made now."""
-    there = _known.setdefault(queue, {})
-    if key not in there:
-        while len(there) >= KEPT:
-            del there[next(iter(there))]
-        there[key] = made()
-    return there[key]
-
-
-def _by_convolution(x: tuple[Planes, Planes], out: tuple[Planes, Planes]) -> None:
+def _by_convolution(x: Sequence[Planes], out: Sequence[Planes]) -> None:
     form, queue, (rows, n) = x[0].format, x[0].queue, x[0].shape
     m = 1 << (2 * n - 2).bit_length()
     squares = np.array([j * j % (2 * n) for j in range(n)])
-    chirp = kept(queue, (form, n, 0), lambda: root_array(form, squares, 2 * n, queue))
+    chirp: Planes = kept(queue, (form, n, 0), lambda: root_array(form, squares, 2 * n, queue))
     shift = 1 - m.bit_length()
     after = kept(queue, (form, n, shift), lambda: root_array(form, squares, 2 * n, queue, shift))
     other = kept(queue, (form, n, "other"), lambda: _other(form, squares, n, m, queue))
     padded: Planes = creation.zeros((rows, m), chirp.format, queue).planes
     inside = padded.view((rows, n), padded.strides, padded.start)
     complexes.apply("mul", [*x, *chirp.halves], inside)
-    there = _new(padded)
-    launch.transform(_pair(padded), _pair(there))
+    there = allocate(padded.format, padded.shape, queue)
+    launch.transform(padded.halves, there.halves)
     complexes.apply("mul", [*there.halves, *other.halves], padded)
     # The inverse: parts are exchanged before and after.
-    launch.transform(_pair(padded)[::-1], _pair(there)[::-1])
+    launch.transform(padded.halves[::-1], there.halves[::-1])
     first = there.view((rows, n), there.strides, there.start)
     found: Planes = complexes.apply("mul", [*first.halves, *after.halves])
     for part, to in zip(found.halves, out, strict=True):
@@ -95,15 +82,6 @@ def _other(form: Format, squares: Any, n: int, m: int, queue: Queue) -> Planes:
         plane[0, :n] = values
         plane[0, m - n + 1 :] = values[:0:-1]
     given = upload(formats.complex_of(form), planes, queue)
-    found = _new(given)
-    launch.transform(_pair(given), _pair(found))
+    found = allocate(given.format, given.shape, queue)
+    launch.transform(given.halves, found.halves)
     return found
-
-
-def _pair(z: Planes) -> tuple[Planes, Planes]:
-    real, imaginary = z.halves
-    return real, imaginary
-
-
-def _new(like: Planes) -> Planes:
-    return allocate(like.format, like.shape, like.queue)

@@ -15,7 +15,7 @@ from typing import Any
 
 from portmp import formats
 from portmp.arrays import complexes, creation, dtypes, elementwise, manipulation
-from portmp.arrays.viewed import AnyArray, called, integers
+from portmp.arrays.viewed import AnyArray, called, everywhere, integers, wrapped
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.fft import rows
 from portmp.formats import Format
@@ -51,7 +51,7 @@ def resized(x: Any, n: int) -> Any:
     """The first n elements of rows, zeros behind those that there are."""
     have = x.shape[-1]
     if n <= have:
-        return x[..., :n]
+        return x if n == have else x[..., :n]
     made = creation.zeros((*x.shape[:-1], n), x.dtype, x.queue)
     made[..., :have] = x
     return made
@@ -125,10 +125,11 @@ def _one(name: str, about: str, work: Callable[[Any, Any, Any], Any]) -> Any:
         norm: str | None = None,
         out: AnyArray | None = None,
     ) -> Any:
-        found = along(given(x, name), axis, lambda rows: work(rows, n, norm), name)
+        one = wrapped(given(x, name).planes)
+        found = along(one, axis, lambda rows: work(rows, n, norm), name)
         return elementwise.given_back(found.planes, out)
 
-    return called(function, name, about)
+    return everywhere(called(function, name, about))
 
 
 def _swapped(norm: Any) -> str:
@@ -201,7 +202,7 @@ def _several(name: str, about: str, usual: Any, kind: str) -> Any:
         found = found if order else as_complex(found)
         for by, (axis, n) in order:
             found = by(found, n, axis, norm)
-        return elementwise.given_back(found.planes, out)
+        return found if out is None else elementwise.given_back(found.planes, out)
 
     return called(function, name, about)
 

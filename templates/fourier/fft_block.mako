@@ -1,112 +1,117 @@
 ## Steps of Fourier transforms of rows, from length *before* on: a block of threads takes ${columns}
-## neighbouring transforms that its steps join, a thread four elements a step; between steps they lie
-## in block memory.
-## networks["add"], ["mul"], ["neg"]; radices of 2 and 4, first (before is 1), binary, columns,
-## constants
+## neighbouring transforms that its steps join, a thread ${each} elements; between stages, whose steps
+## a thread takes by itself, elements lie in block memory.
+## networks["add"], ["mul"], ["neg"]; radices of 2 and 4, first (before is 1), whole, binary, listed,
+## columns, each, constants
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace name="steps" file="/fourier/steps.mako"/>
 <%
     from math import prod
+    from portmp.routines.fourier.lying import Lying
     from portmp.routines.fourier.spelling import Spelling
-    p, long = w.platform, w.platform.index
-    s, size = Spelling(w, networks), prod(radices)
-    quarter, each = size // 4, 4
-    parts = ("re", "im")
-    apart = "(1 << apart)" if binary else "apart"
-    beside = "" if first else f" * (({long})1 << before)" if binary else f" * ({long})before"
-    ## A number's words lie so far apart. After four rows of columns one is left out, so that threads
-    ## that read every fourth row meet other banks.
-    span = size * columns * 5 // 4
+    from portmp.routines.fourier.steps import grouped
+    p, limbs = w.platform, w.format.limbs
+    s, size = Spelling(w, networks, first, binary, listed), prod(radices)
+    parts, stages = ("re", "im"), grouped(radices, each)
+    group = each if whole and len(stages) > 2 else prod(stages[-1])
+    lying = Lying(w.format, size, columns, each, group, first, whole)
+    ## Threads of a transform; in the last stage of the first pass they are neighbours.
+    across = size // each
+    turned = first and not whole
+    by_item = f"thread % {across}", f"thread / {across}"
+    by_column = f"thread / {columns}", f"thread % {columns}"
+    ## Threads with many elements have few enough registers for so many blocks of a compute unit.
+    resident = (2 if w.scalar == "double" else 3) if each > 4 else 1
+    done, left = 1, size
 %>
-${arithmetic(w, list(networks.values()))}
-${p.kernel.format(threads)} ${head()}
-{
-    ${p.shared} ${w.scalar} held[${2 * w.format.limbs * span}];
-    const int thread = ${p.axis(p.local_id, 0)};
-<% done, left = 1, size %>\
-% for stage, radix in enumerate(radices):
-<%
-    left //= radix
-    last = stage == len(radices) - 1
-    together = each // radix
-    ## In the last step of the first pass four neighbouring threads write neighbouring elements.
-    turned = last and first and quarter >= 4
-    ## Rows, one behind each four of which is left out; steps between them are of four, or the last ones.
-    lies = lambda row: f"({row} + {row} / 4) * {columns} + column"
-    beyond = lambda rows: (rows + rows // 4) * columns
-    column = f"thread / 4 % {columns}" if turned else f"thread % {columns}"
-    item = f"thread / {4 * columns} * 4 + thread % 4" if turned else f"thread / {columns}"
-%>\
-    {
-        const int column = ${column}, item = ${item};
-        const int id = (int)${p.axis(p.group_id, 0)} * ${columns} + column;
+<%def name="transform(column)">
+        const int id = (int)${p.axis(p.group_id, 0)} * ${columns} + ${column};
         const int inside = id < count;
-${steps.places(binary, first, size, long)}<% ys = [] %>\
-% for b in range(together):
+${steps.places(s, size, whole)}\
+</%def>\
+${arithmetic(w, list(networks.values()))}
+${p.kernel_of(threads, resident)} ${head()}
+{
+    ${p.shared} ${w.scalar} held[${lying.words}];
+    const int thread = ${p.axis(p.local_id, 0)};
+    const int item = ${(by_item if whole else by_column)[0]}, column = ${(by_item if whole else by_column)[1]};
+${transform("column")}\
+% for stage, its in enumerate(stages):
 <%
-    x = [s.name() for _ in range(radix)]
-    spot = s.name()
+    radix, last = prod(its), stage == len(stages) - 1
+    left //= radix
+    xs = [[s.name() for _ in range(radix)] for _ in range(each // radix)]
+    ys = [[s.name() for _ in range(radix)] for _ in xs]
+    spots = [s.name() for _ in xs]
 %>\
-        const int ${spot} = item${f" + {b * quarter}" if b else ""}, ${spot}kk = ${spot} / ${left}, ${spot}q = ${spot} % ${left};
-% if stage:
-        const int ${spot}row = ${left * radix} * ${spot}kk + ${spot}q, ${spot}at = ${lies(f"{spot}row")};
+% if stage and last and turned:
+        const int item_ = ${by_item[0]}, column_ = ${by_item[1]};
+<% mine = ("item_", "column_") %>\
+% else:
+<% mine = ("item", "column") %>\
 % endif
-% if not last:
-        const int ${spot}to = ${lies(spot)};
-% endif
-% for q in range(radix):
+% for b, spot in enumerate(spots):
+        const int ${spot} = ${mine[0]}${f" + {b * across}" if b else ""}, ${spot}kk = ${spot} / ${left}, ${spot}q = ${spot} % ${left};
+% endfor
 % if stage == 0:
-<% there = f"from + ({long})({spot}q + {q * left}) * {apart}" %>\
+% for spot, x in zip(spots, xs):
+% for q, z in enumerate(x):
 % for part, of in zip(parts, "xy"):
-${steps.let(s, f"{x[q]}{part}", w.element(of, f"{of}_start + {there}", "inside"))}\
+${steps.let(s, z + part, w.element(of, f"{of}_start + from + ({spot} + {q * left}) * apart_by", "inside"))}\
+% endfor
+% endfor
 % endfor
 % else:
-% for n_part, part in enumerate(parts):
-${steps.let(s, f"{x[q]}{part}", w.pack(f"held[{(n_part * w.format.limbs + limb) * span} + {beyond(q * left)} + {spot}at]" for limb in w.limbs))}\
+% for b, spot in enumerate(spots):
+        const int ${spot}at = ${lying.at(f"({left * radix} * {spot}kk + {spot}q)", mine[1])};
 % endfor
-% endif
-% endfor
-% if not (first and stage == 0):
-% for q in range(1, radix):
-<% z, x[q] = x[q], s.name() %>\
-${steps.rooted(s, binary, x[q], z, q, f"{spot}kk" if stage else 0, left)}\
-% endfor
-% endif
-<%
-    y = [s.name() for _ in range(radix)]
-    ys.append((spot, y))
-%>\
-${steps.small(s, x, y, constants)}\
-% endfor
-% if not last:
-% if stage:
+% for turn in range(0, 2, lying.parts):
+<% exchanged = parts[turn : turn + lying.parts] %>\
+% if stage > 1 or turn:
         ${p.barrier}
 % endif
-% for spot, y in ys:
-% for q in range(radix):
-% for n_part, part in enumerate(parts):
+% for spot, y in written:
+% for m, z in enumerate(y):
+% for n, part in enumerate(exchanged):
 % for limb in w.limbs:
-        held[${(n_part * w.format.limbs + limb) * span} + ${beyond(q * done * left)} + ${spot}to] = ${w.word_of(y[q] + part, limb)};
+        held[${(n * limbs + limb) * lying.span + lying.beyond(m * size // len(y))} + ${spot}to] = ${w.word_of(z + part, limb)};
 % endfor
 % endfor
 % endfor
 % endfor
-    }
-    ${p.barrier}
-% else:
+        ${p.barrier}
+% for spot, x in zip(spots, xs):
+% for q, z in enumerate(x):
+% for n, part in enumerate(exchanged):
+${steps.let(s, z + part, w.pack(f"held[{(n * limbs + limb) * lying.span + lying.beyond(q * left)} + {spot}at]" for limb in w.limbs))}\
+% endfor
+% endfor
+% endfor
+% endfor
+% endif
+% for spot, x, y in zip(spots, xs, ys):
+${steps.joined(s, x, y, its, constants, f"{spot}kk" if stage else "", done, left)}\
+% endfor
+% if not last:
+% for spot in spots:
+        const int ${spot}to = ${lying.at(spot, mine[1])};
+% endfor
+% endif
+<% written, done = [*zip(spots, ys)], done * radix %>\
+% endfor
+        ${"{" if turned else "if (inside) {"}
+% if turned:
+${transform("column_")}\
         if (inside) {
-% for spot, y in ys:
-% for q in range(radix):
+% endif
+% for spot, y in written:
+% for m, z in enumerate(y):
 % for part, of in zip(parts, "uv"):
 % for limb in w.limbs:
-            ${w.store(of, limb, f"{of}_start + to + ({spot}kk + {q * done}){beside}", w.word_of(y[q] + part, limb))}
+            ${w.store(of, limb, f"{of}_start + to + ({spot}kk + {m * size // len(y)}){s.beside}", w.word_of(z + part, limb))}
 % endfor
 % endfor
 % endfor
 % endfor
-        }
-    }
-% endif
-<% done *= radix %>\
-% endfor
+        ${"} }" if turned else "}"}
 }

@@ -13,8 +13,10 @@ together change no bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from math import prod
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -27,14 +29,12 @@ from portmp.errors import ShapeError
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.elementwise import launch as elementwise
-from portmp.routines.fourier import reference, roots
-from portmp.routines.fourier.steps import factors, passes
+from portmp.routines.fourier import reference, steps
+from portmp.routines.fourier import roots as of_unity
 from portmp.runtime import launch
 from portmp.runtime.planes import Numbers, Planes, allocate, upload_numbers
 
 THREADS = 128
-EACH = 4
-"""Elements of a thread whose block has block memory."""
 LONGEST = 2**31 - 1
 """Parts of a circle, and elements of a call: kernels count in 32 bits."""
 
@@ -47,41 +47,52 @@ def kernel_spec(
     binary: bool,
     columns: int,
     threads: int = THREADS,
+    *,
+    whole: bool = False,
+    listed: int | None = None,
 ) -> KernelSpec:
     """The kernel of these steps; *first*: of those that a transform begins with.
 
     *binary*: sizes are powers of two, told by their exponents. With *columns* by block memory.
+    *whole*: of all steps. *listed*: steps that join so many of the pass's transforms or more find
+    their roots from an eighth of the circle.
     """
     f = formats.get(form)
     nets = {"add": f.network("add"), "mul": f.network("mul"), "neg": f.operator("neg")}
     parts = [Array(name) for name in "xy"] + [Array(name, const=False) for name in "uv"]
     sizes = [Flag(name) for name in ("count", "apart", "before", "part", "eighth")]
+    # Of one limb both parts of a root of the circle are read at once.
+    circle = Scratch("circle", f.word, const=True, lanes=2 if f.limbs == 1 else 1)
+    each = steps.each(f, prod(radices))
     odd = {r: _constants(form, r) for r in radices if r % 2}
-    threads = prod(radices) * columns // EACH or threads
+    threads = prod(radices) * columns // each or threads
     return spec(
         "fft_block" if columns else "fft_pass",
         f"fourier/fft_{'block' if columns else 'pass'}.mako",
         f,
         nets,
-        takes=[*sizes, *parts, Scratch("roots", f.word, const=True)],
+        takes=[*sizes, *parts, Scratch("roots", f.word, const=True), circle],
         radices=radices,
         first=first,
         binary=binary,
         constants=tuple(odd.items()),
         columns=columns,
         threads=threads,
+        each=each,
+        whole=whole,
+        listed=listed,
     )
 
 
 def _constants(form: str, r: int) -> tuple[tuple[tuple[float, ...], ...], ...]:
     """The words of cos and sin of 2 pi j / r, by j."""
-    planes, limbs = roots.of(form, np.arange(r), r), formats.get(form).limbs
+    planes, limbs = of_unity.of(form, np.arange(r), r), formats.get(form).limbs
     cos = tuple(tuple(float(p[j]) for p in planes[:limbs]) for j in range(r))
     sin = tuple(tuple(-float(p[j]) for p in planes[limbs:]) for j in range(r))
     return cos, sin
 
 
-def transform(parts: tuple[Planes, Planes], out: tuple[Planes, Planes]) -> None:
+def transform(parts: Sequence[Planes], out: Sequence[Planes]) -> None:
     """The transforms of rows (m, n) of real and imaginary *parts*, in *out*, which is no operand.
 
     All lie dense in memory.
@@ -94,31 +105,51 @@ def transform(parts: tuple[Planes, Planes], out: tuple[Planes, Planes]) -> None:
         for part, to in zip(parts, out, strict=True):
             elementwise.apply("copy", [part], to)
         return
-    assert factors(n), n
+    assert steps.factors(n), n
     if order_of(n) > LONGEST or parts[0].size > LONGEST:
         raise ShapeError(
             f"fft: rows of {n} elements, {parts[0].size} in all: too many for one launch"
         )
-    words = known_roots(parts[0].queue, form, n)
-    operands = (*parts, words, *out)
+    queue = parts[0].queue
+    words = kept(queue, (form.name, n), lambda: known_roots(queue, form, n))
+    operands = (*parts, *words, *out)
     launch.repeat((transform,), operands, _launch, _on_host)
 
 
-_roots: WeakKeyDictionary[Queue, dict[tuple[str, int], Numbers]] = WeakKeyDictionary()
-KEPT = 8
-"""Tables of roots that a queue keeps."""
+KEPT = 16
+"""Arrays of roots that a queue keeps."""
+_known: WeakKeyDictionary[Queue, dict[Any, Any]] = WeakKeyDictionary()
 
 
-def known_roots(queue: Queue, form: Format, n: int) -> Numbers:
-    """The words of the roots that a length takes, in the queue's memory."""
-    order = order_of(n)
-    kept = _roots.setdefault(queue, {})
-    key = form.name, order
-    if key not in kept:
-        while len(kept) >= KEPT:
-            del kept[next(iter(kept))]
-        kept[key] = upload_numbers(roots.table(form.name, order), queue)
-    return kept[key]
+def kept(queue: Queue, key: Any, made: Callable[[], Any]) -> Any:
+    """What was made before of this key for a queue, or what is made now."""
+    there = _known.setdefault(queue, {})
+    if key not in there:
+        while len(there) >= KEPT:
+            del there[next(iter(there))]
+        there[key] = made()
+    return there[key]
+
+
+def known_roots(queue: Queue, form: Format, n: int) -> tuple[Numbers, Numbers]:
+    """Words of a length's roots: those listed, and of an eighth of the circle if some are not."""
+    words = upload_numbers(listed(form, n), queue)
+    if steps.is_listed(form, n):
+        return words, words
+    return words, upload_numbers(of_unity.table(form.name, order_of(n)), queue)
+
+
+def listed(form: Format, n: int) -> np.ndarray[Any, Any]:
+    """Words of roots in the order of use: a step of r that joins transforms of m elements takes
+    those of i k / (r m), by i from 1 on, words (cos, then sin) and k < m.
+    """
+    found, before = [], 1
+    for r in steps.factors(n):
+        if steps.is_listed(form, before * r):
+            numbers = np.arange(1, r)[:, None] * np.arange(before) * (n // (before * r))
+            found.append(np.stack(of_unity.of(form.name, numbers, n), axis=1).ravel())
+        before *= r
+    return np.concatenate(found)
 
 
 def order_of(n: int) -> int:
@@ -126,35 +157,35 @@ def order_of(n: int) -> int:
     return next(n * k for k in (1, 2, 4, 8) if n * k % 8 == 0)
 
 
-def _on_host(x: Planes, y: Planes, words: Numbers, u: Planes, v: Planes) -> None:
-    base.all_on_host([u, v], partial(reference.transformed, x.format), x, y)
+def _on_host(x: Planes, y: Planes, *others: Any) -> None:
+    base.all_on_host(others[2:], partial(reference.transformed, x.format), x, y)
 
 
-def _launch(x: Planes, y: Planes, words: Numbers, u: Planes, v: Planes) -> None:
+def _launch(x: Planes, y: Planes, words: Numbers, eighth: Numbers, u: Planes, v: Planes) -> None:
     rows, n = x.shape
     if not x.size:
         return
     form, queue, order = x.format, x.queue, order_of(n)
-    given = x, y
-    steps = [*passes(n, form, blocked(x.device))]
-    for i, (before, radices, columns) in enumerate(steps):
-        last = i == len(steps) - 1
+    given, binary = (x, y), n & (n - 1) == 0
+    todo = [*steps.passes(n, form, blocked(x.device))]
+    for i, (before, radices, columns) in enumerate(todo):
         made = u, v
-        if not last:
+        if i < len(todo) - 1:
             made = allocate(form, x.shape, queue), allocate(form, x.shape, queue)
         size = prod(radices)
-        count = rows * n // size
         numbers = {"apart": n // size, "before": before}
         numbers |= {"part": order // (before * size), "eighth": order // 8}
-        binary = n & (n - 1) == 0
         if binary:
             numbers = {name: value.bit_length() - 1 for name, value in numbers.items()}
-        numbers["count"] = count
-        views = dict(zip("xyuv", (*given, *made), strict=True))
-        threads = size * columns // EACH or base.threads(x.device, THREADS)
-        unit = (kernel_spec(form.name, radices, before == 1, binary, columns, threads),)
+        numbers["count"] = count = rows * n // size
+        views: dict[str, Any] = dict(zip("xyuv", (*given, *made), strict=True))
+        threads = size * columns // steps.each(form, size) or base.threads(x.device, THREADS)
+        told = before == 1, binary, columns, threads
+        of_lists, whole = steps.listed(form, before, radices), bool(columns) and size == n
+        one = kernel_spec(form.name, radices, *told, whole=whole, listed=of_lists)
         grid = (base.blocks(count, columns or threads), 1, 1)
-        launch.run(queue, unit, grid, (threads, 1, 1), {**numbers, **views, "roots": words})
+        views |= {"roots": words, "circle": eighth}
+        launch.run(queue, (one,), grid, (threads, 1, 1), {**numbers, **views})
         given = made
 
 

@@ -21,14 +21,18 @@ from portmp.formats import Format
 PRIMES = (7, 5, 3, 2)
 REGISTERS = 64
 """32-bit registers of a thread that elements of a pass may take."""
-TOGETHER = 512
-"""Elements that a block of threads has in block memory at most, four for each thread ..."""
-BYTES = 1 << 15
-"""... which take so many bytes at most."""
-COLUMNS = 8
-"""Neighbouring transforms that a block has at least: memory is read by 32 or 64 bytes."""
-MOST = 256
-"""Elements of a transform that a block has at most."""
+EACH = 4
+"""Elements of a thread whose block has block memory ..."""
+MANY = 16
+"""... and, of one limb, of transforms of so many times 4 elements at least: fewer passes."""
+TOGETHER = {EACH: 512, MANY: 4096}
+"""Elements that a block of threads has, by those of a thread."""
+MOST = {EACH: 64, MANY: 512}
+"""Elements of a transform that a block has with its neighbours, by which memory is read by 64 bytes
+at least; a row that a block has alone may have all."""
+LISTED = 1 << 24
+"""Bytes of roots that lie in the order in which steps take them; others are found from an eighth of
+the circle."""
 
 
 @cache
@@ -59,24 +63,53 @@ class Pass(NamedTuple):
 def passes(n: int, form: Format, many: bool) -> Iterator[Pass]:
     """The steps of a length in passes: a schedule. *many*: for blocks of many threads."""
     words = 2 * form.limbs * (2 if form.word == "float64" else 1)
-    held = min(TOGETHER, 1 << (BYTES // (4 * words)).bit_length() - 1)
     steps, before = list(factors(n)), 1
     while steps:
-        together: list[int] = []
-        whole = many and steps[0] in (2, 4) and len(steps) > 1
-        room = _in_block(steps, min(MOST, held // COLUMNS)) if whole else REGISTERS // words
-        while steps and (not together or prod(together) * steps[0] <= room):
-            if together and not whole and many and steps[0] in (2, 4):
-                break
-            together.append(steps.pop(0))
+        joined = many and steps[0] in (2, 4) and len(steps) > 1
+        if joined:
+            together = _in_block(steps, form, before == 1)
+        else:
+            # What blocks can join is theirs.
+            several = steps[: next((i for i, r in enumerate(steps) if i and r in (2, 4)), None)]
+            together = grouped(several if many else steps, REGISTERS // words)[0]
+        del steps[: len(together)]
         size = prod(together)
-        fitting = len(together) > 1 and whole
-        yield Pass(before, tuple(together), held // size if fitting else 0)
+        columns = TOGETHER[each(form, size)] // size if joined else 0
+        yield Pass(before, tuple(together), columns)
         before *= size
 
 
-def _in_block(steps: Sequence[int], most: int) -> int:
-    """The length up to which a block joins transforms: passes of about as many steps each."""
-    at_most = most.bit_length() // 2
-    each = -(-len(steps) // -(-len(steps) // at_most))
-    return min(most, prod(steps[:each]))
+def each(form: Format, size: int) -> int:
+    """Elements of a thread whose block transforms so many by block memory."""
+    return MANY if form.limbs == 1 and size >= 4 * MANY else EACH
+
+
+def _in_block(steps: Sequence[int], form: Format, first: bool) -> list[int]:
+    """The steps that a block takes first: as few passes as may be, of about as many steps each."""
+    held = each(form, prod(steps))
+    if first and held == MANY and prod(steps) <= TOGETHER[held]:
+        return [*steps]
+    count = len(grouped(steps, MOST[held]))
+    return [*steps[: -(-len(steps) // count)]]
+
+
+def grouped(steps: Sequence[int], most: int) -> list[list[int]]:
+    """Steps in order, in groups that join *most* elements at most, if they are several."""
+    found: list[list[int]] = [[]]
+    for step in steps:
+        if found[-1] and prod(found[-1]) * step > most:
+            found.append([])
+        found[-1].append(step)
+    return found
+
+
+def is_listed(form: Format, n: int) -> bool:
+    """Whether the roots are listed of all steps up to transforms of n elements."""
+    return 2 * form.itemsize * n <= LISTED
+
+
+def listed(form: Format, before: int, radices: tuple[int, ...]) -> int | None:
+    """How many transforms steps of a pass join whose roots are listed; None: all."""
+    joined = [prod(radices[:i]) for i in range(1, len(radices) + 1)]
+    few = [n for n in joined if is_listed(form, before * n)]
+    return None if few == joined else max(few, default=1)

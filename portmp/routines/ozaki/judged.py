@@ -260,7 +260,10 @@ def update(asked: Product[Planes], options: Auto) -> bool:
     inside = given.adds and given.out.overlaps(given.c)
     # What the first level makes meanwhile is seldom in vain, but it is written over the addend.
     early = not inside and m * n * k < LONG[device.properties.kind]
-    operands = (*given, places, counts, mask, told)
+    # Exponents are found once.
+    sides = () if early else (m, n)
+    most = [allocate_numbers("int32", (size,), queue) for size in sides]
+    operands: Any = (*given, places, counts, mask, told, *most)
     held, key, plan = launch.find((update, options, early, turned), operands)
     if plan is None:
         judging, making = ways(None), ways(1)
@@ -283,7 +286,7 @@ def update(asked: Product[Planes], options: Auto) -> bool:
     listed = elements.Listed(places, _one(counts, 0))
     values = elements.made(asked, listed) if direct_ones and not others else None
     if not early:
-        make(1, given)
+        ozaki.update(given, ways(1), most)
     if values:
         elements.put(asked, listed, values)
     if others:
@@ -351,8 +354,10 @@ def _one(numbers: Numbers, at: int) -> Numbers:
 def _judge(turned: bool, judging: Way, making: Way | None, *operands: Any) -> None:
     """Levels of all elements and, *making* it, the first level's product."""
     given: Product[Planes] = Product(*operands[:6])
-    places, counts, mask, told = operands[6:]
+    places, counts, mask, told, *most = operands[6:]
     left, right = _known(given, judging)
+    for one, kept in zip((left, right), most, strict=False):
+        moves.copied(one.operand.exponents.view(kept.shape, (1,), 0), kept)
     if making:
         # The longest work first: what is launched meanwhile does not wait for the host.
         ozaki.multiplied(left.operand, right.operand, given, making)

@@ -371,10 +371,10 @@ class Operand:
         return out
 
 
-def operand(view: Planes, way: Way, *, second: bool) -> Operand:
-    """*view* (rows, depth) and the exponents of its rows."""
+def operand(view: Planes, way: Way, *, second: bool, most: Numbers | None = None) -> Operand:
+    """*view* (rows, depth) and the exponents of its rows, which are found if they are not given."""
     held, nbytes = as_rows(view, way)
-    return Operand(held, found_of_rows(held)["most"], second, copied=nbytes)
+    return Operand(held, most or found_of_rows(held)["most"], second, copied=nbytes)
 
 
 def as_rows(view: Planes, way: Way) -> tuple[Planes, int]:
@@ -450,19 +450,25 @@ def gemm(given: Asked, way: Way) -> Planes:
     return whole.out
 
 
-def update(given: Product[Planes], way: Way) -> None:
-    """The same of matrices that fit each other, over one step at least. Nothing is checked."""
+def update(given: Product[Planes], way: Way, most: Sequence[Numbers] = ()) -> None:
+    """The same of matrices that fit each other, over one step at least. Nothing is checked.
+
+    *most*: exponents of rows and of columns, where they are known and no reference computes.
+    """
     by_reference = computed_by(partial(reference.product, given.a.format, way.scheme.integers))
+    operands: Any = (*given, *most)
     if way.asked and way.at_once(given):
-        launch.repeat((update, way.asked), given, partial(_update, way), by_reference)
+        launch.repeat((update, way.asked), operands, partial(_update, way), by_reference)
     else:
-        launch.do(given, partial(_update, way), by_reference)
+        launch.do(operands, partial(_update, way), by_reference)
 
 
 def _update(way: Way, *operands: Any) -> None:
-    given = by_rows(Product(*operands))
-    left = operand(given.a, way, second=False)
-    multiplied(left, operand(given.b.transposed((1, 0)), way, second=True), given, way)
+    given = by_rows(Product(*operands[:6]))
+    rows, columns = operands[6:] or (None, None)
+    left = operand(given.a, way, second=False, most=rows)
+    right = operand(given.b.transposed((1, 0)), way, second=True, most=columns)
+    multiplied(left, right, given, way)
 
 
 def by_rows(given: Product[Planes]) -> Product[Planes]:
