@@ -703,7 +703,7 @@ FAULTS = (
         "(z_rr, z_ii), im",
         "(z_rr, z_ri), im",
         "test_complex_sparse.py",
-        "transposes_factors",
+        "four_real_ones",
     ),
     Fault(
         "complex sparse: numbers without a real part are not stored",

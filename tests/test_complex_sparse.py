@@ -13,12 +13,17 @@ import pytest
 import scipy.sparse
 import scipy.sparse.linalg
 from slow import mostly_slow
+from tiers import check
 
 import portmp as mp
 from portmp import definition, formats
 from portmp.backends.base import Device
+from portmp.codegen import kernel_spec
+from portmp.compilers.base import Compiler
+from portmp.compilers.hiprtc import HiprtcCompiler
+from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.errors import ArgumentError, FormatError, ShapeError
-from portmp.routines import base
+from portmp.routines import base, compilation_units
 from portmp.routines.sparse import launch
 
 HOST = "host"
@@ -221,6 +226,26 @@ def test_bad_use(device: Device) -> None:
     for kind, message, call in cases:
         with pytest.raises(kind, match=re.escape(message)):
             call()
+
+
+@pytest.mark.parametrize("form", mostly_slow(["cdd", "cqs"], ["cdd"], "texts differ alike"))
+@pytest.mark.parametrize("tier", ["nvrtc", "hiprtc"])
+def test_kernels_compile_for_gpus(tier: str, form: str) -> None:
+    """For vectors and for matrices, also beside real ones, without a device."""
+    check(tier)
+    compiler, on, arch = GPUS[tier]
+    for name in ("csr", "csr_columns"):
+        unit = compilation_units.find(form, name)
+        assert compiler().compile(kernel_spec.rendered(unit, on).text, arch)
+    part = formats.get(form).component.name
+    unit = (launch.kernel_spec(part, form, 128, False),)
+    assert compiler().compile(kernel_spec.rendered(unit, on).text, arch)
+
+
+GPUS: dict[str, tuple[type[Compiler], str, str]] = {
+    "nvrtc": (NvrtcCompiler, "cuda", "sm_90"),
+    "hiprtc": (HiprtcCompiler, "rocm", "gfx90a"),
+}
 
 
 # --- iterative methods ----------------------------------------------------------------------------
