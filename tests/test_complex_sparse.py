@@ -363,6 +363,12 @@ def test_short_copies_and_matrices_that_are_not_definite(device: Device) -> None
     found = mp.linalg.cg(a, b, inner="complex128")
     assert found.converged and len(found.rounds) > 2
     assert float(mp.nrm2(b - mp.gemv(a, found.x))) <= 1e-61 * float(mp.nrm2(b))
+    found = mp.linalg.cg(a, b, inner="cdd")
+    assert found.converged and len(found.rounds) > 1
+    with pytest.raises(FormatError, match="dd holds real numbers alone"):
+        mp.linalg.cg(a, b, inner="dd")
+    real = mp.eye(N, dtype="qd", device=device)
+    assert same(mp.linalg.cg(real, b.real, inner="cdd").x, b.real.astype("cqd"))
     with pytest.raises(ArgumentError, match="not positive definite"):
         mp.linalg.cg(-a, b)
     with pytest.raises(ArgumentError, match="infinities or NaN"):

@@ -83,6 +83,7 @@ def cg(
     limit = "iterations" if maxiter is None else "maxiter"
     tolerance = _one(tolerance, rtol, "tolerance", "rtol")
     iterations = _one(iterations, maxiter, "iterations", "maxiter")
+    inner = formats.get(inner) if isinstance(inner, str) else inner
     b = iterative.vector(b, "cg", a, x0, M, inner)
     outer = operators.operator(a, b, "cg")
     iterative.check_number("cg", "reduction", reduction, HALVED)
@@ -111,15 +112,14 @@ def _one(value: Any, other: Any, name: str, alias: str) -> Any:
     return other if value is None else value
 
 
-def _inner(a: Linear, outer: Operator, b: Array, inner: Linear | str | Format | None) -> Operator:
+def _inner(a: Linear, outer: Operator, b: Array, inner: Linear | Format | None) -> Operator:
     """What iterations multiply by, in a format of its own."""
     if inner is None or inner is a:
         return outer
-    if isinstance(inner, (str, Format)):
+    if isinstance(inner, Format):
         if not isinstance(a, (Array, csr_array)):
             raise ArgumentError("cg: inner: a format given, but a is a function; give another one")
-        form = formats.get(inner)
-        return outer if form is a.format else Operator("cg", "inner", a.astype(form), None)
+        return outer if inner is a.format else Operator("cg", "inner", a.astype(inner), None)
     if not isinstance(inner, (Array, csr_array)):
         return operators.operator(inner, b, "cg", "inner")
     if inner.shape != (b.shape[0], b.shape[0]):

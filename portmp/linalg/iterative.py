@@ -83,7 +83,7 @@ def vector(value: object, name: str, *beside: object) -> Array:
     if b.ndim != 1:
         raise ShapeError(f"{name}: b {b.shape} does not fit: a vector is needed")
     base.computes(b.format.component, f"{name}: b")
-    known = (getattr(one, "format", None) for one in beside)
+    known = (one if isinstance(one, Format) else getattr(one, "format", None) for one in beside)
     if any(isinstance(form, Format) and form.components > 1 for form in known):
         return in_complex(b, formats.complex_of(b.format))
     return b
