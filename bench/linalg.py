@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import portmp as mp
-from portmp import discovery
+from portmp import discovery, formats
 from portmp.backends.base import Device
 from portmp.bench import measure
 from portmp.errors import PortmpError
@@ -30,7 +30,18 @@ REFINED = {"gpu": (1024, 4096, 8192, 16384), "cpu": (256, 512)}
 CONDITION = 1e10
 SPARSE = {"gpu": 1 << 20, "cpu": 1 << 16}
 """Rows of sparse matrices."""
-SPARSE_FORMATS = ("float64", "slfp64in48b", "slfp64in32b", "dd", "td", "qd", "ds", "ts", "d+s")
+SPARSE_FORMATS = (
+    "float64",
+    "slfp64in48b",
+    "slfp64in32b",
+    "dd",
+    "td",
+    "qd",
+    "ds",
+    "ts",
+    "d+s",
+    "cdd",
+)
 
 
 def refined(n: int, device: Device) -> dict[str, Any]:
@@ -75,13 +86,14 @@ def sparse(form: str, device: Device) -> dict[str, Any]:
     columns = np.arange(n)[:, None] + np.sort(steps)
     there = (columns >= 0) & (columns < n)
     starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-    values = np.random.default_rng(1).standard_normal(int(starts[-1]))
+    turned = 1 + 0.5j if formats.get(form).components > 1 else 1.0
+    values = np.random.default_rng(1).standard_normal(int(starts[-1])) * turned
     parent = "float64" if form.startswith("slfp64") else form
     a = mp.sparse.csr_array((values, columns[there], starts), form, device, shape=(n, n))
-    x = mp.array(np.random.default_rng(2).standard_normal(n), parent, device)
+    x = mp.array(np.random.default_rng(2).standard_normal(n) * turned, parent, device)
     y = mp.zeros(n, parent, device)
     seconds = measure.timed(device, lambda: a.times(x, out=y)).median
-    host = a.to_scipy() @ x.to_float64()
+    host = a.to_scipy() @ x.to_numpy()
     size = a.nbytes + x.nbytes + y.nbytes
     return {
         "routine": "csr",
@@ -90,7 +102,7 @@ def sparse(form: str, device: Device) -> dict[str, Any]:
         "seconds": seconds,
         "bytes": size,
         "bandwidth": size / seconds,
-        "error": float(np.abs(y.to_float64() - host).max() / np.abs(host).max()),
+        "error": float(np.abs(y.to_numpy() - host).max() / np.abs(host).max()),
     }
 
 

@@ -305,6 +305,14 @@ def test_solve(run: Run) -> None:
     assert run("solve", "a.csv", "b.csv")[0] == 0
     status, _, error = run("solve", "a.csv", "b.csv", "--positive")
     assert status == 2 and "not positive definite" in error
+    head = "%%MatrixMarket matrix"
+    _write("a.mtx", f"{head} coordinate complex hermitian\n2 2 3\n1 1 2 0\n2 1 0 1\n2 2 2 0\n")
+    _write("b.mtx", f"{head} array complex general\n2 1\n3 0\n0 3\n")
+    for words in ([], ["--positive"]):
+        facts = json.loads(run("solve", "a.mtx", "b.mtx", "--device", "host", "--json", *words)[1])
+        assert facts["format"] == "cdd"
+        found = np.array([complex(v) for (v,) in facts["values"]])
+        assert np.allclose(found, [1, 1j], atol=1e-15)
 
 
 def test_demo(run: Run) -> None:

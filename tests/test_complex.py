@@ -380,7 +380,6 @@ def test_order_is_refused_by_name() -> None:
         "frexp": lambda: mp.frexp(z),
         "degrees": lambda: mp.degrees(z),
         "covariances": lambda: mp.cov(z),
-        "csr_array": lambda: mp.sparse.csr_array(square),
         "explain": lambda: mp.explain("gemm", square, square),
     }
     for name, call in refused.items():

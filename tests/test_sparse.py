@@ -228,7 +228,7 @@ def test_bad_use(device: Device) -> None:
         (ShapeError, "shape (2, -1) given", lambda: make(good, shape=(2, -1))),
         (ShapeError, "a matrix is needed", lambda: make(np.ones(3))),
         (ShapeError, "shape (1, 1) given for a matrix (2, 2)", lambda: make(a, shape=(1, 1))),
-        (FormatError, "complex", lambda: make(([1j], [0], [0, 1]))),
+        (FormatError, "complex numbers are not", lambda: make(([1j], [0], [0, 1]), "dd")),
         (FormatError, "did you mean", lambda: make(good, "slfp64in32")),
         (ArgumentError, "texts or exact numbers", lambda: make([["1", "0"]])),
         (ArgumentError, "x: ndarray given", lambda: a @ np.ones(2)),

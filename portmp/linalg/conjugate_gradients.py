@@ -8,6 +8,7 @@ that the copy's rounding slows convergence and leaves no error.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from portmp import formats
@@ -25,7 +26,7 @@ from portmp.progress import doing
 from portmp.routines import base
 from portmp.routines.elementwise.launch import apply
 from portmp.routines.reduce import launch as reduce
-from portmp.runtime.planes import allocate
+from portmp.runtime.planes import Planes, allocate
 
 AHEAD = 8
 """So many iterations at most (2 or more) are launched before their numbers are read."""
@@ -49,7 +50,7 @@ def cg(
     M: Linear | None = None,
     callback: Callback | None = None,
 ) -> Solution:
-    """The solution x of a x = b for symmetric positive definite a (n, n) and b (n,).
+    """The solution x of a x = b for positive definite a (n, n), symmetric or Hermitian, and b (n,).
 
     a is an Array, a ``sparse.csr_array``, a function of an Array (n,), or an object with SciPy's
     ``shape`` and ``matvec``. *inner* is a copy of a that iterations read instead, or (for matrices)
@@ -60,7 +61,7 @@ def cg(
     the system with the rounded matrix.
 
     *x0* is where the first round starts (default zeros), *M* an operator near the inverse of a,
-    also symmetric and positive definite, which gets vectors in the format of the iterations.
+    also positive definite, which gets vectors in the format of the iterations.
     *callback* is called with x after each iteration, which costs time.
 
     Ends where |b - a x| <= max(*tolerance* |b|, *atol*), *atol* being 0 by default; without a
@@ -82,7 +83,8 @@ def cg(
     limit = "iterations" if maxiter is None else "maxiter"
     tolerance = _one(tolerance, rtol, "tolerance", "rtol")
     iterations = _one(iterations, maxiter, "iterations", "maxiter")
-    b = iterative.vector(b, "cg")
+    inner = formats.get(inner) if isinstance(inner, str) else inner
+    b = iterative.vector(b, "cg", a, x0, M, inner)
     outer = operators.operator(a, b, "cg")
     iterative.check_number("cg", "reduction", reduction, HALVED)
     iterative.check_count("cg", limit, iterations)
@@ -110,15 +112,14 @@ def _one(value: Any, other: Any, name: str, alias: str) -> Any:
     return other if value is None else value
 
 
-def _inner(a: Linear, outer: Operator, b: Array, inner: Linear | str | Format | None) -> Operator:
+def _inner(a: Linear, outer: Operator, b: Array, inner: Linear | Format | None) -> Operator:
     """What iterations multiply by, in a format of its own."""
     if inner is None or inner is a:
         return outer
-    if isinstance(inner, (str, Format)):
+    if isinstance(inner, Format):
         if not isinstance(a, (Array, csr_array)):
             raise ArgumentError("cg: inner: a format given, but a is a function; give another one")
-        form = formats.get(inner)
-        return outer if form is a.format else Operator("cg", "inner", a.astype(form), None)
+        return outer if inner is a.format else Operator("cg", "inner", a.astype(inner), None)
     if not isinstance(inner, (Array, csr_array)):
         return operators.operator(inner, b, "cg", "inner")
     if inner.shape != (b.shape[0], b.shape[0]):
@@ -145,9 +146,10 @@ def _trace(a: Operator) -> float:
 def _diagonal_sum(a: Matrix | None) -> float:
     assert a is not None
     diagonal = a.diagonal() if isinstance(a, csr_array) else manipulation.diagonal(a)
+    diagonal = diagonal.real
     if not diagonal.size:
         return 0.0
-    return float(diagonal.astype(a.format.arithmetic, copy=False).sum())
+    return float(diagonal.astype(a.format.arithmetic.component, copy=False).sum())
 
 
 def _power(a: Operator, b: Array) -> int:
@@ -190,17 +192,20 @@ class _Iterates(Method):
         callback: Callback | None,
     ) -> None:
         self.format = form.arithmetic
+        if b.format.components > 1:
+            self.format = formats.complex_of(self.format)
         self.called = f"the matrix in {form.name}" if a.elements is not None else "the function"
         shape, queue = b.shape, b.queue
         vectors = [allocate(self.format, shape, queue) for _ in range(3 + AHEAD)]
         self.residual, self.direction, self.image, *self.places = vectors
         super().__init__(Scaled(a, outer.power, Array(self.residual)), None, callback)
         self.told_size = outer.of.elements is not None
-        self.numbers = zeros((3 * AHEAD,), self.format, queue)
+        part = self.format.component
+        self.numbers = zeros((3 * AHEAD,), part, queue)
         numbers = [self.numbers[i, ...].planes for i in range(3 * AHEAD)]
         self.curvatures, self.squares = numbers[:AHEAD], numbers[AHEAD : 2 * AHEAD]
-        self.step, self.back, self.ratio, self.zero = (
-            zeros((), self.format, queue).planes for _ in range(4)
+        self.step, self.back, self.ratio, self.zero, *self.sides = (
+            zeros((), part, queue).planes for _ in range(6)
         )
         # Without a preconditioner the squares of residuals are what it would give.
         self.conditioned, self.products = self.residual, self.squares
@@ -239,18 +244,18 @@ class _Iterates(Method):
 
     def start(self, residual: Array) -> float:
         """Begin at x = 0, whose *residual* is given; its square."""
-        apply("copy", [residual.planes], self.residual)
+        _each("copy", [residual.planes], self.residual)
         if self.given is not None and self.preconditioner is None:
             of = operators.operator(self.given, residual, "cg", "M")
             power = operators.power_of_image(of, residual)
             self.preconditioner = Scaled(of, power, residual)
         if self.preconditioner is not None:
             self.preconditioner.launch(self.residual, self.conditioned)
-            reduce.dot(self.residual, self.conditioned, out=self.products[0])
-        apply("copy", [self.conditioned], self.direction)
-        apply("copy", [self.zero.broadcast_to(residual.shape)], self.places[0])
+            self._dot(self.residual, self.conditioned, self.products[0])
+        _each("copy", [self.conditioned], self.direction)
+        _each("copy", [self.zero.broadcast_to(residual.shape)], self.places[0])
         self.launched = 0
-        reduce.dot(self.residual, self.residual, out=self.squares[0])
+        self._dot(self.residual, self.residual, self.squares[0])
         found = self.numbers.to_float64()
         self.before = found[AHEAD], 0.0
         if self.preconditioner is not None:
@@ -293,17 +298,32 @@ class _Iterates(Method):
         # Before the first place comes the last.
         x, before = self.places[place - 1], self.products[place - 1]
         self.matrix.launch(self.direction, self.image)
-        reduce.dot(self.direction, self.image, out=curvature)
+        self._dot(self.direction, self.image, curvature)
         apply("div", [before, curvature], self.step)
         apply("neg", [self.step], self.back)
-        apply("fma", [self.direction, self.step, x], self.places[place])
-        apply("fma", [self.image, self.back, self.residual], self.residual)
-        reduce.dot(self.residual, self.residual, out=square)
+        _each("fma", [self.direction, self.step, x], self.places[place])
+        _each("fma", [self.image, self.back, self.residual], self.residual)
+        self._dot(self.residual, self.residual, square)
         if self.preconditioner is not None:
             self.preconditioner.launch(self.residual, self.conditioned)
-            reduce.dot(self.residual, self.conditioned, out=self.products[place])
+            self._dot(self.residual, self.conditioned, self.products[place])
         apply("div", [self.products[place], before], self.ratio)
-        apply("fma", [self.direction, self.ratio, self.conditioned], self.direction)
+        _each("fma", [self.direction, self.ratio, self.conditioned], self.direction)
+
+    def _dot(self, x: Planes, y: Planes, out: Planes) -> None:
+        """The inner product, of complex vectors its real part."""
+        if len(x.halves) == 1:
+            reduce.dot(x, y, out=out)
+            return
+        for p, q, side in zip(x.halves, y.halves, self.sides, strict=True):
+            reduce.dot(p, q, out=side)
+        apply("add", self.sides, out)
+
+
+def _each(op: str, operands: Sequence[Planes], out: Planes) -> None:
+    """A real operation on each part of vectors, beside real numbers."""
+    for i, part in enumerate(out.halves):
+        apply(op, [one.halves[i % len(one.halves)] for one in operands], part)
 
 
 def _refuse(curvature: float, size: float, conditioned: float, called: str, count: int) -> None:

@@ -13,14 +13,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from portmp import formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array, operand, zeros
+from portmp.arrays.complexes import in_complex
 from portmp.errors import ArgumentError, ShapeError, shown
 from portmp.formats import Format
+from portmp.formats.complexes import Complex
 from portmp.linalg.operators import scaled
+from portmp.linalg.scaling import sizes
 from portmp.routines import base
 
 SLACK = 16
@@ -72,12 +77,15 @@ def usual(b: Array) -> int:
     return 10 * b.size * b.format.limbs
 
 
-def vector(value: object, name: str, argument: str = "b") -> Array:
-    """*value*, an Array (n,) in a format that computes."""
-    b = operand(value, f"{name}: {argument}")
+def vector(value: object, name: str, *beside: object) -> Array:
+    """b, an Array (n,) in a format that computes: complex where an operand *beside* it is."""
+    b = operand(value, f"{name}: b")
     if b.ndim != 1:
-        raise ShapeError(f"{name}: {argument} {b.shape} does not fit: a vector is needed")
-    base.computes(b.format, f"{name}: {argument}")
+        raise ShapeError(f"{name}: b {b.shape} does not fit: a vector is needed")
+    base.computes(b.format.component, f"{name}: b")
+    known = (one if isinstance(one, Format) else getattr(one, "format", None) for one in beside)
+    if any(isinstance(form, Format) and form.components > 1 for form in known):
+        return in_complex(b, formats.complex_of(b.format))
     return b
 
 
@@ -85,7 +93,7 @@ def started(x0: object, b: Array, name: str) -> Array | None:
     """The start, an Array like b."""
     if x0 is None:
         return None
-    x = operand(x0, f"{name}: x0")
+    x = in_complex(operand(x0, f"{name}: x0"), b.format)
     base.same(b.format, b=b.planes, x0=x.planes)
     if x.shape != b.shape:
         raise ShapeError(f"{name}: x0 {x.shape} does not fit b {b.shape}")
@@ -143,8 +151,11 @@ def norm(x: Array, name: str) -> float:
     return found
 
 
-def exact(x: Array, name: str, iteration: int) -> list[Decimal]:
+def exact(x: Array, name: str, iteration: int) -> list[Any]:
     """The values of x (k,) or () as decimals, by at most a rounding of 100 digits."""
+    if x.format.components > 1:
+        parts = (exact(part, name, iteration) for part in (x.real, x.imag))
+        return [Pair(*pair) for pair in zip(*parts, strict=True)]
     limbs = [np.atleast_1d(limb) for limb in x.to_limbs()]
     if not np.isfinite(limbs[0]).all():
         raise ArgumentError(
@@ -160,24 +171,63 @@ def exact(x: Array, name: str, iteration: int) -> list[Decimal]:
     return found
 
 
-def rotation(x: Decimal, y: Decimal) -> tuple[Decimal, Decimal, Decimal]:
-    """c, s and r with c x + s y = r >= 0 and c y - s x = 0; (1, 0, 0) of zeros."""
+class Pair(NamedTuple):
+    """A complex number of decimals."""
+
+    real: Decimal
+    imag: Decimal = Decimal(0)
+
+
+def fma(x: Any, y: Any, z: Any) -> Any:
+    """x y + z of decimals or pairs."""
+    if not any(isinstance(v, Pair) for v in (x, y, z)):
+        return DIGITS.fma(x, y, z)
+    (a, b), (c, d), (e, f) = (v if isinstance(v, Pair) else Pair(v) for v in (x, y, z))
+    real = DIGITS.fma(a, c, DIGITS.fma(b.copy_negate(), d, e))
+    return Pair(real, DIGITS.fma(a, d, DIGITS.fma(b, c, f)))
+
+
+def over(x: Any, y: Decimal) -> Any:
+    """A decimal or a pair by a decimal."""
+    return Pair(*(DIGITS.divide(v, y) for v in x)) if isinstance(x, Pair) else DIGITS.divide(x, y)
+
+
+def negated(x: Any) -> Any:
+    """The same with other signs."""
+    return Pair(*(v.copy_negate() for v in x)) if isinstance(x, Pair) else x.copy_negate()
+
+
+def rotated(c: Any, s: Decimal, x: Any, y: Any) -> tuple[Any, Any]:
+    """conj(c) x + s y and c y - s x."""
+    if isinstance(c, Decimal) and isinstance(x, Decimal):
+        lower = DIGITS.subtract(DIGITS.multiply(c, y), DIGITS.multiply(s, x))
+        return DIGITS.fma(c, x, DIGITS.multiply(s, y)), lower
+    opposite = Pair(c.real, c.imag.copy_negate()) if isinstance(c, Pair) else c
+    zero = Pair(Decimal(0))
+    return fma(opposite, x, fma(s, y, zero)), fma(c, y, fma(s.copy_negate(), x, zero))
+
+
+def rotation(x: Any, y: Decimal) -> tuple[Any, Decimal, Decimal]:
+    """c, s and r with conj(c) x + s y = r >= 0 and c y - s x = 0; (1, 0, 0) of zeros."""
     r = hypotenuse([x, y])
     if not r:
         return Decimal(1), Decimal(0), r
-    return DIGITS.divide(x, r), DIGITS.divide(y, r), r
+    return over(x, r), DIGITS.divide(y, r), r
 
 
-def hypotenuse(values: Sequence[Decimal]) -> Decimal:
-    """The root of the sum of squares."""
+def hypotenuse(values: Sequence[Any]) -> Decimal:
+    """The root of the sum of squares of absolute values."""
     total = Decimal(0)
     for value in values:
-        total = DIGITS.fma(value, value, total)
+        for part in value if isinstance(value, Pair) else (value,):
+            total = DIGITS.fma(part, part, total)
     return DIGITS.sqrt(total)
 
 
-def fraction(value: Decimal, form: Format) -> Fraction | int:
-    """A decimal as arrays take it; too small for any limb, it is zero."""
+def fraction(value: Any, form: Format) -> Any:
+    """A decimal, or a pair, as arrays take it; too small for any limb, it is zero."""
+    if isinstance(value, Pair):
+        return Complex(*(fraction(part, form) for part in value))
     smallest = -46 if form.word == "float32" else -325
     return Fraction(value) if value and value.adjusted() > smallest else 0
 
@@ -197,7 +247,7 @@ def given_back(name: str, found: Approximation, power: int) -> Array:
     x = scaled(found.x, power)
     # No component is longer than x.
     size = math.frexp(found.length)[1] + power
-    if size >= np.finfo(x.format.word).maxexp and not math.isfinite(float(abs(x).max())):
+    if size >= np.finfo(x.format.word).maxexp and not math.isfinite(float(sizes(x).max())):
         raise ArgumentError(
             f"{name}: the solution is beyond the range of {x.format.name}: its norm is near "
             f"2^{size}"

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from portmp.arrays import blas
 from portmp.arrays.array import Array, array, zeros
+from portmp.arrays.composed import conj
 from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import dot
 from portmp.errors import ArgumentError, choice
 from portmp.linalg import iterative, rounds
-from portmp.linalg.iterative import DIGITS, Solution, exact, fraction, hypotenuse, rotation
+from portmp.linalg.iterative import (
+    DIGITS,
+    Solution,
+    exact,
+    fma,
+    fraction,
+    hypotenuse,
+    negated,
+    over,
+    rotated,
+    rotation,
+)
 from portmp.linalg.operators import Linear, Scaled, normal, scaled
 from portmp.linalg.rounds import Callback, Method
 from portmp.progress import doing
@@ -50,7 +63,8 @@ def gmres(
     """The solution x of a x = b for any regular a (n, n) and b (n,), by restarted GMRES.
 
     a is an Array, a ``sparse.csr_array`` (both also in a storage format of b's), a function of an
-    Array (n,), or an object with SciPy's ``shape`` and ``matvec``. Names are SciPy's: *x0* is the
+    Array (n,), or an object with SciPy's ``shape`` and ``matvec``. Where one operand is complex, b
+    and x are; a real matrix stays real. Names are SciPy's: *x0* is the
     start (default zeros), *restart* the iterations of a round (default 100, at most n), each of
     which keeps a vector (with *M* two), *maxiter* those of all rounds (default 10 n for each limb
     of b), *M* an operator near the inverse of a, by which vectors are multiplied before a (it may
@@ -91,7 +105,8 @@ def minres(
     """The solution x of a x = b for symmetric a (n, n), definite or not, and b (n,).
 
     Arguments, kinds of a, and where it ends are ``gmres``'s, but *M*, which must be symmetric and
-    positive definite, and *callback*, which is given x. a must be symmetric, which is not checked.
+    positive definite, and *callback*, which is given x. a must be symmetric, of complex numbers
+    Hermitian (M too), which is not checked.
     Of a singular a whose system has no solution, the x of a least-squares solution is found, with
     ``converged`` False. Keeps five vectors. A round's residuals lose accuracy as its vectors lose
     orthogonality; so rounds end where their recurrence says that it is enough, and the residual is
@@ -152,24 +167,20 @@ class _Gmres(Method):
         if not first:
             return zeros((n,), form, residual.queue), 0
         basis[0] = residual / length
-        rest, columns, turns = [first], list[list[Decimal]](), list[tuple[Decimal, Decimal]]()
+        rest: list[Any] = [first]
+        columns, turns = list[list[Any]](), list[tuple[Any, Decimal]]()
         for j in range(most):
             column, last, image = self._step(basis, directions, j)
             for i, (c, s) in enumerate(turns):
-                upper, lower = column[i], column[i + 1] if i + 1 <= j else Decimal(0)
-                column[i] = DIGITS.fma(c, upper, DIGITS.multiply(s, lower))
-                column[i + 1] = DIGITS.subtract(
-                    DIGITS.multiply(c, lower), DIGITS.multiply(s, upper)
-                )
+                column[i], column[i + 1] = rotated(c, s, column[i], column[i + 1])
             c, s, column[j] = rotation(column[j], last)
             turns.append((c, s))
             if column[j] <= unit * image:
                 break  # a v is a sum of vectors before: it adds nothing
             columns.append(column)
-            before = rest[j]
-            rest[j] = DIGITS.multiply(c, before)
-            rest.append(DIGITS.multiply(s, before).copy_negate())
-            left = float(DIGITS.divide(rest[-1].copy_abs(), first))
+            rest[j:] = rotated(c, s, rest[j], Decimal(0))
+            size = rest[-1].copy_abs() if isinstance(rest[-1], Decimal) else hypotenuse(rest[-1:])
+            left = float(DIGITS.divide(size, first))
             doing(f"gmres: iteration {self.done}, residual {left * self.relative:.1e}")
             if self.callback is not None:
                 self.callback(left * self.relative)
@@ -184,9 +195,7 @@ class _Gmres(Method):
         factors = array([fraction(v, form) for v in y], form, residual.queue)
         return blas.gemv(directions[: len(y)], factors, trans=True), len(y)
 
-    def _step(
-        self, basis: Array, directions: Array, j: int
-    ) -> tuple[list[Decimal], Decimal, Decimal]:
+    def _step(self, basis: Array, directions: Array, j: int) -> tuple[list[Any], Decimal, Decimal]:
         """The next vector: its parts along those before, what is left, the image's length."""
         self.done += 1
         z = basis[j]
@@ -195,9 +204,9 @@ class _Gmres(Method):
             directions[j] = z
         w = self.matrix.times(z)
         known = basis[: j + 1]
-        parts = blas.gemv(known, w)
+        parts = _along(known, w)
         w = blas.gemv(known, parts, trans=True, alpha=-1, beta=1, y=w)
-        more = blas.gemv(known, w)
+        more = _along(known, w)
         w = blas.gemv(known, more, trans=True, alpha=-1, beta=1, y=w)
         length = blas.nrm2(w)
         column = exact(parts + more, self.name, self.done)
@@ -212,13 +221,19 @@ class _Gmres(Method):
         return column, last, image
 
 
-def _upwards(columns: list[list[Decimal]], right: list[Decimal]) -> list[Decimal]:
+def _along(rows: Array, w: Array) -> Array:
+    """conj(rows) w."""
+    found: Array = conj(blas.gemv(rows, conj(w)))
+    return found
+
+
+def _upwards(columns: list[list[Any]], right: Sequence[Any]) -> list[Any]:
     """y of an upper triangular system, from its last unknown on."""
-    y = right[: len(columns)]
+    y = list(right[: len(columns)])
     for j in reversed(range(len(columns))):
-        y[j] = DIGITS.divide(y[j], columns[j][j])
+        y[j] = over(y[j], columns[j][j])
         for i in range(j):
-            y[i] = DIGITS.fma(columns[j][i].copy_negate(), y[j], y[i])
+            y[i] = fma(negated(columns[j][i]), y[j], y[i])
     return y
 
 
@@ -244,7 +259,7 @@ class _Minres(Method):
             p = self.matrix.times(v)
             if count > 1:
                 p = p - scale * before
-            part = dot(v, p)
+            part = _real_dot(v, p)
             alpha = exact(part, self.name, self.done)[0]
             p = p - part * q
             v_next, q_next, length, after = self._normal(p)
@@ -286,10 +301,16 @@ class _Minres(Method):
         """M p and p over the root of p.(M p), and that root, on the device and on the host."""
         small, exponent = normal(p)
         z = small if self.preconditioner is None else self.preconditioner.times(small)
-        root = sqrt(dot(small, z))
+        root = sqrt(_real_dot(small, z))
         if self.preconditioner is not None and not float(root) >= 0:
             raise ArgumentError(
                 f"minres: M is not positive definite, or gives NaN, in iteration {self.done}"
             )
         length = DIGITS.multiply(exact(root, self.name, self.done)[0], DIGITS.power(2, exponent))
         return z / root, small / root, scaled(root, exponent), length
+
+
+def _real_dot(x: Array, y: Array) -> Array:
+    """The real part of the inner product."""
+    found: Array = dot(x.real, y.real)
+    return found if x.format.components == 1 else found + dot(x.imag, y.imag)

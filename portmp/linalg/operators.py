@@ -6,6 +6,7 @@ Operators are scaled by powers of two, so that products neither underflow nor ov
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from portmp import definition
@@ -13,8 +14,10 @@ from portmp.arrays import blas
 from portmp.arrays.array import Array, zeros
 from portmp.errors import ArgumentError, ShapeError, UnsupportedError
 from portmp.formats import Format
+from portmp.linalg.scaling import sizes
 from portmp.linalg.sparse import csr_array
 from portmp.routines import base
+from portmp.routines.complexes import products as by_parts
 from portmp.routines.elementwise.launch import scal
 from portmp.routines.reduce import launch as reduce
 from portmp.routines.sparse import launch as rows
@@ -37,14 +40,17 @@ class Operator:
         self.matrix, self.function = matrix, function
 
     def launch(self, x: Planes, alpha: base.ScalarLimbs, out: Planes) -> None:
-        """out = alpha times the image of x."""
-        zero = base.scalar_limbs(x.format, 0, "beta")
+        """out = alpha, limbs of a part, times the image of x."""
+        zero = base.scalar_limbs(x.format.component, 0, "beta")
+        ends: dict[str, Any] = {"alpha": alpha, "beta": zero}
         if isinstance(self.matrix, csr_array):
-            rows.times(self.matrix.rows, x, alpha=alpha, beta=zero, out=out)
-        elif self.matrix is not None:
-            reduce.gemv(self.matrix.planes, x, alpha=alpha, beta=zero, out=out)
+            rows.times(self.matrix.rows, x, out=out, **ends)
+        elif self.matrix is None:
+            scaled_by(alpha, self.image(Array(x)).planes, out)
+        elif x.format.components > 1:
+            by_parts.by_four(self.matrix.planes, x, partial(reduce.gemv, **ends), out)
         else:
-            scal(alpha, self.image(Array(x)).planes, out)
+            reduce.gemv(self.matrix.planes, x, out=out, **ends)
 
     def residual(self, x: Array, b: Array) -> Array:
         """b less the image of x."""
@@ -91,7 +97,7 @@ def operator(a: Linear, b: Array, name: str, argument: str = "a") -> Operator:
                 f"{name}: b {b.shape} does not fit {argument} {a.shape}: ({a.shape[0]},) is needed"
             )
         elements = a.data if isinstance(a, csr_array) else a
-        if a.format.arithmetic is not b.format:
+        if a.format.arithmetic not in (b.format, b.format.component):
             base.same(b.format, b=b.planes, **{argument: elements.planes})
         base.same_device(b.planes, "b", **{argument: elements.planes})
         return Operator(name, argument, a, None)
@@ -119,13 +125,14 @@ class Scaled:
     def __init__(self, of: Operator, power: int, like: Array) -> None:
         self.of, self.power = of, power
         self.enlarged = allocate(like.format, like.shape, like.queue) if power < 0 else None
-        self.factor = base.scalar_limbs(like.format, math.ldexp(1.0, -power), "alpha")
-        self.one = base.scalar_limbs(like.format, 1, "alpha")
+        part = like.format.component
+        self.factor = base.scalar_limbs(part, math.ldexp(1.0, -power), "alpha")
+        self.one = base.scalar_limbs(part, 1, "alpha")
 
     def launch(self, x: Planes, out: Planes) -> None:
         """out = 2^-power times the image of x."""
         if self.enlarged is not None:
-            self.of.launch(scal(self.factor, x, self.enlarged), self.one, out)
+            self.of.launch(scaled_by(self.factor, x, self.enlarged), self.one, out)
         else:
             self.of.launch(x, self.factor if self.power else self.one, out)
 
@@ -140,6 +147,13 @@ class Scaled:
         if self.power >= 0:
             return scaled(self.of.residual(x, scaled(b, self.power)), -self.power)
         return self.of.residual(scaled(x, -self.power), b)
+
+
+def scaled_by(factor: base.ScalarLimbs, x: Planes, out: Planes) -> Planes:
+    """out, the real factor times x."""
+    for part, to in zip(x.halves, out.halves, strict=True):
+        scal(factor, part, to)
+    return out
 
 
 def scaled(x: Array, power: int) -> Array:
@@ -162,7 +176,7 @@ def power_of(a: Operator, b: Array) -> int:
     """The exponent of the largest element or, of a function, of what it makes of b."""
     if a.elements is not None:
         elements = a.elements
-        largest = float(abs(elements.astype(elements.format.arithmetic, copy=False)).max())
+        largest = float(sizes(elements.astype(elements.format.arithmetic, copy=False)).max())
         return exponent_of(b.format, largest if elements.size else 0.0)
     return power_of_image(a, b)
 
@@ -170,11 +184,11 @@ def power_of(a: Operator, b: Array) -> int:
 def power_of_image(a: Operator, b: Array) -> int:
     """The exponent of the largest element of the image of b, b being scaled to about 1."""
     out = zeros(b.shape, b.format, b.queue).planes
-    a.launch(normal(b)[0].planes, base.scalar_limbs(b.format, 1, "alpha"), out)
-    return exponent_of(b.format, float(abs(Array(out)).max()))
+    a.launch(normal(b)[0].planes, base.scalar_limbs(b.format.component, 1, "alpha"), out)
+    return exponent_of(b.format, float(sizes(Array(out)).max()))
 
 
 def normal(x: Array) -> tuple[Array, int]:
     """2^-e x and e, the exponent of the largest element; 0 where that is 0 or no number."""
-    exponent = definition.norm_exponent(x.format.word, float(abs(x).max())) or 0
+    exponent = definition.norm_exponent(x.format.word, float(sizes(x).max())) or 0
     return blas.scal(math.ldexp(1.0, -exponent), x) if exponent else x, exponent

@@ -128,7 +128,7 @@ def solved(
 
     *callback* is only checked, as *make* has it; *each_round*: it is called with x after rounds.
     """
-    b = iterative.vector(b, name)
+    b = iterative.vector(b, name, a, x0, M)
     of = operators.operator(a, b, name)
     iterative.check_count(name, "maxiter", maxiter)
     iterative.check_callback(name, callback)

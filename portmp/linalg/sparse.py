@@ -15,14 +15,16 @@ from typing import Any, cast
 
 import numpy as np
 
-from portmp import formats
-from portmp.arrays.array import Array, Number, array, from_parts, operand
-from portmp.arrays.blas import Trans, scal, scalar, transposes
+from portmp.arrays import elementwise
+from portmp.arrays.array import Array, array, from_parts, operand
+from portmp.arrays.blas import CONJUGATED, Factor, Trans, scal, scalar, transposes
+from portmp.arrays.complexes import in_complex, is_complex
 from portmp.arrays.creation import Where
 from portmp.arrays.plain import PlainArray
 from portmp.backends.base import Device, Queue
-from portmp.errors import ArgumentError, FormatError, ShapeError, UnsupportedError
+from portmp.errors import ArgumentError, ShapeError, UnsupportedError
 from portmp.formats import Format
+from portmp.formats.complexes import has_complex
 from portmp.routines.moves import launch as moves
 from portmp.routines.sparse import launch as routine
 
@@ -77,7 +79,6 @@ class csr_array:
     def _set(
         self, data: Array, columns: Indices, starts: Indices, shape: tuple[int, int]
     ) -> csr_array:
-        formats.real_only(data.format, "csr_array")
         self._data = data if data.planes.contiguous else data.copy()
         self.shape = shape
         self._columns, self._starts = columns, starts
@@ -165,24 +166,36 @@ class csr_array:
         self,
         x: Array,
         *,
-        alpha: Number | Array = 1,
-        beta: Number | Array = 0,
+        alpha: Factor = 1,
+        beta: Factor = 0,
         y: Array | None = None,
         trans: Trans = False,
         out: Array | None = None,
     ) -> Array:
-        """alpha op(a) x + beta y, op the transpose with *trans*; x (n,) or (n, r), y like the
-        result. Elements may be in a storage format of x's. Each element's error is that of a DOT
-        over the row's stored elements. The transpose is made once and kept."""
-        vector = operand(x, "x")
-        matrix = self.T if transposes(trans, "csr_array.times: trans") else self
+        """alpha op(a) x + beta y; x (n,) or (n, r), y like the result.
+
+        *trans*: False, 0, ``"N"``; True, 1, ``"T"``; 2, ``"C"``, conjugated. Elements may be in a
+        storage format of x's. Real and complex operands mix, in one length. Each element's error is
+        that of a DOT over the row's stored elements, of complex ones that of four. Transposes are
+        made once and kept.
+        """
+        vector, matrix = operand(x, "x"), self
+        if transposes(trans, "csr_array.times: trans"):
+            matrix = self.H if trans in CONJUGATED else self.T
+        ends: dict[str, Any] = {
+            n: None if v is None else operand(v, n) for n, v in (("y", y), ("out", out))
+        }
+        if any(is_complex(v) or has_complex(v) for v in (alpha, beta)):
+            return _ended(elementwise.multiply(alpha, matrix.times(vector)), beta, **ends)
+        form = routine.complex_of(matrix.format, vector.format)
+        if form and ends["y"] is not None:
+            ends["y"] = in_complex(ends["y"], form)
         found = routine.times(
             matrix.rows,
             vector.planes,
-            alpha=scalar(vector, alpha, "alpha"),
-            beta=scalar(vector, beta, "beta"),
-            y=None if y is None else operand(y, "y").planes,
-            out=None if out is None else operand(out, "out").planes,
+            alpha=scalar(vector.real, alpha, "alpha"),
+            beta=scalar(vector.real, beta, "beta"),
+            **{name: None if v is None else v.planes for name, v in ends.items()},
         )
         return Array(found)
 
@@ -213,6 +226,27 @@ class csr_array:
         starts = _borders(self._columns, n)
         return made._set(self.data[order], self._row_numbers()[order], starts, (n, m))
 
+    @cached_property
+    def H(self) -> csr_array:
+        """The conjugate transpose, likewise; of real numbers the transpose."""
+        return self.T.conj()
+
+    def conj(self) -> csr_array:
+        """The conjugates of the elements; of real numbers the matrix itself."""
+        return self._with(self.data.conj()) if self.format.components > 1 else self
+
+    conjugate = conj
+
+    @property
+    def real(self) -> csr_array:
+        """The real parts of the elements, in the same memory."""
+        return self._with(self.data.real)
+
+    @property
+    def imag(self) -> csr_array:
+        """The imaginary parts of the elements, likewise."""
+        return self._with(self.data.imag)
+
     def transpose(self) -> csr_array:
         """The transpose, as ``T``."""
         return self.T
@@ -242,14 +276,14 @@ class csr_array:
         return _spread(self.data[places], (min(self.shape),), (self._columns[places],))
 
     def to_scipy(self) -> Any:
-        """A ``scipy.sparse.csr_array`` of float64, each element rounded once."""
+        """A ``scipy.sparse.csr_array`` of float64 or complex128, each element rounded once."""
         try:
             sparse = importlib.import_module("scipy.sparse")
         except ImportError:
             raise ArgumentError(
                 "to_scipy: the package scipy is not installed: pip install scipy"
             ) from None
-        values = self.data.to_float64()
+        values = self.data.to_numpy()
         return sparse.csr_array((values, self._columns, self._starts), shape=self.shape)
 
     # --- by elements ------------------------------------------------------------------------
@@ -281,6 +315,17 @@ class csr_array:
         raise UnsupportedError(
             "[]: parts of sparse matrices are not offered; toarray() and to_scipy() have them"
         )
+
+
+def _ended(product: Array, beta: Factor, y: Array | None, out: Array | None) -> Array:
+    """product + beta y of complex numbers."""
+    if beta != 0:
+        if y is None or y.shape != product.shape:
+            given = "is missing" if y is None else f"{y.shape}, {product.shape} needed"
+            raise ShapeError(f"csr_array.times: beta is not 0 but y {given}")
+        product = elementwise.add(product, elementwise.multiply(beta, y))
+    found: Array = elementwise.given_back(product.planes, out)
+    return found
 
 
 def _borders(rows: Indices, count: int) -> Indices:
@@ -371,15 +416,14 @@ def _elements(data: Any) -> Any:
         found = np.asarray(data)
     except ValueError:
         raise ShapeError("csr_array: rows of different lengths given") from None
-    if found.dtype.kind in "c":
-        raise FormatError(f"csr_array: data: {found.dtype} given; sparse matrices are real")
     # NumPy would make floats of exact numbers that it does not know.
     return np.array(data, dtype=object) if found.dtype.kind in "OUST" else found
 
 
 def _dense(source: Any) -> tuple[Any, Any, Any, tuple[int, int]]:
     if isinstance(source, Array):
-        leading, values = source.to_limbs()[0], source
+        limbs, values = source.to_limbs(), source
+        leading = np.logical_or.reduce(limbs[:: source.format.limbs])
     else:
         values = _elements(source)
         if values.dtype == object:

@@ -75,7 +75,7 @@ def almost_diagonal(form: Format, n: int) -> Host:
 
 def definite(a: mp.Array) -> Any:
     """A positive definite matrix."""
-    return a @ a.T + mp.eye(len(a), dtype=a.format, device=a.device)
+    return a @ mp.conj(a).T + mp.eye(len(a), dtype=a.format, device=a.device)
 
 
 def least_squares(a: mp.Array, b: mp.Array) -> Any:
@@ -226,6 +226,9 @@ def _of_complex(form: Format) -> Calls:
     yield "lstsq", "deficient-5x7", (made(5, 5), made(5)), least_squares
     yield "qr", "pivoted-5", (made(5, 5),), lambda a: linalg.qr(a, "reduced", pivoting=True)[1]
     yield "pinv", "ordinary-5", (made(5, 5),), "linalg.pinv"
+    for name, call in ITERATIVE.items():
+        yield name, "ordinary-5", (made(5, 5), made(5)), call
+    yield "minres", "real-matrix-5", (made(5, 5), made(5)), real_matrix
     linalg, (a, b) = mp.linalg, (made(9, 9), made(9, 2))
     yield "complex_inv", "9", (a,), "linalg.inv"
     yield "complex_det", "9", (a,), "linalg.det"
@@ -247,6 +250,26 @@ def _of_complex(form: Format) -> Calls:
     yield "complex_herk", "two-9x31", pair, her2k
 
 
+def by_minres(a: mp.Array, b: mp.Array) -> Any:
+    """Four steps with a sparse matrix, symmetric or made Hermitian."""
+    if a.format.components > 1:
+        a = a + mp.conj(a).T
+    return mp.linalg.minres(mp.sparse.csr_array(a), b, maxiter=4).x
+
+
+def real_matrix(a: mp.Array, b: mp.Array) -> Any:
+    """The same with a real matrix and a complex right-hand side."""
+    return by_minres(a.real + a.real.T, b)
+
+
+ITERATIVE: dict[str, Call] = {
+    "gmres": lambda a, b: mp.linalg.gmres(a, b, restart=3, maxiter=6).x,
+    "minres": by_minres,
+    "cg": lambda a, b: mp.linalg.cg(definite(a), b, maxiter=4).x,
+}
+"""Two rounds of three steps; four steps, of a sparse matrix and of a definite one."""
+
+
 def her2k(a: mp.Array, b: mp.Array) -> Any:
     """(2 - i) a b^H + (2 + i) b a^H."""
     return mp.linalg.her2k(a, b, alpha=2 - 1j)
@@ -265,7 +288,7 @@ def conjugated(a: mp.Array, b: mp.Array) -> Any:
 def _of_values(form: Format) -> Calls:
     if form.coded or form.components > 1:
         return
-    linalg, sparse = mp.linalg, mp.sparse.csr_array
+    linalg = mp.linalg
     a = inputs.ordinary(form, (5, 5), "eigh")
     yield "eigh", "ordinary-5", (a,), "linalg.eigvalsh"
     yield "eigh", "vectors-5", (a,), lambda a: linalg.eigh(a).eigenvectors
@@ -290,15 +313,8 @@ def _of_values(form: Format) -> Calls:
     b = inputs.ordinary(form, (5,), "iterative b")
     a = inputs.ordinary(form, (5, 5), "iterative a")
     mirrored = [np.triu(plane) + np.triu(plane, 1).T for plane in a]
-    # Two rounds of three steps; four steps, of a sparse symmetric matrix and of a definite one.
-    yield "gmres", "ordinary-5", (a, b), lambda a, b: linalg.gmres(a, b, restart=3, maxiter=6).x
-    yield (
-        "minres",
-        "ordinary-5",
-        (mirrored, b),
-        lambda a, b: linalg.minres(sparse(a), b, maxiter=4).x,
-    )
-    yield "cg", "ordinary-5", (a, b), lambda a, b: linalg.cg(definite(a), b, maxiter=4).x
+    for name, call in ITERATIVE.items():
+        yield name, "ordinary-5", (mirrored if name == "minres" else a, b), call
     yield "solve", "refined-5", (a, b), lambda a, b: linalg.solve(a, b, refine=True).x
     yield "lstsq", "deficient-5x7", (a, b), least_squares
     if formats.has_bounds(form):

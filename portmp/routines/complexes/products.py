@@ -29,14 +29,14 @@ RESIDUES = {"auto": Auto(), "ozaki2": Ozaki2()}
 """Methods by residues, by name."""
 
 
-def by_four(a: Planes, b: Planes, multiply: Multiply) -> Planes:
+def by_four(a: Planes, b: Planes, multiply: Multiply, out: Planes | None = None) -> Planes:
     """The product by real ones of the operands' parts: four, or two beside a real operand."""
-    found = [multiply(x, y) for x in a.halves for y in b.halves]
-    if len(found) == 2:
-        return launch.joined(*found)
-    real, cross, other, rest = found
-    combined: Planes = launch.apply("combined", [real, rest, cross, other])
-    return combined
+    op, found = "copy", [multiply(x, y) for x in a.halves for y in b.halves]
+    if len(found) == 4:
+        real, cross, other, rest = found
+        op, found = "combined", [real, rest, cross, other]
+    product: Planes = launch.apply(op, found, out)
+    return product
 
 
 def rows(a: Planes) -> Planes:

@@ -6,7 +6,10 @@ mod ``definition.SPARSE_LANES``; a lane accumulates in order as a lane of DOT do
 ``finish``; the lanes that hold elements combine pairwise by ``add`` with halving distance, a
 lane without partner staying as it is. Where the chunk's leading limb is not finite it is what
 the same lanes give of leading limbs. Chunks are added in order, then alpha and beta as in GEMM;
-a row without elements is a product over nothing. All is the same for each column.
+a row without elements is a product over nothing. All is the same for each column. Of complex
+numbers, a = p + iq and x = r + is, a row has the sums p r, p s, q r and q s, each like that; then
+come sub(p r, q s) and add(p s, q r), and alpha and beta, which are real, with both. A real operand
+leaves two sums.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Array, Index, Scratch
 from portmp.errors import ShapeError
+from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.products.product import (
     SCALARS,
@@ -96,26 +100,35 @@ def kernel_spec(
 ) -> KernelSpec:
     """The kernels that multiply chunks, and that add the chunks of rows.
 
-    *matrix*: the format of the stored elements; *alone*: a work-item takes all lanes of a chunk;
-    *across*: neighbouring work-items, not of one team, read neighbouring columns.
+    *form*: the format of vectors; *matrix*: that of the stored elements; *alone*: a work-item takes
+    all lanes of a chunk; *across*: neighbouring work-items, not of one team, read neighbouring
+    columns.
     """
-    f = formats.get(form)
+    operands = {"a": formats.get(matrix), "x": formats.get(form)}
+    f = operands["x"].component
+    if of := complex_of(*operands.values()):
+        operands |= {"c": of, "out": of}
     accumulator = f.accumulator("accurate")
     nets = steps(f, "dot")
-    roles = nets | f.roles("add", "mul")
+    roles = nets | f.roles("add", "mul", *(["sub"] if of else []))
     return spec(
         "csr_rows",
         "linalg/csr.mako",
         f,
         roles,
         takes=TAKES,
-        stored={"a": formats.get(matrix)} if matrix != form else None,
+        stored={name: one for name, one in operands.items() if one is not f},
         lanes=definition.SPARSE_LANES,
         period=accumulator.period,
         threads=threads,
         alone=alone,
         across=across,
     )
+
+
+def complex_of(a: Format, x: Format) -> Format | None:
+    """The format of the products of complex numbers; None of real ones."""
+    return formats.complex_of(x) if a.components + x.components > 2 else None
 
 
 def threads_of(device: Device | None, alone: bool) -> int:
@@ -140,7 +153,8 @@ def times(
 ) -> Planes:
     """alpha a x + beta y for a (m, n), x (n,) or (n, r); y and out (m,) or (m, r).
 
-    The stored elements may be in a storage format of x's. *alone* chooses the kernel, for tests.
+    The stored elements may be in a storage format of x's. a, x or both may be complex; *alpha* and
+    *beta* are limbs of a part. *alone* chooses the kernel, for tests.
     """
     if base.is_number(beta, 0):
         y = None
@@ -151,7 +165,7 @@ def times(
     kept, key, plan = launch.find((times, a.shape, alone), (*factors, y, out, *pattern))
     if plan is None:
         given = _checked(Product(*factors, y, out), a.shape)
-        by = partial(_by_kernels, alone), computed_by(partial(reference.times, x.format))
+        by = partial(_by_kernels, alone), computed_by(partial(reference.times, x.format.component))
         plan = kept.plan(key, (*given, *pattern), *by, blank_like(given.out))
     return plan.run((*factors, y, None, *pattern), out)
 
@@ -160,12 +174,19 @@ def _checked(given: Asked, shape: tuple[int, int]) -> Product[Planes]:
     """With an output, and what is added (where there is none, the output), once all fit."""
     values, x = given.a, given.b
     form = x.format
-    base.computes(form, "x")
-    base.same(form, x=x, **({} if values.format.arithmetic is form else {"a": values}))
+    base.computes(form.component, "x")
+    alike = values.format.arithmetic.component is form.component
+    base.same(form, x=x, **({} if alike else {"a": values}))
     base.same_device(x, a=values)
     if x.ndim not in (1, 2) or x.shape[0] != shape[1]:
         raise ShapeError(f"@: a sparse matrix {shape} and {x.shape} cannot be multiplied")
-    return completed(given, (shape[0], *x.shape[1:]), vector_addend, "x", "y")
+    like = x if complex_of(values.format, form) in (None, form) else values
+    found = completed(given._replace(b=like), (shape[0], *x.shape[1:]), vector_addend, "x", "y")
+    base.refuse_overlap(found.out, x=x)
+    return found._replace(b=x)
+
+
+launch.TAKES_COMPLEX.add(times)
 
 
 def _by_kernels(alone: bool | None, *operands: Any) -> None:
@@ -197,7 +218,8 @@ def _by_kernels(alone: bool | None, *operands: Any) -> None:
         multiply("csr_rows", starts, given.ending)
         return
     chunks, firsts = borders
-    work = allocate(x.format.compute, (chunks.shape[0] - 1, width), queue)
+    terms = values.format.components * x.format.components
+    work = allocate(x.format.component.compute, (chunks.shape[0] - 1, width * terms), queue)
     multiply("csr_chunks", chunks, {"out": work})
     what = {"rows": out.size, "width": width, "firsts": firsts, "partial": work, **given.ending}
     launch.over(queue, unit, out.size, threads, what, "csr_add")

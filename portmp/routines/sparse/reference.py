@@ -25,32 +25,47 @@ def times(
     y: Host | None,
     *pattern: Host,
 ) -> Host:
-    """alpha a x + beta y, x (n,) or (n, r); *pattern*: elements' columns and where rows begin."""
+    """alpha a x + beta y, x (n,) or (n, r); *pattern*: elements' columns and where rows begin.
+
+    *form*: the format of parts, of which a, x or both may have two.
+    """
     (columns,), (starts,) = pattern[:2]
     ar = Arithmetic(form)
     vector = x[0].ndim == 1
     rows = len(starts) - 1
     with ieee.quiet():
-        right = tuple(w[:, None] if vector else w for w in ar.load(x))
+        left = _parts(form, ar.load(values))
+        right = _parts(form, [w[:, None] if vector else w for w in ar.load(x)])
         scale, add = ar.load(alpha), ar.load(beta)
-        addend = None
+        several = max(len(left), len(right))
+        addends: list[Value | None] = [None] * several
         if y is not None and not is_number(add, 0):
-            addend = tuple(w.reshape(rows, -1) for w in ar.load(y))
-        shape = (rows, right[0].shape[1])
-        found = tuple(w.copy() for w in ar.zeros(form.limbs, shape))
+            addends[:] = _parts(form, [w.reshape(rows, -1) for w in ar.load(y)])
+        shape = (rows, right[0][0].shape[1])
         filled = np.diff(starts) > 0 if not is_number(scale, 0) else np.zeros(rows, bool)
-        for some in (filled, ~filled):
-            if not some.any():
-                continue
-            product = None
-            if some is filled:
-                product = _rows(ar, ar.load(values), columns, starts, right, np.flatnonzero(some))
-            rest = None if addend is None else tuple(w[some] for w in addend)
-            if product is None and rest is None:
-                continue
-            for mine, word in zip(found, scaled(ar, product, scale, add, rest), strict=True):
-                mine[some] = word
-        return ar.store([w[:, 0] if vector else w for w in found])
+        some = np.flatnonzero(filled)
+        products: list[Value] = []
+        if some.size:
+            products = [_rows(ar, p, columns, starts, q, some) for p in left for q in right]
+        if len(products) == 4:
+            real, cross, other, rest = products
+            products = [ar.operator("sub", real, rest), ar.operator("add", cross, other)]
+        words: list[Plane] = []
+        for i, addend in enumerate(addends):
+            found = tuple(w.copy() for w in ar.zeros(form.limbs, shape))
+            for there, product in ((filled, products[i] if products else None), (~filled, None)):
+                rest_of = None if addend is None else tuple(w[there] for w in addend)
+                if product is None and (rest_of is None or not there.any()):
+                    continue
+                for mine, word in zip(found, scaled(ar, product, scale, add, rest_of), strict=True):
+                    mine[there] = word
+            words += ar.store([w[:, 0] if vector else w for w in found])
+        return words
+
+
+def _parts(form: Format, words: Sequence[Plane]) -> list[Value]:
+    """The parts of values: one of real ones, two of complex ones."""
+    return [tuple(words[i : i + form.limbs]) for i in range(0, len(words), form.limbs)]
 
 
 def _rows(
