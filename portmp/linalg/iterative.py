@@ -23,7 +23,7 @@ from portmp.arrays.array import Array, operand, zeros
 from portmp.arrays.complexes import in_complex
 from portmp.errors import ArgumentError, ShapeError, shown
 from portmp.formats import Format
-from portmp.formats.complexes import Complex
+from portmp.formats.exact import Complex
 from portmp.linalg.operators import scaled
 from portmp.linalg.scaling import sizes
 from portmp.routines import base
