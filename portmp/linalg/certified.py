@@ -4,7 +4,8 @@ With R near the inverse of a, C = I - R a and the residual r of x, the error e o
 r + C e. Where |C| w < w for some w > 0, a is regular, and |e| <= w max(z / (w - |C| w)) for any z
 that is not below |R r|. R is computed in as few limbs as do. C, R r and all other products are
 those of ``gemm`` with its bound; r is the exact residual rounded once. Every further operation is
-the host's, in float64, and raised for its roundings: no rounding but to nearest is needed.
+the host's, in float64, and raised for its roundings: no rounding but to nearest is needed. Of
+complex systems all sizes are magnitudes, and w is real (docs/bounds.md).
 """
 
 from __future__ import annotations
@@ -278,7 +279,8 @@ def _sizes(x: Array, word: Format) -> Array:
 
 def _lengths(x: Array) -> Plane:
     """The same on the host, of complex numbers not below the root of both parts' squares."""
-    sizes = [np.abs(v.astype(np.float64)) for v in x.to_limbs()[:: x.format.limbs]]
+    limbs = x.to_limbs()[:: x.format.limbs]
+    sizes: list[Plane] = [np.abs(v.astype(np.float64)) for v in limbs]
     if len(sizes) == 1:
         return sizes[0]
     with np.errstate(all="ignore"):
