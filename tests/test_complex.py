@@ -367,19 +367,16 @@ def test_order_is_refused_by_name() -> None:
         "maximum": lambda: mp.maximum(z, 1),
         "max": z.max,
         "argmin": lambda: mp.argmin(z),
-        "sort": lambda: mp.sort(z),
         "floor": lambda: mp.floor(z),
         "gamma": lambda: mp.gamma(z),
         "atan2": lambda: mp.atan2(z, z),
         "float": lambda: float(z[0, 0]),
         "to_float64": z.to_float64,
-        "syrk": lambda: mp.linalg.syrk(square),
-        "expm": lambda: mp.linalg.expm(square),
         "signbit": lambda: mp.signbit(z),
         "ldexp": lambda: mp.ldexp(z, 2),
         "frexp": lambda: mp.frexp(z),
         "degrees": lambda: mp.degrees(z),
-        "covariances": lambda: mp.cov(z),
+        "quantile": lambda: mp.quantile(z, 0.5),
         "explain": lambda: mp.explain("gemm", square, square),
     }
     for name, call in refused.items():
@@ -629,3 +626,146 @@ def test_interpolated() -> None:
     assert mp.interp(0.5, [0, 1], mp.array([1j, 2], "cqd")).item() == 1 + 0.5j
     with pytest.raises(FormatError, match="interp: x: cdd given"):
         mp.interp(mp.array([1j], "cdd"), knots, [1, 2, 3])
+
+
+# --- order and covariances, as NumPy has them -----------------------------------------------------
+
+PARTS = [-math.inf, -1.5, -0.0, 0.0, 2.0, math.inf, math.nan]
+
+
+def mixed(*shape: int) -> Any:
+    """Complex numbers of few parts, so that many are equal, with NaN in either part or both."""
+    rng = np.random.default_rng([29, *shape])
+    found = np.empty(shape, complex)
+    found.real, found.imag = (rng.choice(PARTS, shape) for _ in range(2))
+    return found
+
+
+@pytest.mark.parametrize("form", ["complex128", "cqd"])
+def test_order_of_numpy(form: str, device: Device) -> None:
+    """By real parts, then imaginary ones, NaN last, equal ones where they were; along any axis."""
+    values = mixed(5, 40)
+    z = mp.array(values, form, device)
+    for axis in (0, 1, -1, None):
+        places = mp.argsort(z, axis=axis)
+        np.testing.assert_array_equal(places, np.argsort(values, axis=axis, kind="stable"))
+        found = mp.sort(z, axis=axis).to_numpy()
+        np.testing.assert_array_equal(found, np.sort(values, axis=axis, kind="stable"))
+    down = mp.argsort(z[0], descending=True).tolist()
+    ranks = {place: rank for rank, place in enumerate(mp.argsort(z[0]).tolist())}
+    same = values[0][down[:-1]] == values[0][down[1:]]
+    for one, other, equal in zip(down, down[1:], same, strict=False):
+        assert one < other if equal else ranks[one] > ranks[other] or np.isnan(values[0][other])
+    mine, other = mp.array(values[0], form, device), values[0].copy()
+    mine.sort()
+    other.sort(kind="stable")
+    np.testing.assert_array_equal(mine.to_numpy(), other)
+    fine = values[1][np.isfinite(values[1])]
+    assert mp.median(mp.array(fine, form, device)).tolist() == np.median(fine)
+    part = mp.partition(mp.array(fine, form, device), 3)
+    assert part[3].tolist() == np.partition(fine, 3)[3]
+    np.testing.assert_array_equal(
+        mp.lexsort([z[2], z[3].real]), np.lexsort([values[2], values[3].real])
+    )
+
+
+def test_order_takes_all_limbs(device: Device) -> None:
+    """What differs in the last limb alone, of either part."""
+    tiny = mp.array("1e-40", "qd", device)
+    z = mp.array([1j, 1j, 1, 1, 1], "cqd", device)
+    z = z + mp.stack([tiny, 0 * tiny, tiny, 0 * tiny, -tiny])
+    z = z + mp.array(1j, "cqd", device) * mp.stack([0 * tiny, -tiny, tiny, 2 * tiny, tiny])
+    assert mp.argsort(z).tolist() == [1, 0, 4, 3, 2]
+    assert mp.searchsorted(mp.sort(z), z).tolist() == [1, 0, 4, 3, 2]
+
+
+def test_places_and_sets_of_numpy(device: Device) -> None:
+    """searchsorted on both sides, with NaN; isin, and what sets have."""
+    values, others = np.sort(mixed(30)), mixed(4, 9)
+    z, w = (mp.array(x, "cdd", device) for x in (values, others))
+    for side in ("left", "right"):
+        found = mp.searchsorted(z, w, side=side)
+        np.testing.assert_array_equal(found, np.searchsorted(values, others, side=side))
+    assert mp.searchsorted(z[:0], w[0]).tolist() == [0] * 9
+    order = np.random.default_rng(1).permutation(30)
+    shuffled, places = z[order], np.argsort(order)
+    found = mp.searchsorted(shuffled, w[0], sorter=mp.asarray(places))
+    np.testing.assert_array_equal(found, np.searchsorted(values, others[0]))
+    one, two = (x[np.isfinite(x)] for x in (values, others.ravel()))
+    a, b = (mp.array(x, "cdd", device) for x in (one, two))
+    np.testing.assert_array_equal(mp.isin(a, b), np.isin(one, two))
+    for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d"):
+        wanted = getattr(np, name)(one, two)
+        np.testing.assert_array_equal(getattr(mp, name)(a, b).to_numpy(), wanted)
+
+
+def test_covariances_of_numpy(device: Device) -> None:
+    """Of rows or columns, with a second one and weights; at the ends of the range."""
+    rng = np.random.default_rng(12)
+    x, y = (rng.standard_normal((3, 8)) + 1j * rng.standard_normal((3, 8)) for _ in range(2))
+    z, w = (mp.array(v, "cdd", device) for v in (x, y))
+    calls: list[dict[str, Any]] = [
+        {},
+        {"rowvar": False},
+        {"bias": True},
+        {"fweights": [1, 2, 3, 1, 2, 3, 1, 1]},
+        {"aweights": [0.5, 2, 3, 1, 2, 3, 1, 1], "ddof": 2},
+    ]
+    for options in calls:
+        np.testing.assert_allclose(
+            mp.cov(z, **options).to_numpy(), np.cov(x, **options), rtol=1e-13
+        )
+    np.testing.assert_allclose(mp.cov(z, w).to_numpy(), np.cov(x, y), rtol=1e-13)
+    real = mp.array(y.real, "dd", device)
+    np.testing.assert_allclose(
+        mp.cov(z, real).to_numpy(), np.cov(x, y.real), rtol=1e-13, atol=1e-15
+    )
+    np.testing.assert_allclose(mp.corrcoef(z).to_numpy(), np.corrcoef(x), rtol=1e-13, atol=1e-15)
+    assert complex(mp.cov(z[0])) == pytest.approx(complex(np.cov(x[0])), rel=1e-13)
+    # 1 + i and its opposite: the variance is 4; also where squares are beyond the range.
+    pair = mp.array([1 + 1j, -1 - 1j], "cdd", device)
+    assert mp.cov(pair).tolist() == 4
+    far = mp.array(2.0**1000, "dd", device) * pair
+    assert mp.corrcoef(far, 1j * far).to_numpy().round(12).tolist() == [[1, -1j], [1j, 1]]
+    near = mp.array(2.0**-600, "dd", device) * pair
+    assert mp.cov(far, near).to_numpy()[0, 1] == 2.0**402
+
+
+@pytest.mark.parametrize("bound", [True, "tight"])
+def test_bounds_of_sums_and_norms(bound: Any) -> None:
+    """Of each part, and of Euclidean norms; those of other norms are refused."""
+    rng = np.random.default_rng(17)
+    z = mp.array(rng.standard_normal((3, 40)) + 1j * rng.standard_normal((3, 40)), "cdd", HOST) / 3
+    value, error = z.sum(axis=1, bound=bound)
+    assert (value == z.sum(axis=1)).all() and error.dtype == mp.complex128
+    for part, limit, terms in ((value.real, error.real, z.real), (value.imag, error.imag, z.imag)):
+        for i, row in enumerate(terms.to_fractions()):
+            assert abs(part.to_fractions()[i] - sum(row)) <= limit.to_fractions()[i] < 1e-29
+    for ord, axis in ((None, 1), (None, None), (2, 0), ("fro", (0, 1)), (0, 1)):
+        size, error = mp.linalg.norm(z, ord, axis, bound=bound)
+        assert (size == mp.linalg.norm(z, ord, axis)).all() and error.dtype == mp.float64
+        if ord == 0:
+            assert float(error.max()) == 0
+            continue
+        long = mp.linalg.norm(z.astype("cqd"), ord, axis)
+        assert (abs(size.astype("qd") - long) <= error.astype("qd") * 1.001).all()
+        assert float(error.max()) < 1e-28
+    with pytest.raises(ArgumentError, match="ord 1 of vectors, whose error has no bound here"):
+        mp.linalg.norm(z, 1, 1, bound=True)
+    with pytest.raises(ArgumentError, match="out: given"):
+        z.sum(axis=1, bound=True, out=value)
+
+
+def test_functions_of_numpy() -> None:
+    """sinc, and matrices that are lists of arrays, in their own format."""
+    values = np.array([0.5 + 1j, 0, 2, 3 - 0.5j, -1.25j])
+    np.testing.assert_allclose(
+        mp.sinc(mp.array(values, "cdd", HOST)).to_numpy(), np.sinc(values), atol=1e-15
+    )
+    exact = mp.sinc(mp.array("1e-20+3j", "cqd", HOST))
+    with mpmath.workdps(80):
+        z = mpmath.mpc("1e-20", 3)
+        assert abs(exact.to_mpmath() - mpmath.sincpi(z)) < 1e-60
+    rows = [mp.array(["1/3+1j", 2], "ctd", HOST), mp.array([0, 3], "ctd", HOST)]
+    assert mp.linalg.det(rows).format.name == "ctd"
+    assert mp.linalg.det([row.real for row in rows]).tolist() == mp.array(1, "td", HOST).tolist()

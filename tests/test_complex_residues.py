@@ -297,6 +297,24 @@ def test_her2k(form: str) -> None:
     assert bits(mp.linalg.herk(stack)[1]) == bits(mp.linalg.herk(b))
 
 
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("lower", [False, True])
+def test_syrk_is_a_triangle_of_gemm(form: str, lower: bool) -> None:
+    """a a^T, whose diagonal is complex, by complex factors; stacks, and in c's memory."""
+    a, c = (matrix(form, "ordinary", s, f"syrk {s}", HOST) for s in ((5, 8), (5, 5)))
+    cut, ends = (mp.tril if lower else mp.triu), {"alpha": 2 - 1j, "beta": 1j}
+    found = mp.linalg.syrk(a, lower=lower)
+    assert bits(found) == bits(cut(mp.gemm(a, a, trans_b="T")))
+    ended = mp.linalg.syrk(a.mT, c=c, lower=lower, trans=True, **ends)
+    assert bits(ended) == bits(cut(mp.gemm(a, a, trans_b="T", c=c, **ends)))
+    assert bits(mp.linalg.syrk(mp.stack([a, c @ a]), lower=lower)[0]) == bits(found)
+    other, rest = c.copy(), mp.triu(c, 1) if lower else mp.tril(c, -1)
+    assert mp.linalg.syrk(a, c=other, lower=lower, overwrite_c=True) is other
+    assert bits(other) == bits(rest + found)
+    with pytest.raises(ArgumentError, match="syrk: trans 'C' given, of complex numbers herk"):
+        mp.linalg.syrk(a, trans="C")
+
+
 def test_herk_of_many_rows(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of rows have the elements of the whole, which its size says how to make."""
     from portmp import definition

@@ -120,6 +120,57 @@ def test_plans(bits: int) -> None:
         assert Fraction(norm) / 2**plan.squarings <= known[plan.powers, plan.steps]
 
 
+@slow("formats seldom fail apart", unless=lambda p: p["form"] in ("complex64", "cdd"))
+@pytest.mark.parametrize("form", formats.COMPLEX)
+@pytest.mark.parametrize("size", [0.02, 5.0])
+def test_complex_ball_arithmetic(device: Device, form: str, size: float) -> None:
+    """Of Hermitian matrices h, exp(h) and exp(i h), the same bounds."""
+    rng = np.random.default_rng(5)
+    p, q = rng.standard_normal((2, 4, 4))
+    h = mp.array((p + p.T + 1j * (q - q.T)) * size, form, device)
+    flint.ctx.prec = 900
+    for a in (h, h * mp.array(1j, form, device)):
+        pairs = zip(*(part.ravel().to_fractions() for part in (a.real, a.imag)), strict=True)
+        whole = [
+            flint.acb(*(flint.fmpq(v.numerator, v.denominator) for v in pair)) for pair in pairs
+        ]
+        want, found = flint.acb_mat(4, 4, whole).exp(), mp.linalg.expm(a)
+        assert found.format is a.format
+        errors, sizes = np.zeros((4, 4)), np.zeros((4, 4))
+        halves = found.real.to_fractions(), found.imag.to_fractions()
+        for i, j in np.ndindex(4, 4):
+            x, y = (flint.fmpq(v[i][j].numerator, v[i][j].denominator) for v in halves)
+            errors[i, j] = float(abs(want[i, j] - flint.acb(x, y)).mid())
+            sizes[i, j] = float(abs(want[i, j]).mid())
+        norm = float(abs(a).sum(axis=0).max())
+        allowed = 80 * max(1.0, 2 * norm) * 4 * a.format.unit_roundoff
+        assert errors.sum(axis=0).max() / sizes.sum(axis=0).max() <= allowed
+
+
+def test_complex_ones(device: Device) -> None:
+    """Turned phases, whole numbers, stacks with NaN, and numbers beyond the range."""
+    spin = mp.array([[0, -1j], [1j, 0]], "cqd", device)
+    angle = mp.array(30, "qd", device)
+    found = mp.linalg.expm(spin * 30j)
+    assert float(abs(found[0, 0] - mp.cos(angle))) < 1e-58
+    assert float(abs(found[0, 1] - mp.sin(angle))) < 1e-58
+    ladder = mp.array(np.diag([1j, 2j], 1), "ctd", device)
+    assert mp.linalg.expm(ladder).tolist() == [[1, 1j, -1], [0, 1, 2j], [0, 0, 1]]
+    stack = mp.array(
+        np.stack([np.eye(2) * 1j, np.full((2, 2), complex(0, math.nan))]), "cdd", device
+    )
+    made = mp.linalg.expm(stack)
+    assert bool(mp.isnan(made[1].real).all()) and bool(mp.isnan(made[1].imag).all())
+    assert (made[0] == mp.linalg.expm(stack[0])).all()
+    assert complex(made[0, 0, 0]) == pytest.approx(np.exp(1j), rel=1e-15)
+    p, q = np.random.default_rng(2).standard_normal((2, 3, 3))
+    given = p + 1j * q
+    near = mp.linalg.expm(mp.array(given, "complex128", device)).to_numpy()
+    np.testing.assert_allclose(near, scipy_linalg.expm(given), rtol=1e-12)
+    tall = mp.linalg.expm(mp.array([[2.0**20 + 1j]], "cdd", device))
+    assert not bool(mp.isfinite(tall[0, 0]))
+
+
 def test_refused(device: Device) -> None:
     with pytest.raises(ShapeError, match="square"):
         mp.linalg.expm(mp.zeros((2, 3), "dd", device))

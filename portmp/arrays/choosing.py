@@ -244,13 +244,16 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
 def sinc(x: Any, /) -> Any:
     """sin(pi x) / (pi x), 1 at 0 and 0 at other integers.
 
-    The sine is that of pi times x less the nearest integer, which is exact.
+    The sine is that of pi times x less the nearest integer (to its real part), which is exact.
     """
     given = composed.as_values(x)
     zero = elementwise.equal(given, 0)
-    rest = functions.fmod(given, 2)
+    rest = functions.fmod(composed.real(given), 2)
     whole = functions.round(rest)
-    sine = functions.sin((rest - whole) * constants.pi)
+    rest = rest - whole
+    if complexes.is_complex(given):
+        rest = complexes.joined(rest, composed.imag(given))
+    sine = functions.sin(rest * constants.pi)
     sine = elementwise.where(elementwise.equal(elementwise.abs(whole), 1), -sine, sine)
     return elementwise.where(zero, 1, sine / (elementwise.where(zero, 1, given) * constants.pi))
 

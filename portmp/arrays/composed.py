@@ -97,6 +97,11 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     return found.astype(form, copy=False)
 
 
+def times_powers(x: Any, power: Any) -> Any:
+    """``ldexp``, of complex numbers by parts."""
+    return complexes.by_parts(ldexp, x, power) if complexes.is_complex(x) else ldexp(x, power)
+
+
 _SPANS = {"float32": 120, "float64": 1000}
 """Powers of two that are normal numbers of a word."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from portmp import formats
 from portmp.arrays import composed, creation, elementwise, manipulation, sorting, statistics
 from portmp.arrays.numerics import in_order, values_beside
 from portmp.arrays.statistics import Axis
@@ -251,6 +252,7 @@ def _at_shares(name: str, whole: int, about: str) -> Any:
                 raise ArgumentError(f"{name}: weights: numbers from 0 on are needed")
             (ordered, light), kept = in_order(x, axis, keepdims, name, spread)
             sums = statistics.cumulative_sum(light, axis=-1)
+        formats.real_only(ordered.dtype, name)
 
         def at(one: Any) -> Any:
             share = _share(one, whole, method, name, ordered.dtype)

@@ -125,7 +125,7 @@ def array(
         found = array(data, format, device, rounding, dtype=dtype, copy=copy)
         return found.reshape((*[1] * (ndmin - found.ndim), *found.shape))
     data = _on_device(data)
-    if isinstance(data, (list, tuple)) and _has_arrays(data):
+    if isinstance(data, (list, tuple)) and has_arrays(data):
         data = _stacked(data)
     known = data.dtype if isinstance(data, Viewed) else None
     kind = None if format is None and dtype is None else chosen(format, dtype, known)
@@ -192,15 +192,15 @@ def _of_host(data: Any, kind: Dtype, device: Where) -> View[Any]:
     return upload_numbers(plain_host(data, kind.name, "data"), opened(kind, device))
 
 
-def _has_arrays(data: Any) -> bool:
+def has_arrays(data: Any) -> bool:
     """Whether nested lists hold arrays."""
     nested = (list, tuple)
-    return any(isinstance(x, Viewed) or (isinstance(x, nested) and _has_arrays(x)) for x in data)
+    return any(isinstance(x, Viewed) or (isinstance(x, nested) and has_arrays(x)) for x in data)
 
 
 def _stacked(data: Any) -> AnyArray:
     """Nested lists of arrays (and numbers) of one shape as one array."""
-    made = [_stacked(x) if isinstance(x, (list, tuple)) and _has_arrays(x) else x for x in data]
+    made = [_stacked(x) if isinstance(x, (list, tuple)) and has_arrays(x) else x for x in data]
     known = [x for x in made if isinstance(x, Viewed)]
     own = elementwise.common_dtype("array", known)
     items = [
@@ -240,7 +240,7 @@ def _kind_of(data: Any) -> Dtype:
     """
     if isinstance(data, Viewed):
         return data.dtype
-    if isinstance(data, (list, tuple)) and _has_arrays(data):
+    if isinstance(data, (list, tuple)) and has_arrays(data):
         return dtypes.of_view(_stacked(data).planes)
     own = getattr(data, "dtype", None)
     if isinstance(own, np.dtype):

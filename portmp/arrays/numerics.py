@@ -265,24 +265,23 @@ def cov(
 ) -> Any:
     """Covariances of variables, the rows of m (or its columns) and of y: a matrix, of one a number.
 
-    Sums of products of differences from means, divided by n - 1, by n with *bias*, or n - *ddof*.
+    Sums of products of differences from means, divided by n - 1, by n with *bias*, or n - *ddof*;
+    of complex numbers those of the second variable are conjugated.
     *fweights*: how often each observation counts, *aweights*: its importance, as NumPy has them.
     """
     less = int(not bias) if ddof is None else foreign.exact(ddof, "cov: ddof")
     found, power = _covariances(m, y, rowvar, less, fweights, aweights)
-    return manipulation.squeeze(composed.ldexp(found, power + power.T))
+    return manipulation.squeeze(composed.times_powers(found, power + power.T))
 
 
 def _covariances(m: Any, y: Any, rowvar: bool, less: Any, often: Any, important: Any) -> Any:
     """Covariances of rows over powers of two where they leave the range, and these powers."""
-    for given in (m, y):
-        if complexes.is_complex(given):
-            formats.real_only(given.format, "covariances")
     found = _rows(m if y is None else elementwise.as_arrays([m, y], "cov: m")[0], rowvar, "cov: m")
     if y is not None:
         found = manipulation.concat([found, _rows(values_beside(y, found), rowvar, "cov: y")])
-    one = creation.ones(found.shape[1:], found.dtype, found.queue)
-    many, heavy = (one if w is None else values_beside(w, found) for w in (often, important))
+    real = composed.real(found)
+    one = creation.ones(found.shape[1:], real.dtype, found.queue)
+    many, heavy = (one if w is None else values_beside(w, real) for w in (often, important))
     for given, name in ((many, "fweights"), (heavy, "aweights")):
         if given.shape != one.shape or bool((given < 0).any()):
             raise ArgumentError(f"cov: {name}: {one.size} numbers from 0 on are needed")
@@ -293,10 +292,12 @@ def _covariances(m: Any, y: Any, rowvar: bool, less: Any, often: Any, important:
     left = left if bool(left > 0) else 0
 
     def products(differences: AnyArray) -> Any:
-        return differences @ (differences if given is None else differences * given).T / left
+        weighted = differences if given is None else differences * given
+        return differences @ composed.conj(weighted).T / left
 
     made, power = products(found - centre), creation.zeros((len(found), 1), "int64", found.queue)
-    if not composed.in_range(manipulation.diagonal(made), least=True) and found.size:
+    sizes = composed.real(manipulation.diagonal(made))
+    if not composed.in_range(sizes, least=True) and found.size:
         differences, power = statistics.near_one(found / 2 - centre / 2, 1)
         made, power = products(differences), power + 1
     return made, power
@@ -311,12 +312,15 @@ def _rows(x: Any, rowvar: bool, what: str) -> AnyArray:
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
-    """Correlations: covariances divided by both deviations, cut to -1 to 1."""
+    """Correlations: covariances divided by both deviations, (both parts) cut to -1 to 1."""
     found, _ = _covariances(x, y, rowvar, 1, None, None)
     if found.size == 1:
         return manipulation.squeeze(found / found)
-    deviation = elementwise.sqrt(manipulation.diagonal(found))
-    return elementwise.clip(found / deviation[:, None] / deviation[None, :], -1, 1)
+    deviation = elementwise.sqrt(composed.real(manipulation.diagonal(found)))
+    found = found / deviation[:, None] / deviation[None, :]
+    if complexes.is_complex(found):
+        return complexes.by_parts(elementwise.clip, found, -1, 1)
+    return elementwise.clip(found, -1, 1)
 
 
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:

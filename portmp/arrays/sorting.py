@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portmp import formats
 from portmp.arrays import creation, elementwise, indexing, manipulation, statistics
 from portmp.arrays.complexes import is_complex
 from portmp.arrays.dtypes import BOOL
@@ -17,7 +16,7 @@ from portmp.routines.moves import launch as moves
 from portmp.routines.order import launch as order
 from portmp.routines.plain import launch as plain
 from portmp.routines.scan import launch as scan
-from portmp.runtime.planes import Numbers, Planes, View, allocate_numbers, upload_numbers
+from portmp.runtime.planes import Numbers, View, allocate_numbers, upload_numbers
 
 __all__ = ["argpartition", "argsort", "argwhere", "flatnonzero", "intersect1d", "isin", "lexsort"]
 __all__ += ["nonzero", "partition", "searchsorted", "setdiff1d", "setxor1d", "sort", "union1d"]
@@ -31,8 +30,6 @@ def _ordered(
 ) -> tuple[View[Any], Numbers, int]:
     """The rows that are sorted, the order of each, and the axis they run along."""
     view = x.planes
-    if isinstance(view, Planes):
-        formats.real_only(view.format, name)
     if not view.ndim:
         raise ShapeError(f"{name}: one axis at least is needed")
     (along,) = axes.named(0 if axis is None else axis, view.ndim, f"{name}: axis", count=1)
@@ -60,6 +57,12 @@ def _sorting(name: str, about: str) -> Any:
             choice(f"{name}: kind", kind, ("quicksort", "mergesort", "heapsort", "stable"))
         x = manipulation.checked(x, "x")
         x = manipulation.ravel(x) if axis is None else x
+        if is_complex(x) and x.ndim:
+            along = -1 if axis is None else axis
+            found = _by_keys(_keys(x), along, descending)
+            return (
+                found if name == "argsort" else manipulation.take_along_axis(x, found, axis=along)
+            )
         rows, places, along = _ordered(x, axis, descending, name)
         return _turned(places if name == "argsort" else _in_order(rows, places), x, along)
 
@@ -70,7 +73,8 @@ argsort: Any = _sorting(
     "argsort",
     """The indices (int64) that sort along an axis (None: all elements in C order).
 
-    Always stable: equal elements keep their places. NaN is greater than all.
+    Always stable: equal elements keep their places. NaN is greater than all. Complex numbers are in
+    NumPy's order: by real parts, then by imaginary ones; behind all others those with a NaN.
     """,
 )
 sort: Keeping = _sorting("sort", "The elements in order along an axis, in memory of their own.")
@@ -86,7 +90,7 @@ def _in_order(rows: View[Any], places: Numbers) -> View[Any]:
 def searchsorted(x1: Any, x2: Any, /, side: str = "left", *, sorter: AnyArray | None = None) -> Any:
     """How many elements of the sorted vector x1 (or sorted by *sorter*) stand before each of x2.
 
-    *side*: ``left``, or ``right``, where equal ones count, too.
+    *side*: ``left``, or ``right``, where equal ones count, too. Complex ones: in ``sort``'s order.
     """
     choice("searchsorted: side:", side, ("left", "right"))
     x1, x2 = elementwise.as_arrays([x1, x2], ("searchsorted: x1", "searchsorted: x2"))
@@ -94,7 +98,19 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", *, sorter: AnyArray | 
         raise ShapeError(f"searchsorted: x1: a vector is needed, shape {x1.shape} given")
     first, second = elementwise.views("searchsorted", [x1, x2])
     known = first if sorter is None else first[sorter]
+    if is_complex(known):
+        return _places_among(known, second, side == "right")
     return wrapped(order.searchsorted(known.planes, second.planes, side == "right"))
+
+
+def _places_among(known: AnyArray, x: AnyArray, right: bool) -> Any:
+    """``searchsorted`` of complex numbers: by the order of both, where equal ones stay in order."""
+    parts = [known, manipulation.ravel(x)] if right else [manipulation.ravel(x), known]
+    first = parts[0].size
+    order = argsort(manipulation.concat(parts))
+    is_known = elementwise.less(order, first) if right else elementwise.greater_equal(order, first)
+    before = statistics.cumulative_sum(is_known, dtype="int64")[argsort(order)]
+    return (before[first:] if right else before[:first]).reshape(x.shape)
 
 
 # --- where ----------------------------------------------------------------------------------------
@@ -178,11 +194,10 @@ def _unique(x: AnyArray, equal_nan: bool) -> UniqueAll:
     if not n:
         none = wrapped(allocate_numbers("int64", (0,), queue))
         return UniqueAll(x.copy(), none, none.copy(), none.copy())
-    if x.ndim == 1 and not is_complex(x):
+    if x.ndim == 1:
         places = argsort(x)
-    elif x.ndim == 1 or x.shape[1]:
-        columns = [x] if x.ndim == 1 else reversed(manipulation.unstack(x, axis=1))
-        places = lexsort([key for column in columns for key in _keys(column)])
+    elif x.shape[1]:
+        places = lexsort(list(reversed(manipulation.unstack(x, axis=1))))
     else:
         places = creation.arange(n, device=queue)
     values = x[places]
@@ -302,9 +317,15 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
         raise ShapeError(
             f"lexsort: keys of one shape are needed, {[x.shape for x in arrays]} given"
         )
-    found = argsort(arrays[0], axis)
-    for key in arrays[1:]:
-        step = argsort(manipulation.take_along_axis(key, found, axis=axis), axis)
+    return _by_keys(arrays, axis)
+
+
+def _by_keys(keys: list[Any], axis: int, descending: bool = False) -> Any:
+    found = argsort(keys[0], axis, descending=descending)
+    for key in keys[1:]:
+        step = argsort(
+            manipulation.take_along_axis(key, found, axis=axis), axis, descending=descending
+        )
         found = manipulation.take_along_axis(found, step, axis=axis)
     return found
 

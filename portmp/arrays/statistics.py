@@ -86,9 +86,13 @@ def _into(found: Any, out: AnyArray | None) -> Any:
 
 def _of_complex(function: Any, x: Any, dtype: Any, *more: Any, **named: Any) -> Any:
     """Sums and the like of complex numbers: of each part by itself."""
+    return complexes.by_parts(function, _taken(x, dtype), *more, **named)
+
+
+def _taken(x: Any, dtype: Any) -> Any:
+    """Numbers as those of a dtype that is asked for."""
     wanted = x.dtype if dtype is None else dtypes.resolved(dtype, own=x.dtype)
-    given = wrapped(elementwise.as_dtype(x.planes, wanted))
-    return complexes.by_parts(function, given, *more, **named)
+    return wrapped(elementwise.as_dtype(x.planes, wanted))
 
 
 def _complex(x: Any, dtype: Any) -> bool:
@@ -168,10 +172,13 @@ def sum(
     if rounding is not None or bound is not False:
         if initial is not None:
             raise ArgumentError("sum: initial: given with rounding or bound, which sum x alone")
-        if complexes.is_complex(x) and bound is False:
-            chosen = _chosen(x, where, 0)
-            found = _of_complex(sum, chosen, dtype, axis, keepdims=keepdims, rounding=rounding)
-            return _into(found, out)
+        if complexes.is_complex(x):
+            chosen, options = _chosen(x, where, 0), {"keepdims": keepdims, "rounding": rounding}
+            if bound is False:
+                return _into(_of_complex(sum, chosen, dtype, axis, **options), out)
+            halves = complexes.halves(_taken(chosen, dtype))
+            pairs = [sum(half, axis, out=out, bound=bound, **options) for half in halves]
+            return tuple(complexes.joined(*both) for both in zip(*pairs, strict=True))
         return _certified(_chosen(x, where, 0), axis, dtype, keepdims, out, rounding, bound)
     return _summed("sum", x, axis, dtype, keepdims, out, initial, where)
 
@@ -181,8 +188,6 @@ def _certified(
 ) -> Any:
     """Sums that are rounded once, or with what their errors are not above."""
     view = manipulation.checked(x, "x").planes
-    if isinstance(view, Planes):
-        formats.real_only(view.format, "sum with a bound")
     if dtype is not None:
         view = elementwise.as_dtype(view, dtypes.resolved(dtype, own=dtypes.of_view(view)))
     if not isinstance(view, Planes):
@@ -292,12 +297,12 @@ def _counted(values: AnyArray, axis: Axis, keepdims: bool, where: Any) -> Any:
 def near_one(x: AnyArray, axis: Axis, where: Any = True) -> tuple[AnyArray, AnyArray]:
     """x over powers of two, so that magnitudes along axes are below 1; and the powers (int64)."""
     power = composed.exponents(max(elementwise.abs(x), axis, keepdims=True, initial=0, where=where))
-    return composed.ldexp(x, -power), power
+    return composed.times_powers(x, -power), power
 
 
 def scaled_back(found: AnyArray, power: AnyArray) -> Any:
     """Results times powers of two that have axes of length 1 for those that are gone."""
-    return composed.ldexp(found, power.reshape(found.shape))
+    return composed.times_powers(found, power.reshape(found.shape))
 
 
 @typed.as_(typed.Averaged)
@@ -502,16 +507,14 @@ def _running_product(x: AnyArray, dtype: Any, axis: int | None, include_initial:
     Definition: for d = 1, 2, 4 ... each element with one d places before it becomes that one times
     it, all at once.
     """
-    wanted = x.dtype if dtype is None else dtypes.resolved(dtype, own=x.dtype)
-    given = wrapped(elementwise.as_dtype(x.planes, wanted))
-    found = manipulation.moveaxis(given, 0 if axis is None else axis, -1)
+    found = manipulation.moveaxis(_taken(x, dtype), 0 if axis is None else axis, -1)
     apart = 1
     while apart < found.shape[-1]:
         later = found[..., :-apart] * found[..., apart:]
         found = manipulation.concat([found[..., :apart], later], axis=-1)
         apart *= 2
     if include_initial:
-        first = creation.ones((*found.shape[:-1], 1), wanted, x.queue)
+        first = creation.ones((*found.shape[:-1], 1), found.dtype, x.queue)
         found = manipulation.concat([first, found], axis=-1)
     moved = manipulation.moveaxis(found, -1, 0 if axis is None else axis)
     return moved.copy()

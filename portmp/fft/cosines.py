@@ -1,7 +1,8 @@
 """Cosine and sine transforms II and III, as SciPy names and scales them.
 
 II: y[k] = 2 sum over j of x[j] cos(pi (2j + 1) k / 2n), or sin(pi (2j + 1)(k + 1) / 2n). III is the
-inverse of II, times 2n. By a complex transform of the same length (Makhoul 1980).
+inverse of II, times 2n. By a complex transform of the same length (Makhoul 1980). Those of complex
+numbers are those of both parts.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def _function(name: str, about: str, of: Callable[[Any, int], Any], inverse: boo
         choice(f"{name}: norm:", norm or "backward", NORMS)
         whole = given(x, name)
         if complexes.is_complex(whole):
-            raise ArgumentError(f"{name}: x: complex numbers given, real ones are needed")
+            return complexes.by_parts(function, whole, type, n, axis, norm)
         kind = 5 - type if inverse else type
 
         def work(row: Any) -> Any:

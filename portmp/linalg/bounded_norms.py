@@ -10,21 +10,25 @@ from portmp.arrays.elementwise import maximum
 from portmp.arrays.norm_bounds import leading
 from portmp.arrays.products import Bound
 from portmp.errors import ArgumentError
+from portmp.formats import Format
 from portmp.routines.bounds.certified import RAISED
 
 EUCLIDEAN = (None, 2), (None, "fro")
 """Of vectors, of matrices."""
 KNOWN = {1: (None, 2, 1, math.inf, -math.inf, 0), 2: (None, "fro", 1, -1, math.inf, -math.inf)}
 """What has a bound, by the number of axes."""
+OF_COMPLEX = {1: (None, 2, 0), 2: (None, "fro")}
+"""The same of complex numbers, the errors of whose magnitudes are not proved."""
 
 
-def check(ord: Any, axes: Sequence[int]) -> None:
+def check(ord: Any, axes: Sequence[int], form: Format) -> None:
     """ArgumentError for norms that have no bound."""
-    if ord not in KNOWN[len(axes)]:
+    known = (KNOWN if form.components == 1 else OF_COMPLEX)[len(axes)]
+    if ord not in known:
         what = ("vectors", "matrices")[len(axes) - 1]
         raise ArgumentError(
             f"norm: bound: given with ord {ord!r} of {what}, whose error has no bound here; "
-            f"allowed are {', '.join(map(repr, KNOWN[len(axes)]))}"
+            f"allowed are {', '.join(map(repr, known))}"
         )
 
 
@@ -32,6 +36,8 @@ def of(found: Array, x: Array, ord: Any, axes: Sequence[int], bound: Bound) -> A
     """Words that the errors of *found*, norms of x along *axes*, are not above."""
     error: Array
     if ord in EUCLIDEAN[len(axes) - 1]:
+        if x.format.components > 1:
+            x, axes = manipulation.stack([x.real, x.imag], axis=x.ndim), (*axes, x.ndim)
         last = manipulation.moveaxis(x, tuple(axes), tuple(range(-len(axes), 0)))
         rows = last.reshape(found.size, math.prod(x.shape[i] for i in axes))
         flat = found.reshape(found.size)

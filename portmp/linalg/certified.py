@@ -4,7 +4,8 @@ With R near the inverse of a, C = I - R a and the residual r of x, the error e o
 r + C e. Where |C| w < w for some w > 0, a is regular, and |e| <= w max(z / (w - |C| w)) for any z
 that is not below |R r|. R is computed in as few limbs as do. C, R r and all other products are
 those of ``gemm`` with its bound; r is the exact residual rounded once. Every further operation is
-the host's, in float64, and raised for its roundings: no rounding but to nearest is needed.
+the host's, in float64, and raised for its roundings: no rounding but to nearest is needed. Of
+complex systems all sizes are magnitudes, and w is real (docs/bounds.md).
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def certified(a: Array, b: Array, method: By) -> Certified:
     """x of a x = b, with the proof that a is regular and a bound of each component's error."""
     matrix, sides, vector = operands.one_system(a, b, "solve", "certify")
     n, form = matrix.shape[0], matrix.format
-    if not has_bounds(form):
+    if not has_bounds(form.component):
         raise FormatError(
             f"solve: certify: {form.name} has networks of its own, of which no bound is proved"
         )
@@ -95,12 +96,12 @@ def certified(a: Array, b: Array, method: By) -> Certified:
         if found is not None:
             x, bound, corrections = found
             shift = exponent - power
-            smallest = 2.0 ** max(one.smallest for one in form.encodings)
             with np.errstate(over="ignore", under="ignore"):
-                limit = np.ldexp(bound, shift) * UP + (16 * smallest if shift else 0.0)
+                limit = np.ldexp(bound, shift) * UP + (16 * _smallest(form) if shift else 0.0)
             # Where x or the bound is beyond the words, nothing is known.
             x = scaled(x, shift)
-            limit = np.where(np.isfinite(x.to_limbs()[0]), limit, math.inf)
+            for leading in x.to_limbs()[:: form.limbs]:
+                limit = np.where(np.isfinite(leading), limit, math.inf)
             errors = array(_up(limit, word), word, matrix.queue)
             info = Certificate(short.name, corrections, inverse.contraction)
             pair = (x[:, 0], errors[:, 0]) if vector else (x, errors)
@@ -131,6 +132,16 @@ def _up(values: Plane, word: Format) -> Plane:
     return np.asarray(raised)
 
 
+def _smallest(form: Format) -> float:
+    """The smallest positive number; of complex ones, not below what it makes of both parts."""
+    return form.components * 2.0 ** max(one.smallest for one in form.encodings)
+
+
+def magnitudes(x: Array) -> Array:
+    """Not below those of complex numbers of one limb, in words."""
+    return array(_up(_lengths(x), x.format.component), x.format.component, x.queue)
+
+
 class _Inverse:
     """An approximate inverse R of a matrix, and bounds of C = I - R a in words."""
 
@@ -139,18 +150,22 @@ class _Inverse:
         self.form, self.short = a.format, r.format
         self.word = formats.get(a.format.word)
         self.contraction = math.inf
+        # What sums of up to three (of complex numbers six) magnitudes are multiplied with.
+        self.sums = 1 + 4 * self.form.components * self.word.unit_roundoff
         n = a.shape[0]
         identity = operands.identity((n, n), a, self.short)
         rest, bound = gemm(r, first_limbs(a, self.short), alpha=-1, beta=1, c=identity, bound=True)
         self.of_inverse = _sizes(r, self.word)
-        self.parts = [(_sizes(rest, self.word), self.raised(self.short)), (bound, 1.0)]
+        self.parts = [(_sizes(v, self.word), self.raised(v.format)) for v in (rest, bound)]
         self.below = self.rest(a)
 
     def rest(self, x: Array) -> Array | None:
         """About the sum of the magnitudes of the other limbs; None without any."""
         if self.short is self.form:
             return None
-        limbs = [limb.astype(self.word, copy=False) for limb in x.limbs[self.short.limbs :]]
+        halves = map(Array, x.planes.halves)
+        behind = [limb for half in halves for limb in half.limbs[self.short.limbs :]]
+        limbs = [limb.astype(self.word, copy=False) for limb in behind]
         total: Array = abs(limbs[0])
         for limb in limbs[1:]:
             total = total + abs(limb)
@@ -158,7 +173,7 @@ class _Inverse:
 
     def raised(self, form: Format) -> float:
         """What a leading limb is multiplied with, so that it is not below the whole value."""
-        return 1 + 4 * self.word.unit_roundoff if form.limbs > 1 else 1.0
+        return self.sums if len(form.planes) > 1 else 1.0
 
     def times(self, matrix: Array, weights: Plane) -> Plane:
         """Not below the product of a matrix without signs and *weights* (n, r)."""
@@ -173,7 +188,7 @@ class _Inverse:
         for matrix, factor in self.parts:
             total = (total + self.times(matrix, weights) * factor) * UP
         if self.below is not None:
-            outer = self.times(self.below, weights) * (1 + 4 * self.word.unit_roundoff) * UP
+            outer = self.times(self.below, weights) * self.sums * UP
             total = (total + self.times(self.of_inverse, outer) * self.raised(self.short)) * UP
         return total
 
@@ -240,8 +255,7 @@ class _Inverse:
     def image(self, residual: Array) -> Plane:
         """Not below |R r|, r the exact residual."""
         small, exponent = normal(residual)
-        leading = np.abs(small.to_limbs()[0].astype(np.float64))
-        smallest = 2.0 ** max(one.smallest for one in self.form.encodings)
+        leading, smallest = _lengths(small), _smallest(self.form)
         # What the residual's rounding left out, what scaling lost, and d+s beyond float32's range.
         lost = leading * 4 * self.form.unit_roundoff + 16 * smallest
         lost += max(math.ldexp(4 * smallest, -exponent), 2.0**-1074)
@@ -250,15 +264,26 @@ class _Inverse:
         rest = self.rest(small)
         if rest is not None:
             limb = rest.to_limbs()[0].astype(np.float64)
-            lost = (lost + limb * (1 + 4 * self.word.unit_roundoff)) * UP
+            lost = (lost + limb * self.sums) * UP
         value, error = gemm(self.r, first_limbs(small, self.short), bound=True)
-        size = np.abs(value.to_limbs()[0].astype(np.float64)) * self.raised(self.short)
-        total = size + error.to_limbs()[0].astype(np.float64)
+        total = _lengths(value) * self.raised(self.short) + _lengths(error)
         total = total + self.times(self.of_inverse, lost) * self.raised(self.short)
         return np.asarray(np.ldexp(total * UP, exponent) + LEAST)
 
 
 def _sizes(x: Array, word: Format) -> Array:
-    """The magnitudes of leading limbs, in words."""
-    found: Array = abs(first_limbs(x, word))
-    return found
+    """The magnitudes of leading limbs, in words: of complex numbers the sums of both parts'."""
+    sizes: list[Array] = [abs(first_limbs(Array(half), word)) for half in x.planes.halves]
+    return sizes[0] + sizes[1] if len(sizes) > 1 else sizes[0]
+
+
+def _lengths(x: Array) -> Plane:
+    """The same on the host, of complex numbers not below the root of both parts' squares."""
+    limbs = x.to_limbs()[:: x.format.limbs]
+    sizes: list[Plane] = [np.abs(v.astype(np.float64)) for v in limbs]
+    if len(sizes) == 1:
+        return sizes[0]
+    with np.errstate(all="ignore"):
+        most = np.maximum(*sizes)
+        ratio = np.fmin(np.minimum(*sizes) / np.where(most > 0, most, 1), 1)
+        return np.asarray(most * np.sqrt(1 + ratio * ratio) * UP + LEAST)

@@ -103,9 +103,10 @@ def expm(a: Array, *, method: By = "auto") -> Array:
     along, so a result is accurate to about 2^s n u^N and the condition of the exponential; where
     powers of a are much smaller than those of its norm (triangular matrices with large elements off
     the diagonal), a sum of large intermediate results may lose more. Where the 1-norm is not
-    finite, all elements are NaN. *method* as in ``lu_factor``. Waits for the device to read norms.
+    finite, all elements are NaN; of complex matrices what overflows may be NaN, too.
+    *method* as in ``lu_factor``. Waits for the device to read norms.
     """
-    matrix = operands.matrix(a, "expm", square=True)
+    matrix = operands.matrix(a, "expm", square=True, kinds="fc")
     operands.by(method, matrix.format, "expm")
     if not matrix.size:
         return matrix.copy()
@@ -122,7 +123,8 @@ def expm(a: Array, *, method: By = "auto") -> Array:
     for kind, entries in groups.items():
         mine = flat if len(groups) == 1 else flat[entries]
         if kind is None:
-            parts.append(zeros(mine.shape, mine.format, mine.queue) + math.nan)
+            unknown = complex(math.nan, math.nan) if mine.format.components > 1 else math.nan
+            parts.append(zeros(mine.shape, mine.format, mine.queue) + unknown)
         else:
             parts.append(_exponential(mine, kind, large))
     order = np.argsort([e for entries in groups.values() for e in entries])

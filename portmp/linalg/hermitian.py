@@ -1,4 +1,4 @@
-"""Hermitian rank updates: products of complex matrices with their conjugate transposes."""
+"""Rank updates: products of complex matrices with their (conjugate) transposes."""
 
 from typing import Any, cast
 
@@ -34,7 +34,20 @@ def herk(
     read; the imaginary part of the diagonal is 0, and c's counts as 0. alpha and beta are real.
     *overwrite_c* and errors as ``syrk``'s. Elements are gemm's: 4 n^2 k operations for large n.
     """
-    first = _factor("herk", a, trans)
+    found = _square(_factor("herk", a, trans), "C", lower, method)
+    return _ended("herk", found, (alpha, beta), c, lower, overwrite_c)
+
+
+def symmetric(
+    a: Array, factors: tuple[Any, Any], c: Array | None, lower: bool, overwrite: bool, method: By
+) -> Array:
+    """``syrk`` of op(a), complex: alpha a a^T + beta c, by *factors* alpha and beta."""
+    found = _square(a, "T", lower, method)
+    return _ended("syrk", found, factors, c, lower, overwrite, hermitian=False)
+
+
+def _square(first: Any, trans: str, lower: bool, method: By) -> Any:
+    """What a triangle of the product of a matrix with its (conjugate) transpose needs."""
     judged = method == "auto" and products.is_by_one(first.planes, first.mT.planes)
     how: Any = (Auto(smallest=1) if judged else "direct") if method == "auto" else method
     n = first.shape[-2]
@@ -42,9 +55,9 @@ def herk(
     for start in range(0, n, ROWS):
         rows = slice(start, start + ROWS)
         columns = slice(0, start + ROWS) if lower else slice(start, n)
-        part = gemm(first[..., rows, :], first[..., columns, :], trans_b="C", method=how)
+        part = gemm(first[..., rows, :], first[..., columns, :], trans_b=trans, method=how)
         found[..., rows, columns] = part
-    return _ended("herk", found, (alpha, beta), c, lower, overwrite_c)
+    return found
 
 
 def her2k(
@@ -85,14 +98,24 @@ def _factor(name: str, a: object, trans: Trans) -> Any:
 
 
 def _ended(
-    name: str, found: Any, factors: tuple[Any, Any], c: Any, lower: bool, overwrite: bool
+    name: str,
+    found: Any,
+    factors: tuple[Any, Any],
+    c: Any,
+    lower: bool,
+    overwrite: bool,
+    hermitian: bool = True,
 ) -> Array:
-    """The triangle of alpha *found* + beta c, with a real diagonal."""
+    """The triangle of alpha *found* + beta c; *hermitian*: with a real diagonal."""
     for value, argument in zip(factors, ("alpha", "beta"), strict=True):
-        if complexes.is_complex(value) or isinstance(value, complex):
+        if hermitian and (complexes.is_complex(value) or isinstance(value, complex)):
             raise ArgumentError(f"{name}: {argument}: {value!r} given, a real number is needed")
+
+    def parts(z: Any) -> tuple[Any, ...]:
+        return (z.real, z.imag) if hermitian else (z,)
+
     alpha, beta = (
-        scalar(found.real, x, n) for x, n in zip(factors, ("alpha", "beta"), strict=True)
+        scalar(parts(found)[0], x, n) for x, n in zip(factors, ("alpha", "beta"), strict=True)
     )
     read, n = not base.is_number(beta, 0), found.shape[-1]
     if c is None and (read or overwrite):
@@ -104,17 +127,17 @@ def _ended(
         if c.shape[-2:] != (n, n) or (overwrite and c.shape != found.shape):
             raise ShapeError(f"{name}: c {c.shape} given, {found.shape} is needed")
     cut, halves = creation.tril if lower else creation.triu, []
-    for i, half in enumerate((found.real, found.imag)):
+    for i, half in enumerate(parts(found)):
         made = half if base.is_number(alpha, 1) else elementwise.multiply(factors[0], half)
         if read:
-            added = (c.real, c.imag)[i]
+            added = parts(c)[i]
             one = base.is_number(beta, 1)
             made = elementwise.add(made, added if one else elementwise.multiply(factors[1], added))
         # The imaginary part has no diagonal.
         halves.append(cut(made, -i if lower else i))
     if not overwrite:
-        return cast(Array, complexes.joined(*halves))
+        return cast(Array, complexes.joined(*halves) if hermitian else halves[0])
     inside = cut(creation.ones((n, n), found.real.format, found.queue)) != 0
-    for half, target in zip(halves, (c.real, c.imag), strict=True):
+    for half, target in zip(halves, parts(c), strict=True):
         target[...] = elementwise.where(inside, half, target)
     return cast(Array, c)

@@ -75,10 +75,11 @@ def norm(
     Reads a number from the device where x is scaled.
 
     With *bound*, True or ``tight``, two arrays are returned, as by ``gemm``: norms, and what their
-    errors are not above. Norms by singular values, and by other p, have none.
+    errors are not above. Norms by singular values, and by other p, have none; of complex numbers
+    Euclidean ones have, and 0.
     """
     given = operands.values(x, "norm: x")
-    certified.wanted(bound, given.format)
+    certified.wanted(bound, given.format.component)
     if axis is None:
         if ord is None and not bound:
             return _kept(nrm2(given), given.ndim, keepdims)
@@ -93,7 +94,7 @@ def norm(
     if len(axes) not in (1, 2):
         raise ShapeError(f"norm: axis {axis!r} given, one or two of {given.ndim} are allowed")
     if bound:
-        bounded_norms.check(ord, axes)
+        bounded_norms.check(ord, axes, given.format)
     found = of_vectors(given, ord, axes[0]) if len(axes) == 1 else _matrices(given, ord, axes)
     kept = tuple(1 if i in axes else n for i, n in enumerate(given.shape))
     shape = kept if keepdims else found.shape

@@ -42,7 +42,10 @@ def values(value: object, argument: str, like: Array | None = None) -> Array:
     """*value*, an Array; lists, NumPy's arrays and integers become one of the default format.
 
     Or of the format, and on the device, of another. Complex numbers become those of these digits.
+    Lists of arrays beside no other keep their format.
     """
+    if like is None and isinstance(value, (list, tuple)) and creation.has_arrays(value):
+        value = creation.array(value)
     if isinstance(value, (list, tuple, np.ndarray, PlainArray)):
         form = dtypes.default() if like is None else like.format
         if form.components == 1 and complex_numbers.has_complex(value):
@@ -107,13 +110,22 @@ def real_beside_complex(a: object, b: object, routine: str) -> tuple[Array, Arra
     return left.astype(form.component, copy=False), right.astype(form, copy=False)
 
 
-def by_parts(b: Array, solved: Callable[[Array], Array]) -> Array:
-    """Complex solutions of real systems: what *solved* makes of both parts of b, side by side."""
+def by_parts(b: Array, solved: Callable[[Array], Any]) -> Any:
+    """Complex solutions of real systems: what *solved* makes of both parts of b, side by side.
+
+    Of a tuple so are the arrays among what it holds.
+    """
     sides = b[..., None] if b.ndim == 1 else b
-    x = solved(wrapped(stacked_parts(sides.planes.halves, -1)))
     n = sides.shape[-1]
-    found: Array = complexes.joined(x[..., :n], x[..., n:])
-    return found[..., 0] if b.ndim == 1 else found
+
+    def whole(x: Any) -> Any:
+        if not isinstance(x, Array):
+            return x
+        found = complexes.joined(x[..., :n], x[..., n:])
+        return found[..., 0] if b.ndim == 1 else found
+
+    made = solved(wrapped(stacked_parts(sides.planes.halves, -1)))
+    return type(made)(*map(whole, made)) if isinstance(made, tuple) else whole(made)
 
 
 def adjoint(x: Array) -> Array:
@@ -196,7 +208,7 @@ def refuse_singular(a: Array, name: str, argument: str = "a") -> None:
 
 def one_system(a: Array, b: Array, routine: str, option: str) -> tuple[Array, Array, bool]:
     """a, and b as in ``right``, of a x = b where *option* takes no stacks: one square matrix."""
-    single = matrix(a, routine, square=True)
+    single = matrix(a, routine, square=True, kinds="fc")
     if single.ndim != 2:
         raise ShapeError(f"{routine}: a {single.shape} given, {option} takes one matrix")
     sides, vector = right(b, single, routine, single.shape[0])

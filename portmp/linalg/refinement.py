@@ -7,12 +7,13 @@ format, where they lie: nothing is converted.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from portmp import formats
+from portmp.arrays import complexes
 from portmp.arrays.array import Array, zeros
 from portmp.arrays.blas import gemm, scal
 from portmp.arrays.elementwise import isfinite
@@ -26,6 +27,7 @@ from portmp.linalg.norms import norm_estimate
 from portmp.linalg.operands import By
 from portmp.linalg.operators import normal
 from portmp.progress import doing
+from portmp.routines.complexes import products as by_parts
 
 MOST = 40
 """Corrections with the same factors."""
@@ -37,7 +39,8 @@ STEP, MOST_STEPS, FEWEST_STEPS = 32, 50, 4
 """GMRES: an iteration for so many rows, at most so many, and not at all with fewer."""
 
 SUM = 10
-"""Of a residual's own rounding: this times n u^N (|a| |x| + |b|) is above the bounds of sums."""
+"""Of a residual's own rounding: this times n u^N (|a| |x| + |b|) is above the bounds of sums, and
+twice this above complex ones', whose parts are sums of twice as many products."""
 
 
 class Refinement(NamedTuple):
@@ -96,9 +99,9 @@ def refined(a: Array, b: Array, method: By) -> Refined:
 def shorter(form: Format) -> Iterator[Format]:
     """Formats of fewer limbs, one first, that the first limbs of *form* are; then itself."""
     for limbs in range(1, form.limbs):
-        found = _NAMES[form.word][limbs - 1]
+        found = formats.get(_NAMES[form.word][limbs - 1])
         if form.planes[:limbs] == (form.word,) * limbs:
-            yield formats.get(found)
+            yield formats.complex_of(found) if form.components > 1 else found
     yield form
 
 
@@ -132,19 +135,38 @@ def worth(n: int, columns: int) -> int:
 def _by_gmres(a: Array, b: Array, x: Array, factors: LuFactors) -> tuple[Array, int, float]:
     """x of each column by GMRES from the x so far, how many iterations, and the largest |(a M)^-1|.
 
-    The factors are applied as the inverse in the format itself (Carson and Higham 2017).
+    The factors are applied as the inverse in the format itself (Carson and Higham 2017). Complex
+    systems are those of their real and imaginary parts, which have the same size.
     """
     wide = LuFactors(widened(factors.lu, a.format), factors.piv)
+    whole, parts = _as_real(b.shape[0]) if a.format.components > 1 else (_same, _same)
+    matrix = a if parts is _same else Array(by_parts.rows(a.planes))
     columns, steps, inverse = [], 0, 1.0
     for j in range(b.shape[1]):
         column = x[:, j]
         if bool(isfinite(column).all()):
             found, size = preconditioned(
-                a, b[:, j], lambda v: lu_solve(wide, v), column, worth(*b.shape)
+                matrix,
+                parts(b[:, j]),
+                lambda v: parts(lu_solve(wide, whole(v))),
+                parts(column),
+                worth(*b.shape),
             )
-            column, steps, inverse = found.x, steps + found.iterations, max(inverse, size)
+            column, steps, inverse = whole(found.x), steps + found.iterations, max(inverse, size)
         columns.append(column)
     return stack(columns, axis=1), steps, inverse
+
+
+def _same(v: Array) -> Array:
+    return v
+
+
+def _as_real(n: int) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    """Complex vectors (n,) of their parts, one behind the other, and these of them."""
+    return (
+        lambda v: complexes.joined(v[:n], v[n:]),
+        lambda z: Array(by_parts.stacked(z.planes.halves, -1)),
+    )
 
 
 def widened(x: Array, form: Format) -> Array:
@@ -211,12 +233,12 @@ def _described(
 ) -> Refinement:
     form, short = a.format, factors.lu.format
     inverse = norm_estimate(
-        lambda v: lu_solve(factors, v, trans=1), lambda v: lu_solve(factors, v), factors.lu
+        lambda v: lu_solve(factors, v, trans=2), lambda v: lu_solve(factors, v), factors.lu
     )
     condition = size * inverse * inverse_of_rest
     solution, side = _largest(x), _largest(b)
     with np.errstate(all="ignore"):
         relative = np.where(solution > 0, 1 + side / (size * solution), 1.0)
-    rounding = SUM * a.shape[0] * form.unit_roundoff
+    rounding = SUM * form.components * a.shape[0] * form.unit_roundoff
     bound = float((condition * relative * (errors + rounding)).max())
     return Refinement(short.name, 0, float(errors.max()), condition, bound)

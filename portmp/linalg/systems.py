@@ -6,7 +6,7 @@ from portmp.arrays.foreign import A, as_they_are
 from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError, choice
 from portmp.linalg import operands
-from portmp.linalg.certified import Certified, certified
+from portmp.linalg.certified import Certified, certified, magnitudes
 from portmp.linalg.elimination import solve_directly
 from portmp.linalg.indefinite import solve_symmetric
 from portmp.linalg.operands import By
@@ -85,20 +85,15 @@ def solve(
     *certify*, which need both.
 
     Real and complex numbers mix: of a real a and complex b both parts of b are right-hand sides of
-    the real system; a complex a makes b complex. *refine* and *certify* take real numbers alone.
+    the real system; a complex a makes b complex. With *certify* bounds are of |x - exact|.
     """
     parts = operands.real_beside_complex(a, b, "solve")
-    if parts and not certify and not refine:
-        how: Any = {"method": method, "assume_a": assume_a, "lower": lower}
-        how["overwrite_a"] = overwrite_a
-        return operands.by_parts(parts[1], lambda b: solve(parts[0], b, **how))
+    if parts:
+        how: Any = {"method": method, "assume_a": assume_a, "lower": lower, "refine": refine}
+        how |= {"overwrite_a": overwrite_a, "certify": certify}
+        found: Any = operands.by_parts(parts[1], lambda b: solve(parts[0], b, **how))
+        return found._replace(bound=magnitudes(found.bound)) if certify else found
     a, b = operands.alike(a, b, "solve")
-    if a.format.components > 1 and (refine or certify):
-        asked = "refine" if refine else "certify"
-        raise ArgumentError(
-            f"solve: {asked} given, and a or b of complex numbers ({a.format}), which it does not "
-            f"take; without it x is that of LU in {a.format}"
-        )
     choice("solve: assume_a", assume_a, [*ASSUMED.values(), *ASSUMED])
     assumed = ASSUMED.get(assume_a, assume_a)
     if (overwrite_a or overwrite_b) and (refine or certify or assumed in ("sym", "her")):

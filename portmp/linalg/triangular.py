@@ -9,6 +9,7 @@ from portmp.arrays.composed import conj
 from portmp.arrays.foreign import A, as_they_are
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
+from portmp.linalg.hermitian import symmetric
 from portmp.linalg.operands import By
 from portmp.routines import base
 from portmp.routines.triangular import launch
@@ -115,8 +116,8 @@ def _found(x: Array, left: bool, vector: bool) -> Array:
 def syrk(
     a: Array,
     *,
-    alpha: Number | Array = 1,
-    beta: Number | Array = 0,
+    alpha: Number | complex | Array = 1,
+    beta: Number | complex | Array = 0,
     c: Array | None = None,
     trans: Trans = False,
     lower: bool = False,
@@ -129,7 +130,8 @@ def syrk(
     read; stacks broadcast. c is left out where beta is 0 and c is not overwritten. *overwrite_c*:
     that triangle of c's memory, unless c is converted, becomes the result's, what c holds beyond it
     stays, as in the BLAS; beside c that takes what gemm takes, and memory for squares of 128 rows
-    along the diagonal, by integers of 1024. Elements are gemm's: n^2 k operations for large n.
+    along the diagonal, by integers of 1024. Elements are gemm's: n^2 k operations for large n. Of
+    complex numbers, too, alpha and beta among them: a a^T, and c is converted to no other format.
     Errors name *c*: missing where beta is not 0 or *overwrite_c* is given, of another shape, or in
     a's memory and to be overwritten.
     """
@@ -143,8 +145,14 @@ def syrk(
             reason = "beta is not 0" if read else "overwrite_c is given"
             raise ArgumentError(f"{name}: {reason} but c is missing")
         first, addend = operands.alike(first, c, name, "c")
-    matrix = operands.matrix(first, name)
+    matrix = operands.matrix(first, name, kinds="fc")
     factor = matrix.mT if transposes(trans, f"{name}: trans") else matrix
+    if matrix.format.components > 1:
+        if trans in CONJUGATED:
+            raise ArgumentError(
+                f"{name}: trans {trans!r} given, of complex numbers herk takes conjugates"
+            )
+        return symmetric(factor, (alpha, beta), addend, lower, overwrite_c, method)
     n, batch = factor.shape[-2], factor.shape[:-2]
     factors = {"alpha": scalar(matrix, alpha, "alpha"), "beta": scalar(matrix, beta, "beta")}
     if addend is not None:

@@ -362,8 +362,9 @@ class Planes(View[Format]):
         return self.elements.parts
 
     def seen_as(self, form: Format) -> Planes:
-        """The same memory, or its first planes, as values of another format."""
-        buffers = self.buffers[: len(form.parts)]
+        """The same memory, or its first planes (of both parts), as values of another format."""
+        count = len(form.parts) // form.components
+        buffers = tuple(one for half in self.halves for one in half.buffers[:count])
         return Planes(form, self.shape, self.strides, self.start, buffers, self.queue)
 
     def part(self, which: int) -> Planes:

@@ -86,7 +86,7 @@ def least_squares(a: mp.Array, b: mp.Array) -> Any:
 def certified(a: mp.Array, b: mp.Array) -> Any:
     """x, and beside it the proved bounds of its components' errors."""
     found = mp.linalg.solve(a, b, certify=True)
-    return mp.stack([found.x, found.bound.astype(a.format)])
+    return mp.stack([found.x, found.bound.astype(found.x.format)])
 
 
 def fitted(x: mp.Array, y: mp.Array) -> Any:
@@ -235,6 +235,14 @@ def _of_complex(form: Format) -> Calls:
     yield "complex_solve", "real-9x2", (a, b), lambda a, b: linalg.solve(a.real, b)
     yield "complex_solve", "hermitian-9x2", (a, b), lambda a, b: linalg.solve(a, b, assume_a="her")
     yield "complex_solve", "symmetric-9x2", (a, b), lambda a, b: linalg.solve(a, b, assume_a="sym")
+    yield from (
+        ("complex_refined", "9x2", (a, b), lambda a, b: linalg.solve(a, b, refine=True).x),
+        ("complex_certified", "9x2", (a, b), certified),
+        ("complex_certified", "real-9x2", (a, b), lambda a, b: certified(a.real, b)),
+        ("complex_expm", "4", square, "linalg.expm"),
+        ("complex_syrk", "9x2", (b,), lambda b: linalg.syrk(b, alpha=2 - 1j)),
+        ("complex_cov", "4x4", square, "cov"),
+    )
     by_integers = made(9, 31), made(31, 7)
     residues = partial(mp.gemm, method="ozaki2")
     yield "complex_gemm", "ozaki2-9x31x7", by_integers, residues
