@@ -14,8 +14,9 @@ import slow
 from test_distributed import HOST, check_same, drawn, team
 
 import portmp as mp
-from portmp import cli, discovery
+from portmp import cli, definition, discovery
 from portmp.distributed import factor, products, tiles
+from portmp.distributed.layout import columns
 from portmp.errors import LinAlgError, ShapeError, UnsupportedError
 from portmp.routines.factor import small
 
@@ -190,6 +191,16 @@ def test_products_by_integers_within(scale: float) -> None:
     check_same(mp.linalg.qr(s, "r"), mp.linalg.qr(a, "r"))
 
 
+def test_products_within_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device's columns alone are too few for integers, those of all are not."""
+    monkeypatch.setattr(definition, "MANY", (2**19,) * 4)
+    monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
+    a, b = drawn((256, 256)), drawn((256, 256), seed=2)
+    s, t = (mp.shard(x, team(3)) for x in (a, b))
+    check_same(mp.linalg.solve(s, t), mp.linalg.solve(a, b))
+    check_same(mp.linalg.qr(s, "r"), mp.linalg.qr(a, "r"))
+
+
 ALONE: dict[str, Callable[[Any], Any]] = {
     "eigh": lambda x: mp.linalg.eigh(x + x.T),
     "svd": mp.linalg.svd,
@@ -254,6 +265,34 @@ def test_factors_are_made_by_all_devices(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(factor.Lu, "panel", noted)
     mp.linalg.lu_factor(mp.shard(drawn((130, 130)), team(2)))
     assert made == [0, 1, 0, 1, 0]
+
+
+def test_the_next_block_comes_first() -> None:
+    """Its device updates it before its other columns, which wait until it was sent."""
+    steps, w = _steps(2, 5)
+    done: list[Any] = []
+
+    def noted(columns: slice) -> None:
+        c = steps.part(w, slice(0, w.rows), columns)
+        steps.ahead(c, lambda mine, first: done.append((columns.start, *mine.local, first)))
+
+    noted(slice(32, 160))
+    assert done == [(32, 1, 0), (32, 0, 32)]  # device 1 still owes what follows its block
+    noted(slice(48, 64))  # within that block
+    assert done[2:] == [(48, 1, 0)]
+    del done[:]
+    noted(slice(64, 160))
+    assert done == [(64, 0, 0), (32, 1, 32), (64, 1, 32)]
+    steps.settle()
+    assert done[3:] == [(64, 0, 32)] and steps.wide == 0 and steps.owed is None
+
+
+def _steps(devices: int, blocks: int) -> tuple[tiles.ColumnSteps, tiles.Columns]:
+    """Steps of a matrix of so many blocks of columns, and it."""
+    x = mp.shard(drawn((96, 32 * blocks)), team(devices))
+    place = columns(x.shape, devices, 32)
+    w = tiles.matrix(x.placed(place, x.queues).views, place)
+    return tiles.ColumnSteps(w, x.format, None, x.queues, waits=False), w
 
 
 def test_bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,7 @@ from portmp.routines.lu.steps import LuSteps
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
 from portmp.routines.qr.launch import QrOnDevice
-from portmp.routines.qr.steps import QrSteps
+from portmp.routines.qr.steps import QrSteps, Reflectors
 from portmp.routines.triangular.launch import copied_triangle
 from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate, allocate_numbers
@@ -70,10 +70,21 @@ class Lu(ColumnSteps, LuSteps[Columns]):
         else:
             self.swap(w, first, end, columns)
 
+    def right(
+        self, w: Columns, first: int, middle: int, c: Columns, swapped: bool = False
+    ) -> None:
+        def done(mine: Columns, begin: int) -> None:
+            LuSteps.right(self, w, first, middle, mine, swapped)
+
+        self.ahead(c, done)
+
     def swap(self, w: Columns, first: int, end: int, columns: slice) -> None:
         if columns.stop <= columns.start:
             return
-        for i, rows in self.part(w, slice(first, w.rows), columns).local.items():
+        mine = self.part(w, slice(first, w.rows), columns).local
+        if self.owed and not self.wide and mine.keys() != {self.owed[0]}:
+            self.settle()  # of several blocks that are swapped together
+        for i, rows in mine.items():
             self.tell(i, first, end)
             self.on[i].swapped(rows, first, end - first)
 
@@ -146,6 +157,15 @@ class Qr(ColumnSteps, QrSteps[Columns]):
         made = allocate(self.form, (1, *size), self.queues[owner])
         self.on[owner].panel(mine, made)
         self.put(Columns(size[0], ((owner, 0, size[1]),), {owner: made}), t)
+
+    def apply(self, one: Reflectors[Columns], c: Columns, transposed: bool) -> None:
+        def done(mine: Columns, begin: int) -> None:
+            QrSteps.apply(self, one, mine, transposed)
+
+        if transposed and c.spans:
+            self.ahead(c, done)
+        else:
+            done(c, 0)
 
     def subtract(self, x: Columns, out: Columns) -> None:
         for i, mine in out.local.items():
@@ -233,6 +253,7 @@ def _made(
         w = _by_columns(a, place)
         steps = kind(w, a.format, by, a.queues, waits)
         work(steps, w)
+        steps.settle()
         if waits or not steps.left():
             break
     return w, steps

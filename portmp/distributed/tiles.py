@@ -121,7 +121,8 @@ class ColumnSteps(Steps[Columns]):
     """Blocks of matrices whose columns lie on several devices, one after the other.
 
     ``on``: what each device does. ``waits``: whether products wait to see which elements are left;
-    else ``left`` tells afterwards that some were, and all is done again.
+    else ``left`` tells afterwards that some were, and all is done again. ``owed``: a device, and
+    what it does later (``ahead``).
     """
 
     def __init__(
@@ -129,6 +130,7 @@ class ColumnSteps(Steps[Columns]):
     ) -> None:
         self.size = w.rows, w.columns
         self.form, self.method, self.queues, self.waits = form, method, queues, waits
+        self.owed: tuple[int, Callable[[], None]] | None = None
         self.unmade = [allocate_numbers("int32", (1,), queue) for queue in queues]
         for one in self.unmade:
             plain.fill(one, 0)
@@ -179,6 +181,47 @@ class ColumnSteps(Steps[Columns]):
         for i in mine:
             work(i)
 
+    # --- in which order ---------------------------------------------------------------------
+
+    def ahead(self, c: Columns, act: Callable[[Columns, int], None]) -> None:
+        """Do something to columns that follow those that were factored last.
+
+        The device of the first block, which is factored next, does it there first, and in its other
+        columns once that block was sent; others do all of theirs meanwhile. *act* is given columns
+        of c, as far as some devices have them, and which one of c is their first.
+        """
+        (owner, _, end), n = c.spans[0], c.columns
+        debtor = self.owed[0] if self.owed else None
+        if self.waits or len(self.queues) == 1 or (owner == debtor and n == end):
+            self._on(act, c, 0, c.local, n)  # the block that is factored now
+            return
+        if owner == debtor:
+            self.settle()
+        near, rest = (self.part(c, slice(0, c.rows), one) for one in (slice(0, end), slice(end, n)))
+        self._on(act, near, 0, [owner], n)
+        self._on(act, rest, end, rest.local.keys() - {owner, debtor}, n)
+        self.settle()
+        self._on(act, rest, end, {debtor} - {owner}, n)
+        if owner in rest.local:
+            self.owed = owner, partial(self._on, act, rest, end, [owner], n)
+
+    def _on(
+        self, act: Callable[..., None], c: Columns, first: int, devices: Iterable[Any], wide: int
+    ) -> None:
+        """Do it on some devices, with products as of *wide* columns."""
+        local = {i: c.local[i] for i in sorted(c.local.keys() & set(devices))}
+        if local:
+            self.wide = wide
+            act(replace(c, local=local), first)
+            self.wide = 0
+
+    def settle(self) -> None:
+        """Do what is owed."""
+        if self.owed:
+            _, do = self.owed
+            self.owed = None
+            do()
+
     # --- what a matrix is -------------------------------------------------------------------
 
     def shape(self, x: Columns) -> tuple[int, int]:
@@ -187,7 +230,8 @@ class ColumnSteps(Steps[Columns]):
     def part(self, x: Columns, rows: slice, columns: slice) -> Columns:
         if x.flipped:
             return self.part(x.turned(), columns, rows).turned()
-        spans, before, count = [], dict.fromkeys(x.local, 0), dict.fromkeys(x.local, 0)
+        spans = []
+        before, count = ({owner: 0 for owner, _, _ in x.spans} for _ in range(2))
         for owner, first, end in x.spans:
             low, high = max(first, columns.start), min(end, columns.stop)
             before[owner] += max(min(end, columns.start) - first, 0)
@@ -277,7 +321,12 @@ class ColumnSteps(Steps[Columns]):
             super().solve(a, b, lower=lower, unit=unit, taken=taken)
             return
         how: Any = {"lower": lower, "unit": unit, "taken": taken}
-        self.each(lambda i: self.on[i].solve(self.at(a, i), b.local[i], **how), list(b.local))
+
+        def solved(i: int) -> None:
+            self.on[i].wide = self.wide or sides
+            self.on[i].solve(self.at(a, i), b.local[i], **how)
+
+        self.each(solved, list(b.local))
 
     def copied(self, x: Columns) -> Columns:
         return replace(x, local={i: moves.copied(view) for i, view in x.local.items()})
@@ -297,13 +346,17 @@ class ColumnSteps(Steps[Columns]):
         (m, n), k = self.shape(c), self.shape(a)[1]
         method = self.method_for(m, n, k)
 
-        def made(i: int) -> None:
-            left, steps = self.at(a, i), slice(0, k)
-            for first, end, mine in c.of(i):
-                below = slice(first, m)
-                across = block(left, slice(first, end), steps).transposed((0, 2, 1))
-                target = block(mine, below, slice(0, end - first))
-                rows = block(left, below, steps)
-                self.on[i].product(rows, across, target, kind, self.own(method, i), "b")
+        def done(part: Columns, begin: int) -> None:
+            def made(i: int) -> None:
+                left, steps = self.at(a, i), slice(0, k)
+                for first, end, mine in part.of(i):
+                    below = slice(begin + first, m)
+                    columns = slice(begin + first, begin + end)
+                    across = block(left, columns, steps).transposed((0, 2, 1))
+                    target = block(mine, below, slice(0, end - first))
+                    rows = block(left, below, steps)
+                    self.on[i].product(rows, across, target, kind, self.own(method, i), "b")
 
-        self.each(made, list(c.local))
+            self.each(made, list(part.local))
+
+        self.ahead(c, done)
