@@ -263,8 +263,12 @@ def test_factors_are_made_by_all_devices(monkeypatch: pytest.MonkeyPatch) -> Non
         panel(self, w, first, end, columns)
 
     monkeypatch.setattr(factor.Lu, "panel", noted)
-    mp.linalg.lu_factor(mp.shard(drawn((130, 130)), team(2)))
+    a = drawn((130, 130))
+    s = mp.shard(a, team(2))
+    check_same(mp.linalg.lu_factor(s).lu, mp.linalg.lu_factor(a).lu)
     assert made == [0, 1, 0, 1, 0]
+    check_same(mp.linalg.qr(s, "r"), mp.linalg.qr(a, "r"))
+    check_same(mp.linalg.cholesky(s @ s.T), mp.linalg.cholesky(a @ a.T))
 
 
 def test_the_next_block_comes_first() -> None:

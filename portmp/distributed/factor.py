@@ -70,9 +70,7 @@ class Lu(ColumnSteps, LuSteps[Columns]):
         else:
             self.swap(w, first, end, columns)
 
-    def right(
-        self, w: Columns, first: int, middle: int, c: Columns, swapped: bool = False
-    ) -> None:
+    def right(self, w: Columns, first: int, middle: int, c: Columns, swapped: bool = False) -> None:
         def done(mine: Columns, begin: int) -> None:
             LuSteps.right(self, w, first, middle, mine, swapped)
 

@@ -8,7 +8,7 @@ block's sizes (``Steps.method_for``), and elements depend on rows and columns al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any

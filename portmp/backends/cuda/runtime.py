@@ -9,7 +9,7 @@ from typing import Any
 from portmp.backends import capabilities, trial
 from portmp.backends.base import Properties
 from portmp.backends.blas import BlasLibrary
-from portmp.backends.cuda import nvml
+from portmp.backends.cuda import nccl, nvml
 from portmp.backends.cuda.blas import CUBLAS, cublas
 from portmp.backends.cuda.energy import meters
 from portmp.backends.cuda.nvml import Board
@@ -159,6 +159,7 @@ class CudaDevice(GpuDevice):
 
     platform = "cuda"
     dlpack_type = 2
+    mpi_names = ("cuda",)
     driver: CudaDriver
 
     @cached_property
@@ -171,6 +172,14 @@ class CudaDevice(GpuDevice):
     def library(self) -> BlasLibrary:
         """cuBLAS; BackendUnavailable where it is not installed."""
         return self._library
+
+    def channel_key(self) -> Any:
+        """Of NCCL."""
+        self.driver.current()
+        return nccl.library().get_unique_id()
+
+    def channel(self, key: Any, end: int) -> nccl.NcclChannel:
+        return nccl.NcclChannel(self, key, end)
 
     def energy_meters(self) -> Sequence[Meter]:
         """NVML's counter or power of the board; BackendUnavailable where it tells neither."""
