@@ -2529,6 +2529,22 @@ FAULTS = (
         "channels_are_opened",
     ),
     Fault(
+        "several devices: who helps in a product has not what is added to",
+        "portmp/distributed/helpers.py",
+        '                if kind != "set":',
+        '                if kind == "set":',
+        "test_distributed_products.py",
+        "others_help",
+    ),
+    Fault(
+        "several devices: room for NumPy's arrays is not looked at",
+        "portmp/distributed/creation.py",
+        '    _check("shard", a.shape, first.dtype, placement, queues)\n',
+        "",
+        "test_distributed_products.py",
+        "no_room_for",
+    ),
+    Fault(
         "several devices: targets count from the first",
         "portmp/distributed/forces.py",
         "first = begin if targets is None else None",

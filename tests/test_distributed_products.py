@@ -9,15 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import slow
 from test_distributed import HOST, check_same, drawn, team
 
 import portmp as mp
 from portmp import cli, definition, discovery
-from portmp.distributed import factor, products, tiles
+from portmp.distributed import factor, helpers, memory, products, tiles, transport
 from portmp.distributed.layout import columns
-from portmp.errors import LinAlgError, ShapeError, UnsupportedError
+from portmp.errors import LinAlgError, OutOfMemory, ShapeError, UnsupportedError
 from portmp.routines.factor import small
 
 LAYOUTS = (mp.Rows(), mp.Replicated(), mp.BlockCyclic(16, 2, 2), mp.BlockCyclic(7, 4, 1))
@@ -222,6 +223,41 @@ def test_done_on_one_device(name: str) -> None:
     mixed = mp.shard(a, team(2, HOST))
     check_same(mp.linalg.solve(mixed, mixed), mp.linalg.solve(a, a))
     check_same(mp.linalg.qr(mixed).Q, mp.linalg.qr(a).Q)
+
+
+def test_others_help_in_large_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those within eigenvalues and singular values, of which each device makes some columns."""
+    monkeypatch.setattr(definition, "MANY", (2**15,) * 4)
+    monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
+    monkeypatch.setattr(helpers, "LEAST", 2**17)
+    helped: list[int] = []
+    together = transport.together
+
+    def noted(work: Any, devices: Any) -> Any:
+        helped.append(len(devices))
+        return together(work, devices)
+
+    monkeypatch.setattr(transport, "together", noted)
+    a = drawn((70, 70))
+    s = mp.shard(a, team(3))
+    for one, other in zip(mp.linalg.eigh(s), mp.linalg.eigh(a), strict=True):
+        check_same(one, other)
+    assert helped.count(3) >= 8
+    check_same(mp.linalg.svdvals(s), mp.linalg.svdvals(a))
+
+
+def test_what_one_device_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions that are done on one say so, by how much it is short, and what fits."""
+    s = mp.shard(drawn((40, 40)), team(2))
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(type(s.devices[0]), "free_memory", lambda self: 20_000)
+    told = "eigvalsh: of an array on several devices .*takes 25600 bytes on .*, 5600 more than is"
+    with pytest.raises(OutOfMemory, match=told):
+        mp.linalg.eigvalsh(s)
+    with pytest.raises(
+        OutOfMemory, match=r"shard: float64 .*, 18400 more than is free: .* one device"
+    ):
+        mp.shard(np.zeros((2, 2400)), team(1), format="float64")
 
 
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])

@@ -21,15 +21,17 @@ from portmp.distributed import layout as layouts
 from portmp.distributed import tiles, transport
 from portmp.distributed.array import DistributedArray
 from portmp.distributed.functions import here, known, team
+from portmp.distributed.helpers import Helpers
 from portmp.distributed.layout import Placement, Rows
 from portmp.distributed.tiles import Columns, ColumnSteps, block
-from portmp.errors import MatrixShapeError, choice
+from portmp.errors import MatrixShapeError, OutOfMemory, choice
 from portmp.linalg import elimination, operands, orthogonal, positive_definite, scaling, systems
 from portmp.linalg.least_squares import LeastSquares
 from portmp.networks import ieee
 from portmp.routines import base
 from portmp.routines.cholesky.launch import CholeskyOnDevice
 from portmp.routines.cholesky.steps import CholeskySteps
+from portmp.routines.jacobi import parts
 from portmp.routines.lu import reference
 from portmp.routines.lu.launch import LuOnDevice
 from portmp.routines.lu.steps import LuSteps
@@ -178,7 +180,10 @@ class Qr(ColumnSteps, QrSteps[Columns]):
 
 
 def _alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """What a function makes of arrays that are gathered on one device; cut up as the first was."""
+    """What a function makes of arrays that are gathered on one device; cut up as the first was.
+
+    Others of this process help in its largest products.
+    """
     every = [x for arg in args for x in (arg if isinstance(arg, tuple) else (arg,))]
     like = next(x for x in every if isinstance(x, DistributedArray))
     own = [q for q in like.queues if not transport.is_distant(q)]
@@ -189,7 +194,18 @@ def _alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
             return tuple(map(gathered, x))
         return x.gather(first) if isinstance(x, DistributedArray) else x
 
-    return _spread(function(*map(gathered, args), **options), like)
+    others = [q for q in own if q is not first and not q.device.by_reference]
+    divided = parts.DIVIDED.set(Helpers(others).multiply if others else None)
+    try:
+        found = function(*map(gathered, args), **options)
+    except OutOfMemory as error:
+        raise OutOfMemory(
+            f"{function.__name__}: of an array on several devices it is done on one, which has no "
+            f"room: {error}"
+        ) from None
+    finally:
+        parts.DIVIDED.reset(divided)
+    return _spread(found, like)
 
 
 def _spread(found: Any, like: DistributedArray) -> Any:
