@@ -2518,7 +2518,7 @@ FAULTS = (
         "        queue.synchronize()\n        self.job.send(",
         "        self.job.send(",
         "test_processes.py",
-        "without_the_host",
+        "given_what_is_there",
     ),
     Fault(
         "several processes: every process opens its own channels first",

@@ -14,7 +14,7 @@ import time
 import types
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -76,11 +76,16 @@ def test_same_bits(count: int, devices: str, names: str, tmp_path: Path) -> None
     assert json.loads(file.read_text()) == wanted
 
 
-@pytest.mark.parametrize("transport", ["mpi", "nccl"])
-def test_same_bits_without_the_host(transport: str, tmp_path: Path) -> None:
+WAYS = (("mpi", "sums"), ("nccl", "products"), ("mpi", EVERY), ("nccl", EVERY))
+
+
+@pytest.mark.parametrize(
+    ("transport", "names"), slow.mostly_slow(WAYS, WAYS[:2], "all works by both transports")
+)
+def test_same_bits_without_the_host(transport: str, names: str, tmp_path: Path) -> None:
     """Device memory as it lies, with processors in the place of GPUs."""
     tiers.check("cpu")
-    names, file = "products,factors,sums", tmp_path / "found.json"
+    file = tmp_path / "found.json"
     with mp.device("cpu:0"):
         wanted = alone(names)
     ended = started(3, str(Path(job.__file__)), str(file), "cpu:0", names, transport)
@@ -139,6 +144,23 @@ def test_channels_are_opened_in_one_order(device: Device, monkeypatch: pytest.Mo
     way = direct.ByLibrary(found, device)
     assert opened == [("0 to 1", 1), ("1 to ?", 0), ("1 to ?", 0), ("2 to 1", 1)]
     assert way.takes(device, device)
+
+
+def test_mpi_is_given_what_is_there() -> None:
+    """After the work so far, which MPI knows nothing of."""
+    done: list[Any] = []
+    job = told()
+    job.mpi = types.SimpleNamespace(buffer=types.SimpleNamespace(fromaddress=lambda *at: at))
+    job.send = lambda *given: done.append(("sent", *given))
+    job.receive = lambda *given: done.append(("received", *given))
+    device = types.SimpleNamespace(address=lambda buffer: 4096, backend="gpu")
+    queue: Any = types.SimpleNamespace(device=device, synchronize=lambda: done.append("waited"))
+    buffer: Any = "memory"
+    way = direct.ByMpi(job, cast(Device, device))
+    way.send(queue, buffer, 24, 1, 0)
+    way.receive(queue, buffer, 24, 1, 2, "elements")
+    assert done[:2] == ["waited", ("sent", (4096, 24), 1, 0, "memory")]
+    assert done[2:] == ["waited", ("received", (4096, 24), 1, 2, "elements")]
 
 
 def test_nccl_is_asked_in_queues(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,8 @@ from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, Proces
 
 LIMIT = "PORTMP_MPI_LIMIT"
 """The environment variable that says how many seconds a process waits for another one."""
+TRANSPORT = "PORTMP_MPI_TRANSPORT"
+"""... and that how messages go (``initialize``)."""
 USUAL_LIMIT = 600.0
 PIECE = 1 << 30
 """Bytes of a message, at most: MPI counts them in 32 bits."""
@@ -331,7 +333,7 @@ def initialize(
     devices: Sequence[str | Device | Queue] | None = None,
     *,
     limit: float | None = None,
-    transport: str = "host",
+    transport: str | None = None,
 ) -> Processes:
     """Join the processes of a job: each calls it once, and then all call the same functions.
 
@@ -339,11 +341,11 @@ def initialize(
     ranks. *comm*: a communicator of mpi4py's, ``COMM_WORLD`` by default. *devices*: those of this
     process; by default one, process number r of a machine has device number r, modulo those there
     are. *limit*: seconds that a process waits for another one, 600 by default, or what
-    PORTMP_MPI_LIMIT says. *transport*: how arrays go from one to another: ``"host"``, through the
-    host's memory; ``"mpi"``, GPUs' memory by an MPI that reads it; ``"nccl"``, by NCCL, with one
-    GPU of its own for each process. An error that nothing catches is told once and ends all
-    processes. BackendUnavailable where mpi4py or MPI are missing says what installs them; where
-    the transport is, in all processes, in which one and why.
+    PORTMP_MPI_LIMIT says. *transport*: how arrays go from one to another, ``"host"`` by default, or
+    what PORTMP_MPI_TRANSPORT says: through the host's memory; ``"mpi"``: GPUs' memory as it lies,
+    by an MPI that reads it; ``"nccl"``: by NCCL, with one GPU of its own for each process. An error
+    that nothing catches is told once and ends all processes. BackendUnavailable where mpi4py or MPI
+    are missing says what installs them; of a transport, in all processes, where it is not and why.
     """
     if _job:
         raise ArgumentError("initialize: called before; a process has one job")
@@ -365,7 +367,8 @@ def initialize(
     hosts = found.share(here, "the name of its machine")
     own = _own(devices, hosts[: found.rank].count(here))
     found.join(own)
-    found.direct = direct.opened(transport, found, [queue.device for queue in own], here)
+    way = transport or os.environ.get(TRANSPORT) or "host"
+    found.direct = direct.opened(way, found, [queue.device for queue in own], here)
     _job.append(found)
     return found
 
