@@ -2545,6 +2545,14 @@ FAULTS = (
         "no_room_for",
     ),
     Fault(
+        "several devices: factors are sent once more for what is owed",
+        "portmp/distributed/tiles.py",
+        "            self.known = iter(kept)\n",
+        "",
+        "test_distributed_products.py",
+        "next_block_comes_first",
+    ),
+    Fault(
         "several devices: targets count from the first",
         "portmp/distributed/forces.py",
         "first = begin if targets is None else None",

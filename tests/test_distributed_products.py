@@ -307,14 +307,22 @@ def test_factors_are_made_by_all_devices(monkeypatch: pytest.MonkeyPatch) -> Non
     check_same(mp.linalg.cholesky(s @ s.T), mp.linalg.cholesky(a @ a.T))
 
 
-def test_the_next_block_comes_first() -> None:
+def test_the_next_block_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its device updates it before its other columns, which wait until it was sent."""
     steps, w = _steps(2, 5)
     done: list[Any] = []
+    sent: list[int] = []
+    monkeypatch.setattr(steps, "at", lambda x, i: sent.append(i))
 
     def noted(columns: slice) -> None:
         c = steps.part(w, slice(0, w.rows), columns)
-        steps.ahead(c, lambda mine, first: done.append((columns.start, *mine.local, first)))
+
+        def act(mine: tiles.Columns, first: int) -> None:
+            for i in mine.local:
+                steps.factor_at(w, i)
+            done.append((columns.start, *mine.local, first))
+
+        steps.ahead(c, act)
 
     noted(slice(32, 160))
     assert done == [(32, 1, 0), (32, 0, 32)]  # device 1 still owes what follows its block
@@ -325,6 +333,7 @@ def test_the_next_block_comes_first() -> None:
     assert done == [(64, 0, 0), (32, 1, 32), (64, 1, 32)]
     steps.settle()
     assert done[3:] == [(64, 0, 32)] and steps.wide == 0 and steps.owed is None
+    assert sent == [1, 0, 1, 0, 1]  # once for what device 1 did in two parts, once for device 0
 
 
 def _steps(devices: int, blocks: int) -> tuple[tiles.ColumnSteps, tiles.Columns]:

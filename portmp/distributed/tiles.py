@@ -122,7 +122,7 @@ class ColumnSteps(Steps[Columns]):
 
     ``on``: what each device does. ``waits``: whether products wait to see which elements are left;
     else ``left`` tells afterwards that some were, and all is done again. ``owed``: a device, and
-    what it does later (``ahead``).
+    what it does later (``ahead``); ``keep``, ``known``: for its factors on the left.
     """
 
     def __init__(
@@ -131,6 +131,8 @@ class ColumnSteps(Steps[Columns]):
         self.size = w.rows, w.columns
         self.form, self.method, self.queues, self.waits = form, method, queues, waits
         self.owed: tuple[int, Callable[[], None]] | None = None
+        self.keep: Callable[[Planes], None] | None = None
+        self.known: Iterator[Planes] | None = None
         self.unmade = [allocate_numbers("int32", (1,), queue) for queue in queues]
         for one in self.unmade:
             plain.fill(one, 0)
@@ -198,12 +200,21 @@ class ColumnSteps(Steps[Columns]):
         if owner == debtor:
             self.settle()
         near, rest = (self.part(c, slice(0, c.rows), one) for one in (slice(0, end), slice(end, n)))
+        owes = owner in rest.local
+        kept: list[Planes] = []
+        self.keep = kept.append if owes else None
         self._on(act, near, 0, [owner], n)
+        self.keep = None
         self._on(act, rest, end, rest.local.keys() - {owner, debtor}, n)
         self.settle()
         self._on(act, rest, end, {debtor} - {owner}, n)
-        if owner in rest.local:
-            self.owed = owner, partial(self._on, act, rest, end, [owner], n)
+
+        def later() -> None:
+            self.known = iter(kept)
+            self._on(act, rest, end, [owner], n)
+            self.known = None
+
+        self.owed = (owner, later) if owes else None
 
     def _on(
         self, act: Callable[..., None], c: Columns, first: int, devices: Iterable[Any], wide: int
@@ -214,6 +225,14 @@ class ColumnSteps(Steps[Columns]):
             self.wide = wide
             act(replace(c, local=local), first)
             self.wide = 0
+
+    def factor_at(self, x: Columns, i: int) -> Planes:
+        """``at`` of what is on the left of products; it is sent once to a device that does the
+        same to other columns later."""
+        made = self.at(x, i) if self.known is None else next(self.known)
+        if self.keep:
+            self.keep(made)
+        return made
 
     def settle(self) -> None:
         """Do what is owed."""
@@ -306,7 +325,9 @@ class ColumnSteps(Steps[Columns]):
             whole, step = slice(0, mine.shape[2]), self.rows_at_once(i, k)
             for first in range(0, m, step):
                 rows = slice(first, min(first + step, m))
-                left = self.at(self.part(a, rows, slice(0, k)), i)
+                # More than is sent at once is not kept.
+                sent = self.factor_at if step >= m else self.at
+                left = sent(self.part(a, rows, slice(0, k)), i)
                 target, by = block(mine, rows, whole), self.own(method, i)
                 self.on[i].product(left, right, target, kind, by, conjugated)
 
@@ -324,7 +345,7 @@ class ColumnSteps(Steps[Columns]):
 
         def solved(i: int) -> None:
             self.on[i].wide = self.wide or sides
-            self.on[i].solve(self.at(a, i), b.local[i], **how)
+            self.on[i].solve(self.factor_at(a, i), b.local[i], **how)
 
         self.each(solved, list(b.local))
 
@@ -348,7 +369,7 @@ class ColumnSteps(Steps[Columns]):
 
         def done(part: Columns, begin: int) -> None:
             def made(i: int) -> None:
-                left, steps = self.at(a, i), slice(0, k)
+                left, steps = self.factor_at(a, i), slice(0, k)
                 for first, end, mine in part.of(i):
                     below = slice(begin + first, m)
                     columns = slice(begin + first, begin + end)
