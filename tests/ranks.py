@@ -124,22 +124,30 @@ class Noted(Channel):
     """What stands for a channel between GPUs: by MPI, of CPUs' memory; all messages are noted."""
 
     messages: ClassVar[list[str]] = []
+    tags = itertools.count(1)
 
-    def __init__(self, key: tuple[int, int], end: int) -> None:
+    def __init__(self, device: Any, key: tuple[int, int], end: int) -> None:
         from mpi4py import MPI
 
         (rank, self.tag), self.comm = key, MPI.COMM_WORLD
-        self.kept: list[Any] = []
+        self.pending: list[Any] = []
         if end == 1:
             self.other = rank
             self.comm.send(self.comm.Get_rank(), rank, self.tag)
         else:
             self.other = self.comm.recv(tag=self.tag)
 
+    @classmethod
+    def key(cls, device: Any) -> tuple[int, int]:
+        from mpi4py import MPI
+
+        rank = MPI.COMM_WORLD.Get_rank()
+        return rank, 100 * rank + next(cls.tags)
+
     def send(self, queue: Queue, source: Buffer, nbytes: int) -> None:
         data = np.empty(nbytes, np.uint8)
         queue.read(source, data)
-        self.kept.append((self.comm.Isend(data, self.other, self.tag), data))
+        self.pending.append((self.comm.Isend(data, self.other, self.tag), data))
         self.messages.append("sent")
 
     def receive(self, queue: Queue, target: Buffer, nbytes: int) -> None:
@@ -151,22 +159,15 @@ class Noted(Channel):
 
 def lend() -> None:
     """Let CPUs' memory stand for GPUs': MPI is given its addresses, and it has channels."""
-    keys = itertools.count(1)
 
     def address(self: CpuDevice, buffer: Any) -> int:
         Noted.messages.append("address")
         return int(self.shift + buffer.place)
 
-    def channel_key(self: CpuDevice) -> tuple[int, int]:
-        from mpi4py import MPI
-
-        return int(MPI.COMM_WORLD.Get_rank()), 100 * MPI.COMM_WORLD.Get_rank() + next(keys)
-
     made: Any = CpuDevice
-    made.address, made.channel_key = address, channel_key
-    made.channel = lambda self, key, end: Noted(key, end)
+    made.address, made.channels = address, lambda self: Noted
     processes.socket.gethostname = lambda: f"machine of {os.getpid()}"
-    direct.ByMpi.refusal = staticmethod(lambda job, own: "")  # type: ignore[method-assign]
+    direct.Direct.refusal = staticmethod(lambda job, own: "")  # type: ignore[method-assign]
 
 
 def main(file: str, devices: str, names: str, transport: str = "host") -> None:

@@ -135,10 +135,16 @@ def test_transports_that_are_not_there(device: Device, monkeypatch: pytest.Monke
 def test_channels_are_opened_in_one_order(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ends wait for each other: all ranks must take pairs in the same order."""
     opened: list[tuple[str, int]] = []
-    monkeypatch.setattr(type(device), "channel_key", lambda self: "1 to ?")
-    monkeypatch.setattr(
-        type(device), "channel", lambda self, key, end: opened.append((key, end)) or key
-    )
+
+    class Noted:
+        def __init__(self, device: Device, key: str, end: int) -> None:
+            opened.append((key, end))
+
+        @classmethod
+        def key(cls, device: Device) -> str:
+            return "1 to ?"
+
+    monkeypatch.setattr(type(device), "channels", lambda self: Noted)
     found = told({(0, 1): "0 to 1", (0, 2): "0 to 2"}, {(2, 0): "2 to 0", (2, 1): "2 to 1"})
     found.rank, found.count = 1, 3
     way = direct.ByLibrary(found, device)
@@ -156,10 +162,10 @@ def test_mpi_is_given_what_is_there() -> None:
     device = types.SimpleNamespace(address=lambda buffer: 4096, backend="gpu")
     queue: Any = types.SimpleNamespace(device=device, synchronize=lambda: done.append("waited"))
     buffer: Any = "memory"
-    way = direct.ByMpi(job, cast(Device, device))
-    way.send(queue, buffer, 24, 1, 0)
-    way.receive(queue, buffer, 24, 1, 2, "elements")
-    assert done[:2] == ["waited", ("sent", (4096, 24), 1, 0, "memory")]
+    way = direct.Direct(job, cast(Device, device))
+    way.channel(0, 1, 2, "elements").send(queue, buffer, 24)
+    way.channel(1, 0, 2, "elements").receive(queue, buffer, 24)
+    assert done[:2] == ["waited", ("sent", (4096, 24), 1, 2, "memory")]
     assert done[2:] == ["waited", ("received", (4096, 24), 1, 2, "elements")]
 
 
@@ -221,12 +227,12 @@ def test_whether_mpi_reads_memory_of_devices(
     monkeypatch.setattr(type(device), "mpi_names", ("cuda", "nothing"))
     found = told()
     found.mpi = processes.imported()
-    assert "which is not GPU-aware (MPIX_Query_cuda_support and" in direct.ByMpi.refusal(
+    assert "which is not GPU-aware (MPIX_Query_cuda_support and" in direct.Direct.refusal(
         found, [device]
     )
     answers = {"MPIX_Query_cuda_support": lambda: 1}
     monkeypatch.setattr(direct.ctypes, "CDLL", lambda file: types.SimpleNamespace(**answers))
-    assert direct.ByMpi.refusal(found, [device]) == ""
+    assert direct.Direct.refusal(found, [device]) == ""
     assert "2 devices, one" in direct.ByLibrary.refusal(found, [device, device])
 
 

@@ -549,7 +549,19 @@ def available_memory(table: Path = Path("/proc/meminfo")) -> int | None:
 
 
 class Channel(ABC):
-    """A way for memory from a device of one process to one of another, without the host."""
+    """A way for memory from a device of one process to one of another, without the host.
+
+    The vendor's are made by a *key* that both ends have: end 0 sends, 1 receives; they wait for
+    each other.
+    """
+
+    def __init__(self, device: Any, key: Any, end: int) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def key(cls, device: Any) -> Any:
+        """What both ends of a new channel are given; it can be pickled."""
+        raise NotImplementedError
 
     @abstractmethod
     def send(self, queue: Queue, source: Buffer, nbytes: int) -> None:
@@ -682,12 +694,8 @@ class Device(ABC):
         """Where a buffer lies, for other libraries."""
         raise DeviceError(f"{self.name} does not lend its memory")
 
-    def channel_key(self) -> Any:
-        """What both ends of a new channel from this device are given; it can be pickled."""
-        raise BackendUnavailable(f"{self.name} has no library that sends memory to processes")
-
-    def channel(self, key: Any, end: int) -> Channel:
-        """An end of a channel: 0 sends, 1 receives. It waits for the other one."""
+    def channels(self) -> type[Channel]:
+        """Its channels to other processes; BackendUnavailable where it has none."""
         raise BackendUnavailable(f"{self.name} has no library that sends memory to processes")
 
     def index_at(self, pointer: int) -> int:

@@ -6,70 +6,47 @@ By MPI that reads and writes such memory itself, or by a library of the devices'
 from __future__ import annotations
 
 import ctypes
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from portmp.backends.base import Buffer, Channel, Device, Host, Queue
+from portmp.backends.base import Buffer, Channel, Device, Queue
 from portmp.errors import BackendUnavailable, PortmpError, choice
 
 
-class Job(Protocol):
-    """What is needed of the processes of a job."""
+class MpiChannel(Channel):
+    """By MPI to or from a rank: the host waits for what is sent, as MPI knows no queues."""
 
-    mpi: Any
-    rank: int
-    count: int
+    def __init__(self, job: Any, rank: int, tag: int, what: str) -> None:
+        self.job, self.rank, self.tag, self.what = job, rank, tag, what
 
-    def send(self, data: Host, rank: int, tag: int, owner: object = None) -> None:
-        """Begin to send bytes, of memory that an owner keeps."""
+    def send(self, queue: Queue, source: Buffer, nbytes: int) -> None:
+        self.job.send(self._memory(queue, source, nbytes), self.rank, self.tag, source)
 
-    def receive(self, data: Host, rank: int, tag: int, what: str) -> None:
-        """Wait for bytes."""
+    def receive(self, queue: Queue, target: Buffer, nbytes: int) -> None:
+        self.job.receive(self._memory(queue, target, nbytes), self.rank, self.tag, self.what)
 
-    def share(self, mine: object, what: str) -> list[Any]:
-        """What each process tells all."""
+    def _memory(self, queue: Queue, buffer: Buffer, nbytes: int) -> Any:
+        """Memory that is there, and that no earlier work uses."""
+        queue.synchronize()
+        return self.job.mpi.buffer.fromaddress(queue.device.address(buffer), nbytes)
 
 
-class Direct(ABC):
-    """Messages between devices of one backend, in the order in which they were asked for."""
+class Direct:
+    """Messages between devices of one backend by MPI; of ``processes.Processes``."""
 
-    def __init__(self, job: Job, device: Device) -> None:
+    def __init__(self, job: Any, device: Device) -> None:
         self.job, self.backend = job, device.backend
 
     def takes(self, one: Device, other: Device) -> bool:
         """Whether messages between two devices of different processes go this way."""
         return one.backend == other.backend == self.backend
 
-    @abstractmethod
-    def send(self, queue: Queue, source: Buffer, nbytes: int, rank: int, tag: int) -> None:
-        """Begin to send what a buffer holds after the work so far in a queue."""
-
-    @abstractmethod
-    def receive(
-        self, queue: Queue, target: Buffer, nbytes: int, rank: int, tag: int, what: str
-    ) -> None:
-        """Let what comes be in a buffer before further work in its queue."""
-
-
-class ByMpi(Direct):
-    """By MPI: the host waits for what is sent, as MPI knows no queues."""
-
-    def send(self, queue: Queue, source: Buffer, nbytes: int, rank: int, tag: int) -> None:
-        queue.synchronize()
-        self.job.send(self._memory(queue, source, nbytes), rank, tag, source)
-
-    def receive(
-        self, queue: Queue, target: Buffer, nbytes: int, rank: int, tag: int, what: str
-    ) -> None:
-        queue.synchronize()  # earlier work may still use the memory
-        self.job.receive(self._memory(queue, target, nbytes), rank, tag, what)
-
-    def _memory(self, queue: Queue, buffer: Buffer, nbytes: int) -> Any:
-        return self.job.mpi.buffer.fromaddress(queue.device.address(buffer), nbytes)
+    def channel(self, sender: int, receiver: int, tag: int, what: str) -> Channel:
+        """From a rank to another one, of which this process has one."""
+        return MpiChannel(self.job, sender + receiver - self.job.rank, tag, what)
 
     @staticmethod
-    def refusal(job: Job, own: Sequence[Device]) -> str:
+    def refusal(job: Any, own: Sequence[Device]) -> str:
         """Why this process cannot send so; nothing where it can."""
         for device in own:
             if not device.mpi_names:
@@ -88,49 +65,35 @@ class ByLibrary(Direct):
     So no message waits for one that goes another way.
     """
 
-    def __init__(self, job: Job, device: Device) -> None:
+    def __init__(self, job: Any, device: Device) -> None:
         super().__init__(job, device)
-        others = [rank for rank in range(job.count) if rank != job.rank]
-        mine = {(job.rank, rank): device.channel_key() for rank in others}
-        keys: dict[tuple[int, int], Any] = {}
-        for each in job.share(mine, "keys of channels"):
-            keys |= each
+        kind, own = device.channels(), job.rank
+        mine = {(own, rank): kind.key(device) for rank in range(job.count) if rank != own}
+        keys = {ends: key for each in job.share(mine, "keys") for ends, key in each.items()}
         # All open them in one order, as both ends wait for each other.
-        self.channels: dict[tuple[int, int], Channel] = {
-            ends: device.channel(keys[ends], ends.index(job.rank))
-            for ends in sorted(keys)
-            if job.rank in ends
+        self.channels = {
+            ends: kind(device, keys[ends], ends.index(own)) for ends in sorted(keys) if own in ends
         }
 
-    def send(self, queue: Queue, source: Buffer, nbytes: int, rank: int, tag: int) -> None:
-        self.channels[self.job.rank, rank].send(queue, source, nbytes)
-
-    def receive(
-        self, queue: Queue, target: Buffer, nbytes: int, rank: int, tag: int, what: str
-    ) -> None:
-        self.channels[rank, self.job.rank].receive(queue, target, nbytes)
+    def channel(self, sender: int, receiver: int, tag: int, what: str) -> Channel:
+        return self.channels[sender, receiver]
 
     @staticmethod
-    def refusal(job: Job, own: Sequence[Device]) -> str:
-        """Why this process cannot send so; nothing where it can."""
+    def refusal(job: Any, own: Sequence[Device]) -> str:
         if len(own) > 1:
             return f"has {len(own)} devices, one is allowed"
         try:
-            own[0].channel_key()
+            own[0].channels()
         except PortmpError as error:
             return f"cannot: {error}"
         return ""
 
 
-WAYS: dict[str, type[ByMpi] | type[ByLibrary] | None] = {
-    "host": None,
-    "mpi": ByMpi,
-    "nccl": ByLibrary,
-}
+WAYS: dict[str, type[Direct] | None] = {"host": None, "mpi": Direct, "nccl": ByLibrary}
 """What ``initialize`` calls them."""
 
 
-def opened(transport: str, job: Job, own: Sequence[Device], host: str) -> Direct | None:
+def opened(transport: str, job: Any, own: Sequence[Device], host: str) -> Direct | None:
     """The way of messages that is asked for; None through the host.
 
     BackendUnavailable, in all processes, says in which one it is not there, and why.
@@ -146,10 +109,9 @@ def opened(transport: str, job: Job, own: Sequence[Device], host: str) -> Direct
             f"has {backend}, rank {job.rank} {own[0].backend}": way and backend != own[0].backend,
             f"shares {place[1]} with another one": way is ByLibrary and places.count(place) > 1,
         }
-        for objection, holds in objections.items():
-            if holds:
-                raise BackendUnavailable(
-                    f"initialize: transport: {transport!r} given; rank {rank} {objection}; 'host', "
-                    "the default, goes everywhere"
-                )
+        for objection in [each for each, holds in objections.items() if holds][:1]:
+            raise BackendUnavailable(
+                f"initialize: transport: {transport!r} given; rank {rank} {objection}; 'host', "
+                "the default, goes everywhere"
+            )
     return None if way is None else way(job, own[0])

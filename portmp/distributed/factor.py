@@ -62,15 +62,11 @@ class Lu(ColumnSteps, LuSteps[Columns]):
         plain.fill(singular, 0)  # kernels of few rows do so with the first panel alone
         return LuOnDevice(self.like(i), self.own(self.method, i), singular, pivots)
 
-    def panel(self, w: Columns, first: int, end: int, columns: slice) -> None:
-        mine = self.part(w, slice(first, w.rows), slice(first, end))
-        ((owner, view),) = mine.local.items()
+    def alone(self, panel: Columns, first: int) -> bool:
+        ((owner, view),) = panel.local.items()
         self.owners[first // definition.BLOCK] = owner
-        if self.on[owner].alone(view, first):
-            self.swap(w, first, end, slice(columns.start, first))
-            self.swap(w, first, end, slice(end, columns.stop))
-        else:
-            self.swap(w, first, end, columns)
+        found: bool = self.on[owner].alone(view, first)
+        return found
 
     def right(self, w: Columns, first: int, middle: int, c: Columns, swapped: bool = False) -> None:
         def done(mine: Columns, begin: int) -> None:

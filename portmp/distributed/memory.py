@@ -31,14 +31,13 @@ def check_room(
         needed[name] = needed.get(name, 0) + item * math.prod(placement.local(i))
     for name, nbytes in needed.items():
         device = devices[name]
-        free = _free(device, nbytes)
-        if nbytes > free:
-            few = len(queues) == 1
-            lies = "" if few else f" ({placement.layout!r} on {len(queues)} devices)"
+        short = nbytes - _free(device, nbytes)
+        if short > 0:
+            lies = f" ({placement.layout!r} on {len(queues)} devices)" if len(queues) > 1 else ""
             beyond = "it has" if nbytes > device.properties.memory else "is free"
             raise OutOfMemory(
                 f"{what}: {kind} of shape {shape} takes {nbytes} bytes on {name}{lies}, "
-                f"{nbytes - free} more than {beyond}: {device.room()}; "
+                f"{short} more than {beyond}: {device.room()}; "
                 f"{_advice(item * math.prod(shape), placement, queues)}"
             )
 

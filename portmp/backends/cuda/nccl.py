@@ -7,6 +7,7 @@ waits for can wait for it.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from portmp.backends.base import Buffer, Channel, Queue
@@ -17,24 +18,17 @@ from portmp.errors import BackendUnavailable, DeviceError, one_line
 _INSTALL = "pip install '.[nccl]' in a checkout of portmp installs nccl4py"
 
 
-class _Bytes:
-    """Memory as NCCL reads it."""
-
-    def __init__(self, buffer: Buffer, nbytes: int) -> None:
-        assert isinstance(buffer, GpuBuffer)
-        setattr(self, NAME, lent(buffer.pointer, "uint8", (nbytes,), (1,), None))
-
-
 class NcclChannel(Channel):
-    """One direction between two GPUs; *end*: 0 sends, 1 receives."""
+    """One direction between two GPUs."""
 
     def __init__(self, device: GpuDevice, key: Any, end: int) -> None:
         self.side, self.device, self.other = device.new_queue(), device, 1 - end
+        self.comm = self._asked(lambda: library().Communicator.init(2, end, key))
+
+    @classmethod
+    def key(cls, device: GpuDevice) -> Any:
         device.driver.current()
-        try:
-            self.comm = library().Communicator.init(2, end, key)
-        except Exception as error:  # NCCL's own types
-            raise DeviceError(f"NCCL on {device.name}: {one_line(error)}") from error
+        return library().get_unique_id()
 
     def send(self, queue: Queue, source: Buffer, nbytes: int) -> None:
         self._move("send", queue, source, nbytes)
@@ -46,10 +40,16 @@ class NcclChannel(Channel):
     def _move(self, how: str, queue: Queue, buffer: Buffer, nbytes: int) -> None:
         self.side.wait(queue.record())
         buffer.note(self.side)
+        assert isinstance(buffer, GpuBuffer)
+        memory = SimpleNamespace(**{NAME: lent(buffer.pointer, "uint8", (nbytes,), (1,), None)})
+        move, stream = getattr(self.comm, how), self.device.stream_number(self.side)
+        self._asked(lambda: move(memory, self.other, stream=stream))
+
+    def _asked(self, ask: Any) -> Any:
+        """What NCCL does with this GPU; DeviceError in its words."""
         self.device.driver.current()
         try:
-            move = getattr(self.comm, how)
-            move(_Bytes(buffer, nbytes), self.other, stream=self.device.stream_number(self.side))
+            return ask()
         except Exception as error:  # NCCL's own types
             raise DeviceError(f"NCCL on {self.device.name}: {one_line(error)}") from error
 
@@ -58,7 +58,6 @@ def library() -> Any:
     """nccl4py; BackendUnavailable says how to install it."""
     try:
         from nccl import core
-
-        return core
     except Exception as error:  # several types, for a missing package and a missing library
         raise BackendUnavailable(f"NCCL is missing ({one_line(error)}); {_INSTALL}") from error
+    return core

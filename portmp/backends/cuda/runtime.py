@@ -12,6 +12,7 @@ from portmp.backends.blas import BlasLibrary
 from portmp.backends.cuda import nccl, nvml
 from portmp.backends.cuda.blas import CUBLAS, cublas
 from portmp.backends.cuda.energy import meters
+from portmp.backends.cuda.nccl import NcclChannel
 from portmp.backends.cuda.nvml import Board
 from portmp.backends.driver_api import Driver, GpuDevice, Names
 from portmp.backends.energy import Meter
@@ -173,13 +174,10 @@ class CudaDevice(GpuDevice):
         """cuBLAS; BackendUnavailable where it is not installed."""
         return self._library
 
-    def channel_key(self) -> Any:
-        """Of NCCL."""
-        self.driver.current()
-        return nccl.library().get_unique_id()
-
-    def channel(self, key: Any, end: int) -> nccl.NcclChannel:
-        return nccl.NcclChannel(self, key, end)
+    def channels(self) -> type[NcclChannel]:
+        """NCCL's."""
+        nccl.library()
+        return NcclChannel
 
     def energy_meters(self) -> Sequence[Meter]:
         """NVML's counter or power of the board; BackendUnavailable where it tells neither."""

@@ -17,12 +17,21 @@ class LuSteps(Steps[M]):
 
     beyond = definition.BEYOND_FACTORS
 
-    @abstractmethod
     def panel(self, w: M, first: int, end: int, columns: slice) -> None:
         """Factor columns first to end - 1 of w from row *first* on; swap rows of some *columns*.
 
         These are among them.
         """
+        m, _ = self.shape(w)
+        if self.alone(self.part(w, slice(first, m), slice(first, end)), first):
+            self.swap(w, first, end, slice(columns.start, first))
+            self.swap(w, first, end, slice(end, columns.stop))
+        else:
+            self.swap(w, first, end, columns)
+
+    def alone(self, panel: M, first: int) -> bool:
+        """Factor a panel that begins in row *first*; whether its own rows were swapped, too."""
+        raise NotImplementedError
 
     @abstractmethod
     def swap(self, w: M, first: int, end: int, columns: slice) -> None:
