@@ -5,15 +5,20 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 import portmp as mp
+from portmp.backends.base import Buffer, Channel, Queue
+from portmp.backends.cpu.runtime import CpuDevice
+from portmp.distributed import direct, processes
 from portmp.runtime.digests import digest
 
 N = 97
@@ -115,9 +120,63 @@ def _digest(found: Any) -> str:
     return f"{found.shape} {digest(found.to_limbs() if real else [found.to_numpy()])}"
 
 
-def main(file: str, devices: str, names: str) -> None:
+class Noted(Channel):
+    """What stands for a channel between GPUs: by MPI, of CPUs' memory; all messages are noted."""
+
+    messages: ClassVar[list[str]] = []
+    tags = itertools.count(1)
+
+    def __init__(self, device: Any, key: tuple[int, int], end: int) -> None:
+        from mpi4py import MPI
+
+        (rank, self.tag), self.comm = key, MPI.COMM_WORLD
+        self.pending: list[Any] = []
+        if end == 1:
+            self.other = rank
+            self.comm.send(self.comm.Get_rank(), rank, self.tag)
+        else:
+            self.other = self.comm.recv(tag=self.tag)
+
+    @classmethod
+    def key(cls, device: Any) -> tuple[int, int]:
+        from mpi4py import MPI
+
+        rank = MPI.COMM_WORLD.Get_rank()
+        return rank, 100 * rank + next(cls.tags)
+
+    def send(self, queue: Queue, source: Buffer, nbytes: int) -> None:
+        data = np.empty(nbytes, np.uint8)
+        queue.read(source, data)
+        self.pending.append((self.comm.Isend(data, self.other, self.tag), data))
+        self.messages.append("sent")
+
+    def receive(self, queue: Queue, target: Buffer, nbytes: int) -> None:
+        data = np.empty(nbytes, np.uint8)
+        self.comm.Recv(data, self.other, self.tag)
+        queue.write(target, data)
+        self.messages.append("received")
+
+
+def lend() -> None:
+    """Let CPUs' memory stand for GPUs': MPI is given its addresses, and it has channels."""
+
+    def address(self: CpuDevice, buffer: Any) -> int:
+        Noted.messages.append("address")
+        return int(self.shift + buffer.place)
+
+    made: Any = CpuDevice
+    made.address, made.channels = address, lambda self: Noted
+    processes.socket.gethostname = lambda: f"machine of {os.getpid()}"
+    direct.Direct.refusal = staticmethod(lambda job, own: "")  # type: ignore[method-assign]
+
+
+def main(file: str, devices: str, names: str, transport: str = "host") -> None:
     """In one of the processes."""
-    job = mp.distributed.initialize(devices=devices.split(","), limit=120)
+    stands_in = transport != "host" and devices.startswith("cpu")
+    if stands_in:
+        lend()
+    named = None if devices == "-" else devices.split(",")
+    job = mp.distributed.initialize(devices=named, limit=120, transport=transport)
     count = len(job.queues)
     grids: list[Any] = [mp.BlockCyclic(16, 1, count), mp.BlockCyclic(20, count, 1)]
     if count % 2 == 0:
@@ -136,6 +195,7 @@ def main(file: str, devices: str, names: str) -> None:
     assert last is None or _digest(last) == found["drawn"][0]
     every = job.share(found, "digests")
     assert all(one == found for one in every), "processes have different results"
+    assert bool(Noted.messages) == stands_in, "messages did not go as asked for"
     if job.rank == 0:
         Path(file).write_text(json.dumps(found))
 

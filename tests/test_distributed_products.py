@@ -9,14 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import slow
 from test_distributed import HOST, check_same, drawn, team
 
 import portmp as mp
-from portmp import cli, discovery
-from portmp.distributed import factor, products, tiles
-from portmp.errors import LinAlgError, ShapeError, UnsupportedError
+from portmp import cli, definition, discovery
+from portmp.distributed import factor, helpers, memory, products, tiles, transport
+from portmp.distributed.layout import columns
+from portmp.errors import LinAlgError, OutOfMemory, ShapeError, UnsupportedError
 from portmp.routines.factor import small
 
 LAYOUTS = (mp.Rows(), mp.Replicated(), mp.BlockCyclic(16, 2, 2), mp.BlockCyclic(7, 4, 1))
@@ -190,6 +192,16 @@ def test_products_by_integers_within(scale: float) -> None:
     check_same(mp.linalg.qr(s, "r"), mp.linalg.qr(a, "r"))
 
 
+def test_products_within_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device's columns alone are too few for integers, those of all are not."""
+    monkeypatch.setattr(definition, "MANY", (2**19,) * 4)
+    monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
+    a, b = drawn((256, 256)), drawn((256, 256), seed=2)
+    s, t = (mp.shard(x, team(3)) for x in (a, b))
+    check_same(mp.linalg.solve(s, t), mp.linalg.solve(a, b))
+    check_same(mp.linalg.qr(s, "r"), mp.linalg.qr(a, "r"))
+
+
 ALONE: dict[str, Callable[[Any], Any]] = {
     "eigh": lambda x: mp.linalg.eigh(x + x.T),
     "svd": mp.linalg.svd,
@@ -211,6 +223,41 @@ def test_done_on_one_device(name: str) -> None:
     mixed = mp.shard(a, team(2, HOST))
     check_same(mp.linalg.solve(mixed, mixed), mp.linalg.solve(a, a))
     check_same(mp.linalg.qr(mixed).Q, mp.linalg.qr(a).Q)
+
+
+def test_others_help_in_large_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those within eigenvalues and singular values, of which each device makes some columns."""
+    monkeypatch.setattr(definition, "MANY", (2**15,) * 4)
+    monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
+    monkeypatch.setattr(helpers, "LEAST", 2**17)
+    helped: list[int] = []
+    together = transport.together
+
+    def noted(work: Any, devices: Any) -> Any:
+        helped.append(len(devices))
+        return together(work, devices)
+
+    monkeypatch.setattr(transport, "together", noted)
+    a = drawn((70, 70))
+    s = mp.shard(a, team(3))
+    for one, other in zip(mp.linalg.eigh(s), mp.linalg.eigh(a), strict=True):
+        check_same(one, other)
+    assert helped.count(3) >= 8
+    check_same(mp.linalg.svdvals(s), mp.linalg.svdvals(a))
+
+
+def test_what_one_device_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions that are done on one say so, by how much it is short, and what fits."""
+    s = mp.shard(drawn((40, 40)), team(2))
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(type(s.devices[0]), "free_memory", lambda self: 20_000)
+    told = "eigvalsh: of an array on several devices .*takes 25600 bytes on .*, 5600 more than is"
+    with pytest.raises(OutOfMemory, match=told):
+        mp.linalg.eigvalsh(s)
+    with pytest.raises(
+        OutOfMemory, match=r"shard: float64 .*, 18400 more than is free: .* one device"
+    ):
+        mp.shard(np.zeros((2, 2400)), team(1), format="float64")
 
 
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])
@@ -252,8 +299,49 @@ def test_factors_are_made_by_all_devices(monkeypatch: pytest.MonkeyPatch) -> Non
         panel(self, w, first, end, columns)
 
     monkeypatch.setattr(factor.Lu, "panel", noted)
-    mp.linalg.lu_factor(mp.shard(drawn((130, 130)), team(2)))
+    a = drawn((130, 130))
+    s = mp.shard(a, team(2))
+    check_same(mp.linalg.lu_factor(s).lu, mp.linalg.lu_factor(a).lu)
     assert made == [0, 1, 0, 1, 0]
+    check_same(mp.linalg.qr(s, "r"), mp.linalg.qr(a, "r"))
+    check_same(mp.linalg.cholesky(s @ s.T), mp.linalg.cholesky(a @ a.T))
+
+
+def test_the_next_block_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its device updates it before its other columns, which wait until it was sent."""
+    steps, w = _steps(2, 5)
+    done: list[Any] = []
+    sent: list[int] = []
+    monkeypatch.setattr(steps, "at", lambda x, i: sent.append(i))
+
+    def noted(columns: slice) -> None:
+        c = steps.part(w, slice(0, w.rows), columns)
+
+        def act(mine: tiles.Columns, first: int) -> None:
+            for i in mine.local:
+                steps.factor_at(w, i)
+            done.append((columns.start, *mine.local, first))
+
+        steps.ahead(c, act)
+
+    noted(slice(32, 160))
+    assert done == [(32, 1, 0), (32, 0, 32)]  # device 1 still owes what follows its block
+    noted(slice(48, 64))  # within that block
+    assert done[2:] == [(48, 1, 0)]
+    del done[:]
+    noted(slice(64, 160))
+    assert done == [(64, 0, 0), (32, 1, 32), (64, 1, 32)]
+    steps.settle()
+    assert done[3:] == [(64, 0, 32)] and steps.wide == 0 and steps.owed is None
+    assert sent == [1, 0, 1, 0, 1]  # once for what device 1 did in two parts, once for device 0
+
+
+def _steps(devices: int, blocks: int) -> tuple[tiles.ColumnSteps, tiles.Columns]:
+    """Steps of a matrix of so many blocks of columns, and it."""
+    x = mp.shard(drawn((96, 32 * blocks)), team(devices))
+    place = columns(x.shape, devices, 32)
+    w = tiles.matrix(x.placed(place, x.queues).views, place)
+    return tiles.ColumnSteps(w, x.format, None, x.queues, waits=False), w
 
 
 def test_bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,9 +11,10 @@ import os
 import subprocess
 import sys
 import time
+import types
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -24,7 +25,9 @@ import tiers
 import portmp as mp
 from portmp import cli, discovery, paths
 from portmp.backends.base import Device
-from portmp.distributed import processes
+from portmp.backends.cuda import nccl
+from portmp.backends.driver_api import GpuBuffer
+from portmp.distributed import direct, processes
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError
 from portmp.verify import ranks as verified
 
@@ -71,6 +74,166 @@ def test_same_bits(count: int, devices: str, names: str, tmp_path: Path) -> None
     ended = started(count, str(Path(job.__file__)), str(file), devices, names)
     assert ended.returncode == 0, ended.stderr
     assert json.loads(file.read_text()) == wanted
+
+
+WAYS = (("mpi", "sums"), ("nccl", "products"), ("mpi", EVERY), ("nccl", EVERY))
+
+
+@pytest.mark.parametrize(
+    ("transport", "names"), slow.mostly_slow(WAYS, WAYS[:2], "all works by both transports")
+)
+def test_same_bits_without_the_host(transport: str, names: str, tmp_path: Path) -> None:
+    """Device memory as it lies, with processors in the place of GPUs."""
+    tiers.check("cpu")
+    file = tmp_path / "found.json"
+    with mp.device("cpu:0"):
+        wanted = alone(names)
+    ended = started(3, str(Path(job.__file__)), str(file), "cpu:0", names, transport)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(file.read_text()) == wanted
+
+
+class Told:
+    """What stands for the processes of a job, of which others say what is given."""
+
+    rank, count, mpi = 0, 2, None
+
+    def __init__(self, *others: Any) -> None:
+        self.others = others
+
+    def share(self, mine: object, what: str) -> list[Any]:
+        return [mine, *self.others]
+
+
+def told(*others: Any) -> Any:
+    """The same, for what takes a job."""
+    return Told(*others)
+
+
+def test_transports_that_are_not_there(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence in all processes: which one has it not, and why."""
+    found = told(("mpi", "", ("a", "cpu:0"), "cpu"))
+    with pytest.raises(ArgumentError, match="transport 'ucx' given; allowed are host, mpi, nccl"):
+        direct.opened("ucx", found, [device], "a")
+    assert direct.opened("host", told(("host", "", ("b", "gpu"), "gpu")), [device], "a") is None
+    with pytest.raises(BackendUnavailable, match=r"'host' given; rank 1 asks for 'mpi'"):
+        direct.opened("host", found, [device], "a")
+    with pytest.raises(BackendUnavailable, match=f"rank 0 has {device.name}, whose memory"):
+        direct.opened("mpi", found, [device], "a")
+    with pytest.raises(BackendUnavailable, match=f"rank 0 cannot: {device.name} has no library"):
+        direct.opened("nccl", told(("nccl", "", ("b", "gpu"), "gpu")), [device], "a")
+    monkeypatch.setattr(direct.ByLibrary, "refusal", staticmethod(lambda job, own: ""))
+    for theirs, why in (
+        (("nccl", "", ("b", "cpu:0"), "other"), "rank 1 has other, rank 0"),
+        (("nccl", "", ("a", device.name), device.backend), f"shares {device.name} with another"),
+        (("nccl", "no", ("b", device.name), device.backend), "rank 1 no;"),
+    ):
+        with pytest.raises(BackendUnavailable, match=why):
+            direct.opened("nccl", told(theirs), [device], "a")
+
+
+def test_channels_are_opened_in_one_order(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ends wait for each other: all ranks must take pairs in the same order."""
+    opened: list[tuple[str, int]] = []
+
+    class Noted:
+        def __init__(self, device: Device, key: str, end: int) -> None:
+            opened.append((key, end))
+
+        @classmethod
+        def key(cls, device: Device) -> str:
+            return "1 to ?"
+
+    monkeypatch.setattr(type(device), "channels", lambda self: Noted)
+    found = told({(0, 1): "0 to 1", (0, 2): "0 to 2"}, {(2, 0): "2 to 0", (2, 1): "2 to 1"})
+    found.rank, found.count = 1, 3
+    way = direct.ByLibrary(found, device)
+    assert opened == [("0 to 1", 1), ("1 to ?", 0), ("1 to ?", 0), ("2 to 1", 1)]
+    assert way.takes(device, device)
+
+
+def test_mpi_is_given_what_is_there() -> None:
+    """After the work so far, which MPI knows nothing of."""
+    done: list[Any] = []
+    job = told()
+    job.mpi = types.SimpleNamespace(buffer=types.SimpleNamespace(fromaddress=lambda *at: at))
+    job.send = lambda *given: done.append(("sent", *given))
+    job.receive = lambda *given: done.append(("received", *given))
+    device = types.SimpleNamespace(address=lambda buffer: 4096, backend="gpu")
+    queue: Any = types.SimpleNamespace(device=device, synchronize=lambda: done.append("waited"))
+    buffer: Any = "memory"
+    way = direct.Direct(job, cast(Device, device))
+    way.channel(0, 1, 2, "elements").send(queue, buffer, 24)
+    way.channel(1, 0, 2, "elements").receive(queue, buffer, 24)
+    assert done[:2] == ["waited", ("sent", (4096, 24), 1, 2, "memory")]
+    assert done[2:] == ["waited", ("received", (4096, 24), 1, 2, "elements")]
+
+
+def test_nccl_is_asked_in_queues(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the work so far, with memory that stays meanwhile; what comes is waited for there."""
+    done: list[Any] = []
+
+    class Stream:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def record(self) -> str:
+            return f"mark of {self.name}"
+
+        def wait(self, event: str) -> None:
+            done.append(f"{self.name} waits for {event}")
+
+    class Communicator:
+        @classmethod
+        def init(cls, count: int, rank: int, key: str) -> Communicator:
+            done.append((count, rank, key))
+            return cls()
+
+        def send(self, memory: Any, peer: int, stream: int) -> None:
+            told = memory.__cuda_array_interface__
+            done.append(("send", told["data"][0], told["shape"], told["typestr"], peer, stream))
+
+        def recv(self, memory: Any, peer: int, stream: int) -> None:
+            raise RuntimeError("remote process exited")
+
+    core = types.SimpleNamespace(Communicator=Communicator)
+    monkeypatch.setattr(nccl, "library", lambda: core)
+    driver = types.SimpleNamespace(current=lambda: done.append("current"))
+    facts = {"stream_number": lambda side: 7, "new_queue": lambda: Stream("side"), "name": "gpu"}
+    gpu: Any = types.SimpleNamespace(driver=driver, **facts)
+    monkeypatch.setattr(GpuBuffer, "note", lambda self, queue: done.append(f"noted {queue.name}"))
+    buffer, queue = GpuBuffer(gpu, 4096, 24, None), Stream("queue")
+    channel: Any = nccl.NcclChannel(gpu, "key", 0)
+    channel.send(queue, buffer, 24)
+    asked = ["side waits for mark of queue", "noted side", "current"]
+    assert done[:2] == ["current", (2, 0, "key")]
+    assert done[2:] == [*asked, ("send", 4096, (24,), "|u1", 1, 7)]
+    with pytest.raises(DeviceError, match="NCCL on gpu: remote process exited"):
+        channel.receive(queue, buffer, 24)
+    monkeypatch.setattr(Communicator, "recv", lambda *given, stream: done.append("received"))
+    channel.receive(queue, buffer, 24)
+    assert done[-2:] == ["received", "queue waits for mark of side"]
+    monkeypatch.undo()
+    if importlib.util.find_spec("nccl") is None:
+        with pytest.raises(BackendUnavailable, match=r"NCCL is missing .*\[nccl\]"):
+            nccl.library()
+
+
+def test_whether_mpi_reads_memory_of_devices(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked by its own functions; those of pip's libraries say no."""
+    tiers.check("mpi")
+    monkeypatch.setattr(type(device), "mpi_names", ("cuda", "nothing"))
+    found = told()
+    found.mpi = processes.imported()
+    assert "which is not GPU-aware (MPIX_Query_cuda_support and" in direct.Direct.refusal(
+        found, [device]
+    )
+    answers = {"MPIX_Query_cuda_support": lambda: 1}
+    monkeypatch.setattr(direct.ctypes, "CDLL", lambda file: types.SimpleNamespace(**answers))
+    assert direct.Direct.refusal(found, [device]) == ""
+    assert "2 devices, one" in direct.ByLibrary.refusal(found, [device, device])
 
 
 FAILS = """
@@ -149,8 +312,6 @@ def test_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(processes.LIMIT, wrong)
         with pytest.raises(ArgumentError, match=f"PORTMP_MPI_LIMIT: '{wrong}' given"):
             processes._limit(None)
-    with pytest.raises(ArgumentError, match="gpu_aware"):
-        mp.distributed.initialize(gpu_aware=True)
     with pytest.raises(ArgumentError, match="a list is needed"):
         processes._own("cpu:0", 0)
 

@@ -548,6 +548,30 @@ def available_memory(table: Path = Path("/proc/meminfo")) -> int | None:
     return int(found[1]) * 1024 if found else None
 
 
+class Channel(ABC):
+    """A way for memory from a device of one process to one of another, without the host.
+
+    The vendor's are made by a *key* that both ends have: end 0 sends, 1 receives; they wait for
+    each other.
+    """
+
+    def __init__(self, device: Any, key: Any, end: int) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def key(cls, device: Any) -> Any:
+        """What both ends of a new channel are given; it can be pickled."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def send(self, queue: Queue, source: Buffer, nbytes: int) -> None:
+        """Send what a buffer holds after the work so far in a queue."""
+
+    @abstractmethod
+    def receive(self, queue: Queue, target: Buffer, nbytes: int) -> None:
+        """Let what comes be in a buffer before further work in its queue."""
+
+
 class Device(ABC):
     """One device of one platform."""
 
@@ -576,6 +600,8 @@ class Device(ABC):
     """Whether its compiler takes several texts at once."""
     dlpack_type: int = 0
     """What DLPack calls its memory, where other libraries can use that in its place."""
+    mpi_names: tuple[str, ...] = ()
+    """What libraries of MPI call memory of its kind, where they may be given that."""
 
     @property
     def remedy(self) -> str:
@@ -663,6 +689,14 @@ class Device(ABC):
     def adopt(self, pointer: int, nbytes: int, owner: object) -> Buffer:
         """Memory at *pointer* that another library has, and keeps as long as *owner* lives."""
         raise DeviceError(f"{self.name} cannot use other libraries' memory")
+
+    def address(self, buffer: Buffer) -> int:
+        """Where a buffer lies, for other libraries."""
+        raise DeviceError(f"{self.name} does not lend its memory")
+
+    def channels(self) -> type[Channel]:
+        """Its channels to other processes; BackendUnavailable where it has none."""
+        raise BackendUnavailable(f"{self.name} has no library that sends memory to processes")
 
     def index_at(self, pointer: int) -> int:
         """The index of the device, one of this vendor's, that has the memory at *pointer*."""

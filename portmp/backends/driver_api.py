@@ -798,6 +798,10 @@ class GpuDevice(PooledDevice):
     def adopt(self, pointer: int, nbytes: int, owner: object) -> GpuBuffer:
         return GpuBuffer(self, pointer, nbytes, owner)
 
+    def address(self, buffer: Buffer) -> int:
+        assert isinstance(buffer, GpuBuffer)
+        return buffer.pointer
+
     def wait_for_stream(self, stream: int) -> None:
         self.driver.call("StreamSynchronize", stream)
 

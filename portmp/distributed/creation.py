@@ -72,6 +72,8 @@ def shard(
         kept = [wrapped(v).copy().planes if v is a.planes else v for v in views]
         return DistributedArray.made(kept, placement, queues)
     placement = by.place(a.shape, len(queues))
+    first = creation.array(a.flat[:1], kind, HOST)
+    _check("shard", a.shape, first.dtype, placement, queues)
 
     def part(i: int) -> View[Any]:
         each = zip(placement.axes, placement.parts(i), strict=True)

@@ -21,22 +21,24 @@ from portmp.distributed import layout as layouts
 from portmp.distributed import tiles, transport
 from portmp.distributed.array import DistributedArray
 from portmp.distributed.functions import here, known, team
+from portmp.distributed.helpers import Helpers
 from portmp.distributed.layout import Placement, Rows
 from portmp.distributed.tiles import Columns, ColumnSteps, block
-from portmp.errors import MatrixShapeError, choice
+from portmp.errors import MatrixShapeError, OutOfMemory, choice
 from portmp.linalg import elimination, operands, orthogonal, positive_definite, scaling, systems
 from portmp.linalg.least_squares import LeastSquares
 from portmp.networks import ieee
 from portmp.routines import base
 from portmp.routines.cholesky.launch import CholeskyOnDevice
 from portmp.routines.cholesky.steps import CholeskySteps
+from portmp.routines.jacobi import parts
 from portmp.routines.lu import reference
 from portmp.routines.lu.launch import LuOnDevice
 from portmp.routines.lu.steps import LuSteps
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
 from portmp.routines.qr.launch import QrOnDevice
-from portmp.routines.qr.steps import QrSteps
+from portmp.routines.qr.steps import QrSteps, Reflectors
 from portmp.routines.triangular.launch import copied_triangle
 from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate, allocate_numbers
@@ -60,20 +62,25 @@ class Lu(ColumnSteps, LuSteps[Columns]):
         plain.fill(singular, 0)  # kernels of few rows do so with the first panel alone
         return LuOnDevice(self.like(i), self.own(self.method, i), singular, pivots)
 
-    def panel(self, w: Columns, first: int, end: int, columns: slice) -> None:
-        mine = self.part(w, slice(first, w.rows), slice(first, end))
-        ((owner, view),) = mine.local.items()
+    def alone(self, panel: Columns, first: int) -> bool:
+        ((owner, view),) = panel.local.items()
         self.owners[first // definition.BLOCK] = owner
-        if self.on[owner].alone(view, first):
-            self.swap(w, first, end, slice(columns.start, first))
-            self.swap(w, first, end, slice(end, columns.stop))
-        else:
-            self.swap(w, first, end, columns)
+        found: bool = self.on[owner].alone(view, first)
+        return found
+
+    def right(self, w: Columns, first: int, middle: int, c: Columns, swapped: bool = False) -> None:
+        def done(mine: Columns, begin: int) -> None:
+            LuSteps.right(self, w, first, middle, mine, swapped)
+
+        self.ahead(c, done)
 
     def swap(self, w: Columns, first: int, end: int, columns: slice) -> None:
         if columns.stop <= columns.start:
             return
-        for i, rows in self.part(w, slice(first, w.rows), columns).local.items():
+        mine = self.part(w, slice(first, w.rows), columns).local
+        if self.owed and not self.wide and mine.keys() != {self.owed[0]}:
+            self.settle()  # of several blocks that are swapped together
+        for i, rows in mine.items():
             self.tell(i, first, end)
             self.on[i].swapped(rows, first, end - first)
 
@@ -147,6 +154,15 @@ class Qr(ColumnSteps, QrSteps[Columns]):
         self.on[owner].panel(mine, made)
         self.put(Columns(size[0], ((owner, 0, size[1]),), {owner: made}), t)
 
+    def apply(self, one: Reflectors[Columns], c: Columns, transposed: bool) -> None:
+        def done(mine: Columns, begin: int) -> None:
+            QrSteps.apply(self, one, mine, transposed)
+
+        if transposed and c.spans:
+            self.ahead(c, done)
+        else:
+            done(c, 0)
+
     def subtract(self, x: Columns, out: Columns) -> None:
         for i, mine in out.local.items():
             self.on[i].subtract(self.beside(x, out, i), mine)
@@ -160,7 +176,10 @@ class Qr(ColumnSteps, QrSteps[Columns]):
 
 
 def _alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """What a function makes of arrays that are gathered on one device; cut up as the first was."""
+    """What a function makes of arrays that are gathered on one device; cut up as the first was.
+
+    Others of this process help in its largest products.
+    """
     every = [x for arg in args for x in (arg if isinstance(arg, tuple) else (arg,))]
     like = next(x for x in every if isinstance(x, DistributedArray))
     own = [q for q in like.queues if not transport.is_distant(q)]
@@ -171,7 +190,18 @@ def _alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
             return tuple(map(gathered, x))
         return x.gather(first) if isinstance(x, DistributedArray) else x
 
-    return _spread(function(*map(gathered, args), **options), like)
+    others = [q for q in own if q is not first and not q.device.by_reference]
+    divided = parts.DIVIDED.set(Helpers(others).multiply if others else None)
+    try:
+        found = function(*map(gathered, args), **options)
+    except OutOfMemory as error:
+        raise OutOfMemory(
+            f"{function.__name__}: of an array on several devices it is done on one, which has no "
+            f"room: {error}"
+        ) from None
+    finally:
+        parts.DIVIDED.reset(divided)
+    return _spread(found, like)
 
 
 def _spread(found: Any, like: DistributedArray) -> Any:
@@ -233,6 +263,7 @@ def _made(
         w = _by_columns(a, place)
         steps = kind(w, a.format, by, a.queues, waits)
         work(steps, w)
+        steps.settle()
         if waits or not steps.left():
             break
     return w, steps

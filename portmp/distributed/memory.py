@@ -13,6 +13,9 @@ from portmp.distributed.layout import Placement, Replicated
 from portmp.errors import OutOfMemory
 from portmp.formats import Format
 
+SMALL = 2**26
+"""Bytes for which there is room, as a rule."""
+
 
 def check_room(
     what: str, shape: tuple[int, ...], kind: Dtype, placement: Placement, queues: Sequence[Queue]
@@ -28,19 +31,32 @@ def check_room(
         needed[name] = needed.get(name, 0) + item * math.prod(placement.local(i))
     for name, nbytes in needed.items():
         device = devices[name]
-        short = nbytes - device.properties.memory
+        short = nbytes - _free(device, nbytes)
         if short > 0:
+            lies = f" ({placement.layout!r} on {len(queues)} devices)" if len(queues) > 1 else ""
+            beyond = "it has" if nbytes > device.properties.memory else "is free"
             raise OutOfMemory(
-                f"{what}: {kind} of shape {shape} takes {nbytes} bytes on {name} "
-                f"({placement.layout!r} on {len(queues)} devices), {short} more than it has: "
-                f"{device.room()}; {_advice(item * math.prod(shape), placement, queues)}"
+                f"{what}: {kind} of shape {shape} takes {nbytes} bytes on {name}{lies}, "
+                f"{short} more than {beyond}: {device.room()}; "
+                f"{_advice(item * math.prod(shape), placement, queues)}"
             )
+
+
+def _free(device: Device, nbytes: int) -> int:
+    """Bytes that arrays may take: of few it is not asked which are free, nor of other processes."""
+    free = device.free_memory() if device.rank is None and nbytes >= SMALL else None
+    total = device.properties.memory
+    return total if free is None else min(free, total)
 
 
 def _advice(total: int, placement: Placement, queues: Sequence[Queue]) -> str:
     """What would fit."""
     least = min(queue.device.properties.memory for queue in queues)
     each = -(-total // len({queue.device.name for queue in queues}))
-    if placement.layout == Replicated() and each <= least:
+    if placement.layout == Replicated() and each <= min(
+        _free(queue.device, each) for queue in queues
+    ):
         return f"Rows() takes {each} bytes on each"
-    return f"Rows() on {-(-total // least)} devices of this size would fit, with nothing beside it"
+    count = -(-total // least)
+    many = f"{count} devices" if count > 1 else "one device"
+    return f"Rows() on {many} of this size would fit, with nothing beside it"

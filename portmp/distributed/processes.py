@@ -2,8 +2,8 @@
 
 Each process runs the same program (docs/distributed.md, "Several processes"). Of its own devices it
 has the memory; for those of others there are stand-ins, which do nothing: what is told to them is
-done by the process that has them. Messages are copies of the host's; none is waited for without a
-limit.
+done by the process that has them. Messages are copies of the host's, but where others are
+asked for (``direct``); none is waited for without a limit.
 """
 
 from __future__ import annotations
@@ -26,10 +26,13 @@ import numpy as np
 from portmp import discovery
 from portmp.backends.base import Buffer, Device, Event, Given, Host, Kernel, Properties, Queue
 from portmp.codegen.platform import Traits
+from portmp.distributed import direct
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, ProcessError, one_line
 
 LIMIT = "PORTMP_MPI_LIMIT"
 """The environment variable that says how many seconds a process waits for another one."""
+TRANSPORT = "PORTMP_MPI_TRANSPORT"
+"""... and that how messages go (``initialize``)."""
 USUAL_LIMIT = 600.0
 PIECE = 1 << 30
 """Bytes of a message, at most: MPI counts them in 32 bits."""
@@ -158,7 +161,8 @@ class Processes:
         self._lock = threading.RLock()
         self.comm, joined = comm.Idup()
         self._wait(joined, "initialize, which all processes call")
-        self._sending: list[tuple[Any, Host]] = []
+        self._sending: list[tuple[Any, object]] = []
+        self.direct: direct.Direct | None = None
         self._more = threading.Condition(self._lock)
         threading.Thread(target=self._serve, daemon=True).start()
 
@@ -195,12 +199,13 @@ class Processes:
 
     # --- messages -------------------------------------------------------------------------------
 
-    def send(self, data: Host, rank: int, tag: int) -> None:
-        """Begin to send bytes, which must stay as they are; nothing is waited for."""
+    def send(self, data: Host, rank: int, tag: int, owner: object = None) -> None:
+        """Begin to send bytes, which must stay as they are, with their owner; nothing is waited
+        for."""
         with self._more:
             for part in _pieces(data):
                 request = self.comm.Isend([part, self.mpi.BYTE], dest=rank, tag=tag)
-                self._sending.append((request, part))
+                self._sending.append((request, (part, owner)))
             self._more.notify()
 
     def receive(self, data: Host, rank: int, tag: int, what: str) -> None:
@@ -307,7 +312,7 @@ class Processes:
 
 def _pieces(data: Host) -> list[Host]:
     """Bytes of a message, which may be none, in parts that MPI counts."""
-    return [data[at : at + PIECE] for at in range(0, max(data.size, 1), PIECE)]
+    return [data[at : at + PIECE] for at in range(0, max(data.nbytes, 1), PIECE)]
 
 
 def _is_own(file: str) -> bool:
@@ -328,7 +333,7 @@ def initialize(
     devices: Sequence[str | Device | Queue] | None = None,
     *,
     limit: float | None = None,
-    gpu_aware: bool = False,
+    transport: str | None = None,
 ) -> Processes:
     """Join the processes of a job: each calls it once, and then all call the same functions.
 
@@ -336,16 +341,14 @@ def initialize(
     ranks. *comm*: a communicator of mpi4py's, ``COMM_WORLD`` by default. *devices*: those of this
     process; by default one, process number r of a machine has device number r, modulo those there
     are. *limit*: seconds that a process waits for another one, 600 by default, or what
-    PORTMP_MPI_LIMIT says. *gpu_aware*: whether MPI itself reads GPUs' memory; refused: arrays are
-    sent through the host. An error that nothing catches is told once and ends all processes.
-    BackendUnavailable where mpi4py or MPI are missing says what installs them.
+    PORTMP_MPI_LIMIT says. *transport*: how arrays go from one to another, ``"host"`` by default, or
+    what PORTMP_MPI_TRANSPORT says: through the host's memory; ``"mpi"``: GPUs' memory as it lies,
+    by an MPI that reads it; ``"nccl"``: by NCCL, with one GPU of its own for each process. An error
+    that nothing catches is told once and ends all processes. BackendUnavailable where mpi4py or MPI
+    are missing says what installs them; of a transport, in all processes, where it is not and why.
     """
     if _job:
         raise ArgumentError("initialize: called before; a process has one job")
-    if gpu_aware:
-        raise ArgumentError(
-            "initialize: gpu_aware: True given; arrays are sent through the host, by any MPI"
-        )
     seconds = _limit(limit)
     mpi = imported()
     found = Processes(mpi.COMM_WORLD if comm is None else comm, mpi, seconds)
@@ -362,8 +365,11 @@ def initialize(
     if found.count > 1:
         sys.excepthook = ended
     hosts = found.share(here, "the name of its machine")
+    own = _own(devices, hosts[: found.rank].count(here))
+    found.join(own)
+    way = transport or os.environ.get(TRANSPORT) or "host"
+    found.direct = direct.opened(way, found, [queue.device for queue in own], here)
     _job.append(found)
-    found.join(_own(devices, hosts[: found.rank].count(here)))
     return found
 
 

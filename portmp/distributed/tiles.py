@@ -8,7 +8,7 @@ block's sizes (``Steps.method_for``), and elements depend on rows and columns al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -121,7 +121,8 @@ class ColumnSteps(Steps[Columns]):
     """Blocks of matrices whose columns lie on several devices, one after the other.
 
     ``on``: what each device does. ``waits``: whether products wait to see which elements are left;
-    else ``left`` tells afterwards that some were, and all is done again.
+    else ``left`` tells afterwards that some were, and all is done again. ``owed``: a device, and
+    what it does later (``ahead``); ``keep``, ``known``: for its factors on the left.
     """
 
     def __init__(
@@ -129,6 +130,9 @@ class ColumnSteps(Steps[Columns]):
     ) -> None:
         self.size = w.rows, w.columns
         self.form, self.method, self.queues, self.waits = form, method, queues, waits
+        self.owed: tuple[int, Callable[[], None]] | None = None
+        self.keep: Callable[[Planes], None] | None = None
+        self.known: Iterator[Planes] | None = None
         self.unmade = [allocate_numbers("int32", (1,), queue) for queue in queues]
         for one in self.unmade:
             plain.fill(one, 0)
@@ -179,6 +183,64 @@ class ColumnSteps(Steps[Columns]):
         for i in mine:
             work(i)
 
+    # --- in which order ---------------------------------------------------------------------
+
+    def ahead(self, c: Columns, act: Callable[[Columns, int], None]) -> None:
+        """Do something to columns that follow those that were factored last.
+
+        The device of the first block, which is factored next, does it there first, and in its other
+        columns once that block was sent; others do all of theirs meanwhile. *act* is given columns
+        of c, as far as some devices have them, and which one of c is their first.
+        """
+        (owner, _, end), n = c.spans[0], c.columns
+        debtor = self.owed[0] if self.owed else None
+        if self.waits or len(self.queues) == 1 or (owner == debtor and n == end):
+            self._on(act, c, 0, c.local, n)  # the block that is factored now
+            return
+        if owner == debtor:
+            self.settle()
+        near, rest = (self.part(c, slice(0, c.rows), one) for one in (slice(0, end), slice(end, n)))
+        owes = owner in rest.local
+        kept: list[Planes] = []
+        self.keep = kept.append if owes else None
+        self._on(act, near, 0, [owner], n)
+        self.keep = None
+        self._on(act, rest, end, rest.local.keys() - {owner, debtor}, n)
+        self.settle()
+        self._on(act, rest, end, {debtor} - {owner}, n)
+
+        def later() -> None:
+            self.known = iter(kept)
+            self._on(act, rest, end, [owner], n)
+            self.known = None
+
+        self.owed = (owner, later) if owes else None
+
+    def _on(
+        self, act: Callable[..., None], c: Columns, first: int, devices: Iterable[Any], wide: int
+    ) -> None:
+        """Do it on some devices, with products as of *wide* columns."""
+        local = {i: c.local[i] for i in sorted(c.local.keys() & set(devices))}
+        if local:
+            self.wide = wide
+            act(replace(c, local=local), first)
+            self.wide = 0
+
+    def factor_at(self, x: Columns, i: int) -> Planes:
+        """``at`` of what is on the left of products; it is sent once to a device that does the
+        same to other columns later."""
+        made = self.at(x, i) if self.known is None else next(self.known)
+        if self.keep:
+            self.keep(made)
+        return made
+
+    def settle(self) -> None:
+        """Do what is owed."""
+        if self.owed:
+            _, do = self.owed
+            self.owed = None
+            do()
+
     # --- what a matrix is -------------------------------------------------------------------
 
     def shape(self, x: Columns) -> tuple[int, int]:
@@ -187,7 +249,8 @@ class ColumnSteps(Steps[Columns]):
     def part(self, x: Columns, rows: slice, columns: slice) -> Columns:
         if x.flipped:
             return self.part(x.turned(), columns, rows).turned()
-        spans, before, count = [], dict.fromkeys(x.local, 0), dict.fromkeys(x.local, 0)
+        spans = []
+        before, count = ({owner: 0 for owner, _, _ in x.spans} for _ in range(2))
         for owner, first, end in x.spans:
             low, high = max(first, columns.start), min(end, columns.stop)
             before[owner] += max(min(end, columns.start) - first, 0)
@@ -262,7 +325,9 @@ class ColumnSteps(Steps[Columns]):
             whole, step = slice(0, mine.shape[2]), self.rows_at_once(i, k)
             for first in range(0, m, step):
                 rows = slice(first, min(first + step, m))
-                left = self.at(self.part(a, rows, slice(0, k)), i)
+                # More than is sent at once is not kept.
+                sent = self.factor_at if step >= m else self.at
+                left = sent(self.part(a, rows, slice(0, k)), i)
                 target, by = block(mine, rows, whole), self.own(method, i)
                 self.on[i].product(left, right, target, kind, by, conjugated)
 
@@ -277,7 +342,12 @@ class ColumnSteps(Steps[Columns]):
             super().solve(a, b, lower=lower, unit=unit, taken=taken)
             return
         how: Any = {"lower": lower, "unit": unit, "taken": taken}
-        self.each(lambda i: self.on[i].solve(self.at(a, i), b.local[i], **how), list(b.local))
+
+        def solved(i: int) -> None:
+            self.on[i].wide = self.wide or sides
+            self.on[i].solve(self.factor_at(a, i), b.local[i], **how)
+
+        self.each(solved, list(b.local))
 
     def copied(self, x: Columns) -> Columns:
         return replace(x, local={i: moves.copied(view) for i, view in x.local.items()})
@@ -297,13 +367,17 @@ class ColumnSteps(Steps[Columns]):
         (m, n), k = self.shape(c), self.shape(a)[1]
         method = self.method_for(m, n, k)
 
-        def made(i: int) -> None:
-            left, steps = self.at(a, i), slice(0, k)
-            for first, end, mine in c.of(i):
-                below = slice(first, m)
-                across = block(left, slice(first, end), steps).transposed((0, 2, 1))
-                target = block(mine, below, slice(0, end - first))
-                rows = block(left, below, steps)
-                self.on[i].product(rows, across, target, kind, self.own(method, i), "b")
+        def done(part: Columns, begin: int) -> None:
+            def made(i: int) -> None:
+                left, steps = self.factor_at(a, i), slice(0, k)
+                for first, end, mine in part.of(i):
+                    below = slice(begin + first, m)
+                    columns = slice(begin + first, begin + end)
+                    across = block(left, columns, steps).transposed((0, 2, 1))
+                    target = block(mine, below, slice(0, end - first))
+                    rows = block(left, below, steps)
+                    self.on[i].product(rows, across, target, kind, self.own(method, i), "b")
 
-        self.each(made, list(c.local))
+            self.each(made, list(part.local))
+
+        self.ahead(c, done)

@@ -84,17 +84,25 @@ def _told(view: V, queue: Queue) -> V:
     job = processes.job()
     if job is None or not view.size or (is_distant(view) and is_distant(queue)):
         return there
-    if not is_distant(view):
+    own, device = not is_distant(view), queue.device
+    sender, receiver = (job.rank if d.rank is None else d.rank for d in (view.device, device))
+    tag = device.number if isinstance(device, processes.DistantDevice) else job.number(queue)
+    what = f"elements {view.elements} of shape {view.shape}"
+    sizes = [view.size * np.dtype(part).itemsize for part in view.parts]
+    if job.direct is not None and job.direct.takes(view.device, device):
+        channel = job.direct.channel(sender, receiver, tag, what)
+        dense = moves.copied(view) if own else there
+        act = channel.send if own else channel.receive
+        for buffer, nbytes in zip(dense.buffers, sizes, strict=True):
+            act(dense.queue, buffer, nbytes)
+        return there
+    if own:
         parts = moves.dense(view).read_parts()
         data = np.concatenate([part.reshape(-1).view(np.uint8) for part in parts])
-        assert isinstance(queue.device, processes.DistantDevice) and queue.device.rank is not None
-        job.send(data, queue.device.rank, queue.device.number)
+        job.send(data, receiver, tag)
         return there
-    sizes = [view.size * np.dtype(part).itemsize for part in view.parts]
     data = np.empty(sum(sizes), np.uint8)
-    assert view.device.rank is not None
-    what = f"elements {view.elements} of shape {view.shape}"
-    job.receive(data, view.device.rank, job.number(queue), what)
+    job.receive(data, sender, tag, what)
     cuts = np.split(data, np.cumsum(sizes)[:-1])
     there.write_parts([cut.view(part) for cut, part in zip(cuts, view.parts, strict=True)])
     return there

@@ -7,9 +7,10 @@ from typing import Any
 from portmp.backends import capabilities, trial
 from portmp.backends.base import Properties
 from portmp.backends.blas import BlasLibrary
-from portmp.backends.cuda import nvml
+from portmp.backends.cuda import nccl, nvml
 from portmp.backends.cuda.blas import CUBLAS, cublas
 from portmp.backends.cuda.energy import meters
+from portmp.backends.cuda.nccl import NcclChannel
 from portmp.backends.cuda.nvml import Board
 from portmp.backends.driver_api import Driver, GpuDevice, Names
 from portmp.backends.energy import Meter
@@ -157,6 +158,7 @@ class CudaDevice(GpuDevice):
 
     platform = "cuda"
     dlpack_type = 2
+    mpi_names = ("cuda",)
     driver: CudaDriver
 
     @cached_property
@@ -169,6 +171,11 @@ class CudaDevice(GpuDevice):
     def library(self) -> BlasLibrary:
         """cuBLAS; BackendUnavailable where it is not installed."""
         return self._library
+
+    def channels(self) -> type[NcclChannel]:
+        """NCCL's."""
+        nccl.library()
+        return NcclChannel
 
     def energy_meters(self) -> Sequence[Meter]:
         """NVML's counter or power of the board; BackendUnavailable where it tells neither."""

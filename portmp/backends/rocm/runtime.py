@@ -97,6 +97,7 @@ class RocmDevice(GpuDevice):
 
     platform = "rocm"
     dlpack_type = 10
+    mpi_names = "rocm", "hip"
 
     @cached_property
     def _library(self) -> HipBlas:

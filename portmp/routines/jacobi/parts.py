@@ -1,6 +1,8 @@
 """Parts that methods for eigenvalues and singular values share: copies, products, first limbs."""
 
 import math
+from collections.abc import Callable
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -10,6 +12,10 @@ from portmp.routines.moves import launch as moves
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate, upload, upload_numbers
+
+DIVIDED: ContextVar[Callable[[OnDevice, Planes, Planes, Planes, str, str], bool] | None]
+DIVIDED = ContextVar("divided", default=None)
+"""What makes large products on several devices, where it says so: the same bits."""
 
 
 def filled(like: Planes, shape: tuple[int, ...], first: float = 0.0) -> Planes:
@@ -65,7 +71,10 @@ def multiply(
 
     *conjugated*: which one's conjugate is taken.
     """
-    OnDevice(c.format, method).multiply(stack(a), stack(b), stack(c), kind, conjugated)
+    steps, divided = OnDevice(c.format, method), DIVIDED.get()
+    operands = stack(a), stack(b), stack(c)
+    if divided is None or not divided(steps, *operands, kind, conjugated):
+        steps.multiply(*operands, kind, conjugated)
 
 
 def largest(w: Planes) -> float:

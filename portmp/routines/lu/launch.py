@@ -267,16 +267,7 @@ class LuOnDevice(OnDevice, LuSteps[Planes]):
         self.memory |= {"firsts": self.found.places, "chosen": self.found.order}
         self.memory |= {"pivots": self.found.pivots, "singular": self.found.singular}
 
-    def panel(self, w: Planes, first: int, end: int, columns: slice) -> None:
-        mine = self.part(w, slice(first, w.shape[1]), slice(first, end))
-        if self.alone(mine, first):
-            self.swap(w, first, end, slice(columns.start, first))
-            self.swap(w, first, end, slice(end, columns.stop))
-        else:
-            self.swap(w, first, end, columns)
-
     def alone(self, panel: Planes, first: int) -> bool:
-        """Factor a panel that begins in row *first*; whether its own rows were swapped, too."""
         _, rows, width = panel.shape
         shape = small.shape_of(panel.format, panel.device, rows, width)
         if shape:

@@ -67,6 +67,8 @@ class Steps(ABC, Generic[M]):
     method: Method
     beyond = definition.BEYOND_ROTATIONS
     """Levels of elements that are judged."""
+    wide = 0
+    """Columns of results that are worked on by parts: their products are made as the whole's."""
 
     # --- what a matrix is -------------------------------------------------------------------
 
@@ -131,7 +133,7 @@ class Steps(ABC, Generic[M]):
 
     def method_for(self, m: int, n: int, k: int) -> Method:
         """How a product of these sizes is made."""
-        found = made(self.method, self.form, m, n, k)
+        found = made(self.method, self.form, m, self.wide or n, k)
         return replace(found, beyond=self.beyond) if isinstance(found, Auto) else found
 
     def multiply(self, a: M, b: M, c: M, kind: str, conjugated: str = "") -> None:

@@ -1,0 +1,63 @@
+"""NCCL, by nccl4py: memory of a GPU to that of another process.
+
+A pair of processes has a communicator for each direction. NCCL's kernels wait on the GPU for the
+other end: one begins only after the work so far in the queue that asks for it, so that nothing it
+waits for can wait for it.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from portmp.backends.base import Buffer, Channel, Queue
+from portmp.backends.cuda_array import NAME, lent
+from portmp.backends.driver_api import GpuBuffer, GpuDevice
+from portmp.errors import BackendUnavailable, DeviceError, one_line
+
+_INSTALL = "pip install '.[nccl]' in a checkout of portmp installs nccl4py"
+
+
+class NcclChannel(Channel):
+    """One direction between two GPUs."""
+
+    def __init__(self, device: GpuDevice, key: Any, end: int) -> None:
+        self.side, self.device, self.other = device.new_queue(), device, 1 - end
+        self.comm = self._asked(lambda: library().Communicator.init(2, end, key))
+
+    @classmethod
+    def key(cls, device: GpuDevice) -> Any:
+        device.driver.current()
+        return library().get_unique_id()
+
+    def send(self, queue: Queue, source: Buffer, nbytes: int) -> None:
+        self._move("send", queue, source, nbytes)
+
+    def receive(self, queue: Queue, target: Buffer, nbytes: int) -> None:
+        self._move("recv", queue, target, nbytes)
+        queue.wait(self.side.record())
+
+    def _move(self, how: str, queue: Queue, buffer: Buffer, nbytes: int) -> None:
+        self.side.wait(queue.record())
+        buffer.note(self.side)
+        assert isinstance(buffer, GpuBuffer)
+        memory = SimpleNamespace(**{NAME: lent(buffer.pointer, "uint8", (nbytes,), (1,), None)})
+        move, stream = getattr(self.comm, how), self.device.stream_number(self.side)
+        self._asked(lambda: move(memory, self.other, stream=stream))
+
+    def _asked(self, ask: Any) -> Any:
+        """What NCCL does with this GPU; DeviceError in its words."""
+        self.device.driver.current()
+        try:
+            return ask()
+        except Exception as error:  # NCCL's own types
+            raise DeviceError(f"NCCL on {self.device.name}: {one_line(error)}") from error
+
+
+def library() -> Any:
+    """nccl4py; BackendUnavailable says how to install it."""
+    try:
+        from nccl import core
+    except Exception as error:  # several types, for a missing package and a missing library
+        raise BackendUnavailable(f"NCCL is missing ({one_line(error)}); {_INSTALL}") from error
+    return core
