@@ -839,7 +839,8 @@ def written(made: hipify.Hip, folder: Path) -> None:
         (folder / helper.name).write_bytes(helper.read_bytes())
 
 
-HIPCC_FAST = ("compact", "groups", "reduction", "stencil", "streams")
+HIPCC_FAST = ("compact", "groups", "stencil", "streams")
+"""``reduction`` and ``scan`` are compiled and run by test_hip_runs."""
 
 
 @pytest.mark.parametrize("name", mostly_slow(PROGRAMS, HIPCC_FAST, "each is a run of hipcc"))
