@@ -280,16 +280,20 @@ def reduction_cases(form: Format) -> Iterator[Case]:
 
 
 def solve_cases(form: Format) -> Iterator[Case]:
-    """LU with rows to swap, back substitution, Cholesky, QR; one block of rows, and several."""
+    """LU with rows to swap, back substitution, Cholesky, QR, symmetric ones: of one block."""
     a, b = ordinary(form, (6, 6), "solve a"), ordinary(form, (6, 2), "solve b")
     yield Case("solve", "odd", form, (a, b), mp.linalg.solve, lu_reference.solve)
-    tall = ordinary(form, (259, 2), "tall")
-    yield Case("lu", "tall", form, (tall,), "linalg.lu_factor", lu_reference.packed)
     yield Case("qr", "odd", form, (a,), "linalg.qr", qr_reference.orthogonal)
-    yield Case("qr", "tall", form, (tall,), "linalg.qr", qr_reference.upper, {"mode": "r"})
     large = dominant(form, 6, "cholesky")
     yield Case("cholesky", "odd", form, (large,), "linalg.cholesky", cholesky_reference.lower)
     yield Case("ldl", "odd", form, (a,), "linalg.ldl", ldl_reference.lower)
+
+
+def tall_cases(form: Format) -> Iterator[Case]:
+    """LU and QR of several blocks of rows."""
+    tall = ordinary(form, (259, 2), "tall")
+    yield Case("lu", "tall", form, (tall,), "linalg.lu_factor", lu_reference.packed)
+    yield Case("qr", "tall", form, (tall,), "linalg.qr", qr_reference.upper, {"mode": "r"})
 
 
 def gravity_cases(form: Format) -> Iterator[Case]:
@@ -319,6 +323,7 @@ PARTS: dict[str, tuple[Callable[[Format], Iterator[Case]], ...]] = {
     "products": (gemm_cases, gravity_cases),
     "integers": (integer_cases,),
     "systems": (solve_cases,),
+    "tall": (tall_cases,),
 }
 """What is checked in one process."""
 

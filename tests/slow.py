@@ -22,6 +22,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+import tiers
 
 from portmp import discovery
 
@@ -62,6 +63,39 @@ def first_device() -> str:
 def on_one_device(kept: Collection[str]) -> Callable[[Mapping[str, Any]], bool]:
     """For ``every_device`` and ``name``: all formats on one device, those *kept* on each."""
     return lambda p: p["every_device"] == first_device() or p["name"] in kept
+
+
+@cache
+def _others() -> list[str]:
+    """The names of all other devices that run kernels."""
+    names = [d.name for d in discovery.listed() if not d.by_reference]
+    return [name for name in names if name != first_device()]
+
+
+def on_two_devices(turn: int) -> Callable[[Mapping[str, Any]], bool]:
+    """For ``every_device``: the host, the first device and one of the others, which *turn* chooses.
+
+    Tests of one kind have turns 0, 1, 2 ..., so that each device has some of them.
+    """
+
+    def kept(p: Mapping[str, Any]) -> bool:
+        others = _others()
+        return p["every_device"] not in others or p["every_device"] == others[turn % len(others)]
+
+    return kept
+
+
+def by_turns(name: str, values: Iterable[Any]) -> Callable[[Mapping[str, Any]], bool]:
+    """For ``anywhere``: all of these values on the default device, each on one interpreted one."""
+    places = list(values)
+    return lambda p: (
+        p["anywhere"] == "default"
+        or tiers.INTERPRETED.index(p["anywhere"]) == places.index(p[name]) % 2
+    )
+
+
+TWICE = "a second compiler has each routine's kernels, and each compiler those of some routines"
+TURNS = "waves of 64 and of 32 lanes have the cases by turns"
 
 
 def resolved(setting: str, day: date) -> str:

@@ -14,7 +14,7 @@ import pytest
 from gmpy2 import mpq
 from hunting import Hunt, Prey
 from operands import rationals
-from slow import mostly_slow, slow
+from slow import TURNS, by_turns, mostly_slow, slow
 
 import portmp as mp
 from portmp import definition, formats, networks
@@ -276,6 +276,7 @@ def test_whole_vectors_are_the_hosts(device: Device, form: str) -> None:
     ],
     ids=["four", "two, each slab a block"],
 )
+@slow(TURNS, unless=by_turns("form", ("float32", "float64")))
 @pytest.mark.parametrize("form", ["float32", "float64"])
 def test_whole_tiles_are_the_hosts(
     anywhere: Device, form: str, schedule: GemmSchedule, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 from slow import mostly_slow, slow
-from tiers import check
+from tiers import INTERPRETED, check
 
 import portmp as mp
 from portmp import formats
@@ -354,7 +354,10 @@ def test_blocks_and_memory_that_is_overwritten() -> None:
 # --- bits -----------------------------------------------------------------------------------------
 
 
-@slow("products by integers are gemm's", unless=lambda p: not p["method"])
+@slow(
+    "products by integers are gemm's; waves of 64 lanes have real numbers' systems",
+    unless=lambda p: not p["method"] and p["anywhere"] != INTERPRETED[0],
+)
 @pytest.mark.parametrize("method", [None, "ozaki2"])
 def test_bits_are_the_references(anywhere: Device, method: str | None) -> None:
     """Panels, blocks below them and products between these, as devices with blocks of threads cut

@@ -79,7 +79,7 @@ SOME = ("ds", "dd", "ts", "d+s", "float32", "slfp64in24b", "float64", "qd2011")
 
 
 def some(part: int) -> list[Case]:
-    """One case of each routine, by turns of these formats, in one part of eight."""
+    """One case of each routine, by turns of these formats, in one part of sixteen."""
     found: dict[str, Case] = {}
     for place, name in enumerate(SOME):
         for number, case in enumerate(cases.cases(name)):
@@ -87,13 +87,13 @@ def some(part: int) -> list[Case]:
                 found.setdefault(case.routine, case)
     every = {case.routine for name in SOME for case in cases.cases(name)}
     assert len(found) > 0.9 * len(every)
-    return list(found.values())[part::8]
+    return list(found.values())[part::16]
 
 
 @pytest.mark.parametrize(
     ("part", "label"),
     mostly_slow(
-        [(part, label) for label in emulated.TARGETS for part in range(8)],
+        [(part, label) for label in emulated.TARGETS for part in range(16)],
         [(0, "aarch64"), (5, "riscv64")],
         "of each routine a case, once on each processor",
     ),

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 import tiers
-from slow import mostly_slow
+from slow import TWICE, mostly_slow, on_two_devices, slow
 
 import portmp as mp
 from portmp import discovery, formats
@@ -83,6 +83,7 @@ def test_exact_values(form: str, n: int) -> None:
         assert error <= 12 * levels * u * size
 
 
+@slow(TWICE, unless=on_two_devices(0))
 @pytest.mark.with_host
 def test_bits_on_every_device(every_device: Device) -> None:
     """All factors, and a length with none of them; a row's result does not depend on others."""

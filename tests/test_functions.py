@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from gmpy2 import mpfr
 from scripts import of_bench
-from slow import mostly_slow, slow
+from slow import TURNS, by_turns, mostly_slow, slow
 
 import portmp as mp
 from portmp import formats
@@ -395,6 +395,7 @@ def _cases(name: str, functions: tuple[str, ...]) -> list[Any]:
     return [case for case in cases.cases(name) if case.routine in functions]
 
 
+@slow(TURNS, unless=by_turns("form", ("dd", "ts")))
 @pytest.mark.parametrize("form", ["dd", "ts"])
 def test_the_same_bits_anywhere(anywhere: Device, form: str) -> None:
     """Tables, folds, branches and bits of words, in machine code of other vendors too."""

@@ -13,7 +13,7 @@ import mpmath
 import numpy as np
 import pytest
 import tiers
-from slow import mostly_slow
+from slow import TWICE, mostly_slow, on_two_devices, slow
 from work import frames
 
 import portmp as mp
@@ -96,6 +96,7 @@ def test_random_expressions(form: str, seed: int, device: Device) -> None:
     same(lambda *given: mp.sum(made(given) * given[0], axis=seed % 2), *operands)
 
 
+@slow(TWICE, unless=on_two_devices(1))
 def test_on_every_device(every_device: Device) -> None:
     """Elementwise, with truth values; sums of one chunk."""
     a, b = some((70, 301), "dd", every_device), some((301,), "dd", every_device, 2)

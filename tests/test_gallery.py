@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slow import slow
 from tiers import INTERPRETED, check, interpreted
 
 import portmp as mp
@@ -54,6 +55,12 @@ def test_results(name: str, device: Device) -> None:
     RIGHT[name](gallery(name).main(device.name))
 
 
+@slow(
+    "each on one kind of wave; test_mutants.py runs them on those of 64 lanes, too",
+    unless=lambda p: (
+        p["name"] == "prefix_sum" or NAMES.index(p["name"]) % 2 == INTERPRETED.index(p["other"])
+    ),
+)
 @pytest.mark.parametrize("other", INTERPRETED)
 @pytest.mark.parametrize("name", NAMES)
 def test_bits(name: str, other: str, device: Device) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from slow import mostly_slow
+from slow import TURNS, by_turns, mostly_slow, slow
 from tiers import check, opencl_compiler
 
 import portmp as mp
@@ -167,6 +167,7 @@ ${kernel()}
 """
 
 
+@slow(TURNS, unless=by_turns("form", ("complex64", "cdd")))
 @pytest.mark.parametrize("form", ["complex64", "cdd"])
 def test_lanes_and_block_memory(form: str, anywhere: Device) -> None:
     """Exchanged, multiplied and added up as real values are."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slow import TURNS, by_turns, slow
 from tiers import INTERPRETED, check, interpreted
 
 import portmp as mp
@@ -26,6 +27,7 @@ def kernel(body: str, takes: str, **more: Any) -> mp.Kernel:
 # --- bits of integers -------------------------------------------------------------------------
 
 
+@slow(TURNS, unless=by_turns("bits", (32, 64)))
 @pytest.mark.parametrize("bits", [32, 64])
 def test_bits_of_integers(bits: int, anywhere: Device) -> None:
     """Set bits and leading zeros, of zero and of negative numbers too; fences compile."""
@@ -157,6 +159,7 @@ INTEGERS = ("int32", "uint32", "int64", "uint64")
 REALS = ("float32", "float64")
 
 
+@slow(TURNS, unless=by_turns("dtype", INTEGERS))
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("space", ["device", "block"])
 def test_atomics_on_integers(dtype: str, space: str, anywhere: Device) -> None:
@@ -192,6 +195,7 @@ def test_atomics_on_reals(dtype: str, space: str, anywhere: Device) -> None:
         assert row[3] in part and row[4:].tolist() == [7] * 4
 
 
+@slow(TURNS, unless=by_turns("dtype", INTEGERS))
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_what_an_atomic_gives(dtype: str, anywhere: Device) -> None:
     """The number before: tickets are all different; a swap is made where the expected stands."""
@@ -313,7 +317,11 @@ ${kernel()}
     assert y.to_numpy().tolist() == [1, 0] * 32
 
 
-@pytest.mark.parametrize("form", ["float32", "ds", "float64", "qd", "slfp64in32b"])
+TABLES = ("float32", "ds", "float64", "qd", "slfp64in32b")
+
+
+@slow(TURNS, unless=by_turns("form", TABLES))
+@pytest.mark.parametrize("form", TABLES)
 def test_constants(form: str, anywhere: Device) -> None:
     """Tables of values rounded correctly, and of integers at their ends."""
     texts = ["0.1", "-3", "1e-20", "7"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slow import TURNS, by_turns, slow
 from work import frames
 
 import portmp as mp
@@ -74,6 +75,7 @@ def test_products_by_several_kernels(k: int, device: Device) -> None:
             assert bits(mine) == bits(mp.gemm(*host, alpha=alpha, beta=beta, c=there))
 
 
+@slow(TURNS, unless=by_turns("n", (1, 7, 40)))
 @pytest.mark.parametrize("n", [1, 7, 40])
 def test_systems(n: int, anywhere: Device) -> None:
     """Factors, rows and triangles in one plan, for other matrices; a singular one is named."""
@@ -118,6 +120,7 @@ def test_places_are_told_apart(name: str, device: Device) -> None:
     assert found == again[::-1] == wanted
 
 
+@slow(TURNS, unless=by_turns("form", ("dd", "slfp64in48b", "tsin80b")))
 @pytest.mark.parametrize("form", ["dd", "slfp64in48b", "tsin80b"])
 def test_slices_share_plans(form: str, anywhere: Device) -> None:
     """Where an operand begins is told in each call: a walk along an array makes few plans."""

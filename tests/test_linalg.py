@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiers
-from slow import slow
+from slow import TWICE, on_two_devices, slow
 
 import portmp as mp
 from portmp import definition, discovery, formats
@@ -629,6 +629,7 @@ LONG: dict[str, tuple[tuple[int, int], Callable[[mp.Array], mp.Array], Callable[
 }
 
 
+@slow(TWICE, unless=on_two_devices(2))
 @slow("devices have shown the same bits in verify", unless=lambda p: p["name"] != "qr of halves")
 @pytest.mark.parametrize("name", LONG)
 def test_bits_of_several_blocks(every_device: Device, name: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from slow import mostly_slow, slow
+from slow import TWICE, mostly_slow, on_two_devices, slow
 
 import portmp as mp
 from portmp import formats
@@ -370,6 +370,7 @@ def test_what_is_not_finite(device: Device) -> None:
     assert np.allclose((found / 1e300).to_float64(), [1e8 / math.sqrt(2), 0])
 
 
+@slow(TWICE, unless=on_two_devices(2))
 @slow("digests show it of every format", unless=lambda p: p["form"] == "complex64")
 @pytest.mark.parametrize("form", formats.COMPLEX)
 def test_bits_are_the_hosts(every_device: Device, form: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from slow import slow
+from slow import TWICE, on_two_devices, slow
 
 import portmp as mp
 from portmp import definition, formats
@@ -91,6 +91,7 @@ def test_stacks_are_as_their_matrices(device: Device, form: str) -> None:
         assert (whole.Q[each] == alone.Q).all() and (whole.R[each] == alone.R).all()
 
 
+@slow(TWICE, unless=on_two_devices(1))
 @pytest.mark.parametrize("form", ["dd", "qs"])
 def test_bits_of_dependent_columns(every_device: Device, form: str) -> None:
     """The host's."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from slow import slow
+from slow import TWICE, on_two_devices, slow
 
 import portmp as mp
 from portmp import discovery, formats
@@ -340,6 +340,7 @@ def bits_of(a: mp.Array) -> list[list[bytes]]:
     return [[limb.tobytes() for limb in x.to_limbs()] for x in found]
 
 
+@slow(TWICE, unless=on_two_devices(0))
 @slow("verify compares all formats", unless=lambda p: p["form"] == "cdd")
 @pytest.mark.parametrize("form", ["cdd", "cqs"])
 def test_bits(every_device: Device, form: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from slow import slow
+from slow import TWICE, on_two_devices, slow
 
 import portmp as mp
 from portmp import discovery, formats
@@ -308,6 +308,7 @@ def test_refused(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
         launch.kernel_spec.cache_clear()
 
 
+@slow(TWICE, unless=on_two_devices(1))
 def test_bits(every_device: Device) -> None:
     """Values, Schur's form and its vectors: those of the host."""
     given = np.random.default_rng(2).standard_normal((2, 7, 7))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from slow import slow
+from slow import TWICE, on_two_devices, slow
 
 import portmp as mp
 from portmp import definition, discovery, formats
@@ -178,6 +178,7 @@ def test_refused(device: Device) -> None:
         mp.linalg.expm(mp.zeros((2, 2), "float16", device))
 
 
+@slow(TWICE, unless=on_two_devices(2))
 def test_bits(every_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the host, also where products are by integers."""
     monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from slow import slow
+from slow import TURNS, TWICE, by_turns, on_two_devices, slow
 
 import portmp as mp
 from portmp import formats
@@ -139,6 +139,7 @@ def test_ties_zeros_and_nan(device: Device) -> None:
     assert bool(mp.isnan(found.lu).any())
 
 
+@slow(TURNS, unless=by_turns("n", (33, 40, 64)))
 @slow("formats seldom fail apart", unless=lambda p: (p["form"], p["n"]) in {("dd", 40), ("ts", 64)})
 @pytest.mark.parametrize("n", [33, 40, 64])
 @pytest.mark.parametrize("form", ["float64", "ds", "dd", "d+s", "ts", "td", "qs", "qd"])
@@ -227,6 +228,7 @@ def test_refused(device: Device) -> None:
         mp.linalg.ldl(mp.array(np.eye(3), "float16", device))
 
 
+@slow(TWICE, unless=on_two_devices(0))
 @pytest.mark.parametrize("n", [33, 70])
 def test_bits_of_panels(every_device: Device, n: int) -> None:
     """Panels, and products beside them: the reference's bits."""

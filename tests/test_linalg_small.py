@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiers
-from slow import slow
+from slow import mostly_slow, slow
 
 import portmp as mp
 from portmp import discovery, formats
@@ -56,6 +56,7 @@ FAST_QR: Sizes = {
 
 
 OTHERS = slow("kernels of other sizes and formats are one text")
+WAVES = "waves of 64 and of 32 lanes have one of two tests each"
 
 
 def pairs(sizes: Sequence[Any], fast: Sizes) -> pytest.MarkDecorator:
@@ -271,6 +272,9 @@ def test_one_launch(gpu: Device, n: int, monkeypatch: pytest.MonkeyPatch) -> Non
         assert len(launched) == 1
 
 
+@pytest.mark.parametrize(
+    "anywhere", mostly_slow((DEFAULT, WIDE, NARROW), (DEFAULT, WIDE), WAVES), indirect=True
+)
 def test_more_matrices_than_a_block_has(gpu: Device) -> None:
     """Stacks that end within a block of threads, of views: every matrix as it is alone."""
     rng = np.random.default_rng(8)
@@ -314,6 +318,9 @@ def test_shapes_change_no_bits(gpu: Device, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(found) == 1
 
 
+@pytest.mark.parametrize(
+    "anywhere", mostly_slow((DEFAULT, WIDE, NARROW), (DEFAULT, NARROW), WAVES), indirect=True
+)
 def test_solve_of_larger_stacks(gpu: Device) -> None:
     """A stack of matrices that is smaller than that of right-hand sides: each goes with its own."""
     rng = np.random.default_rng(5)

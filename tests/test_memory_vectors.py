@@ -96,7 +96,14 @@ def vectors(one: KernelSpec, on: str, traits: Traits | None = None) -> set[str]:
     return {"".join(found) for found in VECTOR.findall(text)}
 
 
-@pytest.mark.parametrize("form", [*formats.NAMES, *formats.STORAGE])
+@pytest.mark.parametrize(
+    "form",
+    mostly_slow(
+        [*formats.NAMES, *formats.STORAGE],
+        ("float32", "qs", "dd", "d+s", "float16", "slfp64in48b", "tsin80b"),
+        "one template for all of a kind",
+    ),
+)
 def test_no_text_has_vectors(scalar: Platform, form: str) -> None:
     """All kernels of a format."""
     for one in kernels(form):
@@ -112,12 +119,18 @@ def test_the_usual_platforms_have_them() -> None:
         assert {"float4", "double2", "uint4", "uint2"} <= found
 
 
-def test_a_device_of_short_vectors() -> None:
+@pytest.mark.parametrize(
+    "form",
+    mostly_slow(
+        ["float32", "dd", *formats.STORAGE],
+        ("float32", "dd", "slfp64in56b", "tsin80b"),
+        "one template for all of a kind",
+    ),
+)
+def test_a_device_of_short_vectors(form: str) -> None:
     """A compiler that is given 64 bits at most gets no type of 16 bytes."""
-    short = Traits(vector_bits=64)
-    for form in ("float32", "dd", *formats.STORAGE):
-        for one in kernels(form):
-            assert not vectors(one, "cuda", short), one.name
+    for one in kernels(form):
+        assert not vectors(one, "cuda", Traits(vector_bits=64)), one.name
 
 
 def array(on: Device, form: str, shape: tuple[int, ...], seed: str) -> mp.Array:

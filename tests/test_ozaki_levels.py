@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 from operands import rationals
-from slow import first_device, mostly_slow, slow
+from slow import TWICE, first_device, mostly_slow, on_two_devices, slow
 
 import portmp as mp
 from portmp import definition, formats
@@ -180,6 +180,7 @@ def test_blocks_of_a_small_workspace(device: Device) -> None:
     assert bits(mp.gemm(a, b, method=few)) == bits(mp.gemm(a, b, method=ANY))
 
 
+@slow(TWICE, unless=on_two_devices(1))
 @pytest.mark.parametrize("name", ["dd", "ts"])
 def test_special_values(every_device: Device, name: str) -> None:
     """Infinities and NaN, zeros, the ends of the range: as the host has them."""
@@ -389,6 +390,7 @@ def of_wide_moduli(name: str, kept: int | None, k: int) -> str:
     return bits(reference.product(form, systems.system(form, k, None, kept), a, b))
 
 
+@slow(TWICE, unless=on_two_devices(0))
 @pytest.mark.parametrize(
     ("name", "kept", "k"),
     mostly_slow(

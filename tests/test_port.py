@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import tiers
 from porting import bindings, checks, entries, running
-from slow import mostly_slow
+from slow import TWICE, mostly_slow, on_two_devices, slow
 
 import portmp as mp
 from portmp import cli
@@ -839,7 +839,8 @@ def written(made: hipify.Hip, folder: Path) -> None:
         (folder / helper.name).write_bytes(helper.read_bytes())
 
 
-HIPCC_FAST = ("compact", "groups", "reduction", "stencil", "streams")
+HIPCC_FAST = ("compact", "groups", "stencil", "streams")
+"""``reduction`` and ``scan`` are compiled and run by test_hip_runs."""
 
 
 @pytest.mark.parametrize("name", mostly_slow(PROGRAMS, HIPCC_FAST, "each is a run of hipcc"))
@@ -1119,6 +1120,7 @@ def test_what_is_cut_off_is_marked(line: str, tmp_path: Path) -> None:
     assert templates.of(facts, inside).marks
 
 
+@slow(TWICE, unless=on_two_devices(0))
 def test_a_template_that_is_whole(every_device: str) -> None:
     """A transposition in dd: the template as it was begun, with another format."""
     made, _ = begun("transpose", "transpose")
@@ -1134,6 +1136,7 @@ def test_a_template_that_is_whole(every_device: str) -> None:
     ]
 
 
+@slow(TWICE, unless=on_two_devices(1))
 def test_a_template_of_a_grid_of_rows(every_device: str) -> None:
     """Blocks of one axis in a grid of two: the block has one axis too."""
     text = (
@@ -1155,6 +1158,7 @@ def test_a_template_of_a_grid_of_rows(every_device: str) -> None:
     assert out.to_float64().tolist() == given.reshape(6, 256).sum(1).tolist()
 
 
+@slow(TWICE, unless=on_two_devices(2))
 def test_a_template_of_integers(every_device: str) -> None:
     """A histogram: atomics in block memory and in an array."""
     made, kernel = begun("histogram", "histogram")
@@ -1165,6 +1169,7 @@ def test_a_template_of_integers(every_device: str) -> None:
     assert bins.to_numpy().tolist() == np.bincount(data, minlength=256).tolist()
 
 
+@slow(TWICE, unless=on_two_devices(0))
 def test_a_template_of_a_decomposition(every_device: str) -> None:
     """A block of LU: two variables in a loop's head, block memory of two dimensions."""
     made, kernel = begun("lud", "lud_diagonal")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import tiers
-from slow import slow
+from slow import mostly_slow, slow
 
 from portmp import discovery, formats, paths
 from portmp.backends.base import Device
@@ -287,7 +287,14 @@ BITS = {"char": 8, "short": 16, "int": 32, "long": 64, "float": 32, "double": 64
 
 
 @pytest.mark.parametrize("bits", [256, 128])
-@pytest.mark.parametrize("name", formats.NAMES)
+@pytest.mark.parametrize(
+    "name",
+    mostly_slow(
+        formats.NAMES,
+        ("float32", "qs", "dd", "d+s"),
+        "limbs of other numbers have the same templates",
+    ),
+)
 def test_no_text_has_longer_vectors_than_the_device(fresh: Device, name: str, bits: int) -> None:
     """All that is compiled for a device: types, conversions, reinterpretations."""
     fresh.traits = replace(fresh.traits, vector_bits=bits)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slow import TURNS, by_turns, slow
 
 import portmp as mp
 from portmp.backends.base import Device
@@ -97,6 +98,7 @@ def test_waiting_for_another_device(every_device: Device) -> None:
     assert x.to_fractions() == [2, 3]
 
 
+@slow(TURNS, unless=by_turns("form", ("float32", "dd", "td", "slfp64in24b")))
 @pytest.mark.parametrize("form", ["float32", "dd", "td", "slfp64in24b"])
 def test_copies_without_waiting(form: str, anywhere: Device) -> None:
     """Planes to the device and back, through memory that stays in its place."""

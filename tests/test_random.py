@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from slow import slow
+from slow import TURNS, by_turns, slow
 
 import portmp as mp
 from portmp import formats
@@ -478,6 +478,7 @@ def _cases(form: str) -> list[Any]:
     return [case for case in cases.cases(form) if case.routine.startswith("random")]
 
 
+@slow(TURNS, unless=by_turns("form", ("float32", "dd", "d+s")))
 @pytest.mark.parametrize("form", ["float32", "dd", "d+s"])
 def test_the_same_bits_anywhere(anywhere: Device, form: str) -> None:
     """Recorded digests: values, integers, words."""

@@ -164,7 +164,17 @@ def fused(on: str) -> list[KernelSpec]:
     return list(dict.fromkeys(specs))
 
 
-def everything() -> Iterator[tuple[str, str, RenderedSource]]:
+Rendered = tuple[str, str, RenderedSource]
+"""A platform, what is rendered, and its text."""
+
+
+@pytest.fixture(scope="module")
+def everything() -> list[Rendered]:
+    """Rendered once for all tests."""
+    return [*all_texts()]
+
+
+def all_texts() -> Iterator[Rendered]:
     """All kernels of a few formats on all platforms, and one of a user's own."""
     own = mp.Kernel(OWN, "own(x: in [n], y: out [n], k: inout int64 [n])", grid=1)
     for on in platform.PLATFORMS:
@@ -261,9 +271,9 @@ def test_dialect(on: str) -> None:
     assert {idiom for idiom in foreign if idiom in text} == set()
 
 
-def test_rendered_text_is_clean() -> None:
+def test_rendered_text_is_clean(everything: list[Rendered]) -> None:
     """No marks, template syntax or trailing blanks; braces balance; kernels are found."""
-    for on, what, source in everything():
+    for on, what, source in everything:
         lines = source.text.splitlines()
         assert not re.search(
             r"[\x00-\x09\x0b-\x1f]|\$\{|<%|%>|^\s*%|UNDEFINED|None", source.text
@@ -383,20 +393,23 @@ def literals(written: str) -> list[str]:
     return pieces
 
 
-def test_line_map() -> None:
+def test_line_map(everything: list[Rendered]) -> None:
     """A rendered line's template line has the same text between its substitutions."""
     sources = template_lines()
     compared: dict[str, int] = dict.fromkeys(sources, 0)
-    for on, what, source in everything():
+    known: dict[tuple[str, int], tuple[re.Pattern[str], bool]] = {}
+    for on, what, source in everything:
         for number, line in enumerate(source.text.splitlines(), 1):
             origin = source.origin(number)
             if not line or origin is None or origin[0] == "template text":
                 continue
-            written = sources[origin[0]][origin[1] - 1]
-            pieces = literals(written)
-            pattern = ".*".join(re.escape(piece) for piece in pieces)
-            assert re.search(pattern, line), (on, what, number, line, written)
-            compared[origin[0]] += any(map(str.strip, pieces))
+            if origin not in known:
+                pieces = literals(sources[origin[0]][origin[1] - 1])
+                pattern = re.compile(".*".join(map(re.escape, pieces)))
+                known[origin] = pattern, any(map(str.strip, pieces))
+            pattern, tells = known[origin]
+            assert pattern.search(line), (on, what, number, line, pattern.pattern)
+            compared[origin[0]] += tells
     unused = {name for name, count in compared.items() if count < 4}
     # The first two only call others; programs for OpenCL hold kernels in strings.
     assert unused <= {"add4_2011.mako", "prelude.mako", "opencl.mako"}, compared

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 import seeded_faults
 import slow
+import tiers
 import times
 
 from portmp import paths
@@ -55,6 +56,23 @@ def test_representative_values_are_values() -> None:
     assert found[0] == "a" and found[1].values == ("b",)
     with pytest.raises(AssertionError, match="not among"):
         slow.mostly_slow(["a", "b"], ["c"], "why")
+
+
+def test_devices_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first device and the host have all cases; of the others each has some."""
+    names, others = ("host:0", "first", "b", "c"), ["b", "c"]
+    monkeypatch.setattr(slow, "_others", lambda: others)
+
+    def kept(turn: int) -> set[str]:
+        return {name for name in names if slow.on_two_devices(turn)({"every_device": name})}
+
+    assert [kept(turn) for turn in range(3)] == [{*names} - {"c"}, {*names} - {"b"}, kept(0)]
+    others.clear()
+    assert kept(1) == {*names}
+    case, devices = slow.by_turns("n", (1, 7, 40)), ("default", *tiers.INTERPRETED)
+    found = {n: [d for d in devices if case({"anywhere": d, "n": n})] for n in (1, 7, 40)}
+    default, wide, narrow = devices
+    assert found == {1: [default, wide], 7: [default, narrow], 40: [default, wide]}
 
 
 def test_a_run_is_apart_from_its_user() -> None:
