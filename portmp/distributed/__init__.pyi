@@ -7,5 +7,6 @@ from portmp.distributed.creation import ones as ones
 from portmp.distributed.creation import random as random
 from portmp.distributed.creation import standard_normal as standard_normal
 from portmp.distributed.creation import zeros as zeros
+from portmp.distributed.loading import load as load
 from portmp.distributed.processes import Processes as Processes
 from portmp.distributed.processes import initialize as initialize

@@ -13,7 +13,7 @@ from portmp.arrays.dtypes import Dtype
 from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import Viewed, integers, wrapped
 from portmp.backends.base import Queue
-from portmp.distributed import factor, forces, functions, products, transport
+from portmp.distributed import factor, forces, functions, products, saving, transport
 from portmp.distributed.array import HOST, Devices, DistributedArray, queues_of
 from portmp.distributed.layout import Placement, Rows, alone, chosen
 from portmp.distributed.memory import check_room
@@ -25,7 +25,7 @@ from portmp.routines.random import launch as values
 from portmp.routines.random.layout import draw
 from portmp.runtime.planes import View, blank
 
-OPERATIONS = factor, forces, functions, products
+OPERATIONS = factor, forces, functions, products, saving
 """The modules that say what functions do with such arrays, known as soon as there is one."""
 
 
