@@ -322,8 +322,9 @@ def replace_file(path: Path, data: Content, mode: int = 0o666, durable: bool = T
     runs left of the same file is named on standard error.
     """
     if path.exists() and not path.is_file():
-        memory = io.BytesIO()
-        _put(memory, data)
+        memory = io.BytesIO(data if isinstance(data, bytes) else b"")
+        if not isinstance(data, bytes):
+            data(memory)
         path.write_bytes(memory.getbuffer())
         return
     target = Path(os.path.realpath(path))
@@ -368,11 +369,7 @@ def _write_new(path: Path, data: Content, mode: int, durable: bool) -> None:
         if durable:
             with contextlib.suppress(OSError):  # a file system without locks
                 fcntl.flock(handle, fcntl.LOCK_EX)
-        _put(file, data)
+        file.write(data) if isinstance(data, bytes) else data(file)
         if durable:
             file.flush()
             os.fsync(handle)
-
-
-def _put(stream: BinaryIO, data: Content) -> None:
-    stream.write(data) if isinstance(data, bytes) else data(stream)

@@ -2498,7 +2498,7 @@ FAULTS = (
     ),
     Fault(
         "files by parts: blocks are read from the beginning",
-        "portmp/distributed/loading.py",
+        "portmp/distributed/creation.py",
         "slice(start[0] + begin, start[0] + begin + len(target))",
         "slice(start[0], start[0] + len(target))",
         "test_distributed.py",
@@ -2518,7 +2518,7 @@ FAULTS = (
         "                _add(drift, velocity, position)\n"
         "                self._acceleration = None\n",
         "                _add(drift, velocity, position)\n"
-        "                self._acceleration = self._out and None or self._acceleration\n",
+        "                self._acceleration = None if self._out else self._acceleration\n",
         "test_distributed.py",
         "particles_that_move",
     ),
@@ -2532,7 +2532,7 @@ FAULTS = (
     ),
     Fault(
         "several processes: which array a process found is not compared",
-        "portmp/distributed/loading.py",
+        "portmp/distributed/creation.py",
         "        if mine != other:\n",
         "        if not mine:\n",
         "test_processes.py",

@@ -18,7 +18,7 @@ import slow
 
 import portmp as mp
 from portmp import discovery
-from portmp.distributed import loading, saving, transport
+from portmp.distributed import creation, saving, transport
 from portmp.distributed.layout import Axis, common
 from portmp.errors import (
     ArgumentError,
@@ -419,7 +419,7 @@ def test_files_by_rows(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     packed archives and texts as a whole.
     """
     monkeypatch.setattr(saving, "AT_ONCE", 300)
-    monkeypatch.setattr(loading, "AT_ONCE", 300)
+    monkeypatch.setattr(creation, "AT_ONCE", 300)
     numbers = drawn(SHAPE, "float64").to_float64() * 9
     form = kind in ("int16", "bool")
     x: Any = mp.plain_array(numbers.astype(kind), device=slow.first_device()) if form else None

@@ -93,7 +93,7 @@ def cases(run: Several, name: str) -> Iterator[Case]:
         nbytes = form.itemsize * math.prod(work.shape(n)) * work.moved
         if run.job:
             what = f"{name} {form.name}, n = {n}, {run.job.count} processes"
-            yield Case(what, partial(by_ranks, run, name, form, n))
+            yield Case(what, partial(by_ranks, run, name, form, n, run.job))
             continue
         most = len(run.names)
         for count in [*itertools.takewhile(most.__gt__, (1 << i for i in itertools.count())), most]:
@@ -105,16 +105,14 @@ def cases(run: Several, name: str) -> Iterator[Case]:
 def measured(run: Several, name: str, form: Format, n: int, count: int) -> list[Row]:
     """One work on so many devices, beside one of them."""
     row = timed(run, name, form, n, run.names[:count])
-    told = run.first.setdefault((name, form.name, n), row)
-    return [compared(row, told)]
+    return [compared(row, run.first.setdefault((name, form.name, n), row))]
 
 
-def by_ranks(run: Several, name: str, form: Format, n: int) -> list[Row]:
+def by_ranks(run: Several, name: str, form: Format, n: int, job: Processes) -> list[Row]:
     """One work on the devices of all processes, beside devices of these names in the first one."""
-    assert run.job is not None
     ask = partial(timed, run, name, form, n, run.names)
-    alone = transport.first(ask, run.job.queues, "times of one process") | {"ranks": 1}
-    return [compared(row, alone) for row in (alone, ask(run.job) | {"ranks": run.job.count})]
+    alone = transport.first(ask, job.queues, "times of one process") | {"ranks": 1}
+    return [compared(row, alone) for row in (alone, ask(job) | {"ranks": job.count})]
 
 
 def compared(row: Row, first: Row) -> Row:
@@ -152,13 +150,8 @@ def timed(
 
     bits = digest(work.made(operand).to_limbs())
     call = partial(work.made, operand)
-    timing = measure.timed_by_wall(
-        call,
-        wait,
-        run.runs,
-        SECONDS,
-        lambda seconds: transport.first(lambda: seconds, operand.queues, "seconds"),
-    )
+    agreed: Any = lambda t: operand.by_one(lambda: t, "seconds")  # noqa: E731
+    timing = measure.timed_by_wall(call, wait, run.runs, SECONDS, agreed)
     return {
         "routine": name,
         "format": form.name,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from portmp import discovery, formats
 from portmp.arrays.dtypes import USUAL
 from portmp.arrays.printing import SHOWN
-from portmp.distributed import loading, processes, transport
+from portmp.distributed import creation, processes, transport
 from portmp.errors import ArgumentError
 from portmp.files import arrays as files
 from portmp.files import saved
@@ -96,7 +96,7 @@ def prepare(
     job, device = processes.job(), discovery.get(args.device)
     form = transport.first(chosen, job.queues if job else (), "the format")
     if job and job.count > 1:
-        return lambda name: loading.load(name, form)
+        return lambda name: creation.load(name, form)
     return lambda name: saved.load(name, form, device)
 
 

@@ -66,7 +66,7 @@ def about(group: Any) -> tuple[Format | str, Shape]:
     return formats.get(name) if named == [FORMAT] else name, shape
 
 
-def read(group: Any, device: Where, part: tuple[slice, ...] | None = None) -> Any:
+def read(group: Any, part: tuple[slice, ...] | None, device: Where) -> Any:
     """The array that a group holds, or a part of it; InputError where its datasets are not what its
     format has.
     """

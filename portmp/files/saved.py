@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -84,11 +84,11 @@ def load(file: Any, format: str | Format | None = None, device: Where = None) ->
     executed: pickles are never loaded. InputError where its content is not what it should be.
     """
     if hdf5.is_group(file):
-        return _in_format(hdf5.read(file, device), format)
+        return _in_format(hdf5.read(file, None, device), format)
     path = checked_path(file, "load")
     if path.suffix.lower() in hdf5.SUFFIXES:
         with hdf5.file_read(path) as group:
-            return _in_format(hdf5.read(group, device), format)
+            return _in_format(hdf5.read(group, None, device), format)
     if path.suffix.lower() == ".npz" and format is None:
         members = arrays.headers(path)
         if list(members) == [key := arrays.PLAIN_KEY] and members[key].dtype.name in dtypes.PLAIN:
@@ -106,12 +106,8 @@ def stored_format(path: str | Path) -> Format | None:
     return kind if isinstance(kind, Format) else None
 
 
-class Stored(NamedTuple):
-    """An array in a file: what ``load`` makes of it, and ``part``, which loads slices of it."""
-
-    dtype: Dtype
-    shape: Shape
-    part: Callable[[tuple[slice, ...], Where], AnyArray]
+Stored = tuple[Dtype, Shape, Callable[[tuple[slice, ...], Where], AnyArray]]
+"""An array in a file: what ``load`` makes of it, its shape, and what loads slices of it."""
 
 
 @contextmanager
@@ -123,12 +119,8 @@ def stored(path: Path, format: Any, turn: int = 0, turns: int = 1) -> Iterator[S
     if path.suffix.lower() in hdf5.SUFFIXES:
         with hdf5.file_read(path) as group:
             kind, shape = hdf5.about(group)
-            dtype = form or (kind if isinstance(kind, Format) else np.dtype(kind))
-
-            def read(part: tuple[slice, ...], where: Where) -> AnyArray:
-                return hdf5.read(group, where, part).astype(dtype, copy=False)
-
-            yield Stored(dtype, shape, read)
+            to = form or (kind if isinstance(kind, Format) else np.dtype(kind))
+            yield to, shape, lambda *some: hdf5.read(group, *some).astype(to, copy=False)
         return
     found = arrays.mapped(path, turn, turns)
     first = next(iter(found.values()), None) if found else None
@@ -146,7 +138,7 @@ def stored(path: Path, format: Any, turn: int = 0, turns: int = 1) -> Iterator[S
             return from_limbs(arrays.limbs(path, mine, form), form, where)
         return creation.asarray(np.asarray(mine[arrays.PLAIN_KEY]), device=where)
 
-    yield Stored(form, first.shape, part)
+    yield form, first.shape, part
 
 
 def checked_path(file: Any, what: str) -> Path:

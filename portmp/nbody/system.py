@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -55,7 +55,6 @@ SCHEMES: dict[str, tuple[Fraction, ...]] = {
 }
 """Weights of the leapfrogs of a step; orders 2, 4 and 6 (Yoshida 1990, solution A)."""
 
-T = TypeVar("T")
 REPEATED = 8
 """Steps from which on one is recorded and repeated."""
 
@@ -127,6 +126,7 @@ class System:
 
     eps: Fraction = within("_eps", "The softening length.")
     root: str = within("_root", "Where the inverse square roots come from.")
+    by_one: Any = within("_velocity.by_one", "What calls a function in one of several processes.")
     format: formats.Format = within("_velocity.format", "The number format of all quantities.")
 
     @property
@@ -214,10 +214,6 @@ class System:
         if file.suffix.lower() != ".npz":
             raise InputError(f"{file}: a state is saved as .npz")
         self.by_one(partial(files.write_members, file, self.members()), f"that {file} is written")
-
-    def by_one(self, act: Callable[[], T], what: str) -> T:
-        """What a function gives: of several processes one calls it, and tells all."""
-        return self._velocity.by_one(act, what)
 
     def members(self) -> dict[str, np.ndarray[Any, Any]]:
         """The whole state as arrays by name; ``restored`` makes a system of them."""
