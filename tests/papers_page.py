@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from portmp import formats
-from portmp.bench import reports
+from portmp.bench import options, reports
 from portmp.bench.experiment import paper_of
 from portmp.bench.papers.hpcs2011 import experiments as hpcs2011
 from portmp.bench.papers.nbody import model
@@ -62,19 +62,36 @@ class Record:
 
 @cache
 def record(kind: str, family: str, experiment: str) -> Record:
-    """The newest on a device of a kind: of GPUs the one above, of CPUs any."""
-    best: tuple[str, Record] = ("", Record({}, ""))
+    """All of the device of a kind that was measured last: of GPUs the one above, of CPUs any.
+
+    A row is the newest of its case, whatever time a run had; what is told beside the rows is that
+    of the run with most of them.
+    """
+    runs: dict[str, list[tuple[str, Row]]] = {}
     for subject in subjects():
         if subject.kind != kind or subject.interpreted:
             continue
         if kind == "gpu" and (subject.title, subject.backend) != (GPU, "cuda"):
             continue
+        about = f"{subject.title}, {subject.through}, driver {subject.facts['driver']}"
         for report, part in subject.of(family):
             found = part["experiments"].get(experiment, {})
-            if found.get("rows") and report["date"] > best[0]:
-                about = f"{subject.title}, {subject.through}, driver {subject.facts['driver']}"
-                best = report["date"], Record(found, f"{about}, {report['date'][:10]}")
-    return best[1]
+            if found.get("rows"):
+                runs.setdefault(about, []).append((report["date"], found))
+    if not runs:
+        return Record({}, "")
+    about, best = max(runs.items(), key=lambda item: max(date for date, _ in item[1]))
+    best.sort(key=lambda run: run[0])
+    columns = next(e for e in options.family(family).experiments if e.name == experiment).columns
+    rows: dict[tuple[str, ...], tuple[str, Row]] = {}
+    for date, found in best:
+        for row in found["rows"]:
+            case = (column.cell(row) for column in columns if column.key)
+            rows[*case, str(row.get("way"))] = date[:10], row
+    days = sorted({date for date, _ in rows.values()})
+    fullest = max(best, key=lambda run: (len(run[1]["rows"]), run[0]))[1]
+    made = fullest | {"rows": [row for _, row in rows.values()]}
+    return Record(made, f"{about}, {' to '.join(dict.fromkeys((days[0], days[-1])))}")
 
 
 # --- a table of the page --------------------------------------------------------------------------
@@ -700,7 +717,8 @@ differs and why. `portmp bench papers -o papers.json` runs all of them;
 
 This page is made by `python tests/papers_page.py` from `portmp/data/*_paper.json` and
 [bench/devices](../bench/devices/README.md). A dash: not stated there, or not recorded yet. "N" in
-brackets: recorded at another size than the paper's.
+brackets: recorded at another size than the paper's. Cases that the last run had no time for are of
+the run before, with both dates.
 """
 
 

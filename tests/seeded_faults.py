@@ -577,6 +577,14 @@ FAULTS = (
         "floors",
     ),
     Fault(
+        "floors: matrix units at the rate of multiply-adds",
+        "portmp/bench/roofline.py",
+        'rates.get("unit", rates["fma"])',
+        'rates["fma"]',
+        "test_bench.py",
+        "floors",
+    ),
+    Fault(
         "floors of CPUs: the shorter pipe",
         "portmp/bench/roofline.py",
         "    return max(instructions.get(",

@@ -231,7 +231,7 @@ def test_a_wrong_digest(
     suite = Suite("all", (Member("verify", 1, timed=False),), {"gpu": 99, "cpu": 99})
     assert run(suite, "--device", device.name) == 1
     shown = capsys.readouterr().out
-    assert "digests: 5 of 6 as recorded" in shown and "0/1!" in shown
+    assert "digests: 5 of 6 as recorded; those that are not:" in shown
     assert "WRONG: mul dd" in shown
 
 

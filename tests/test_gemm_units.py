@@ -27,6 +27,7 @@ from portmp.emulator.assembler import Row
 from portmp.emulator.machine import Settings
 from portmp.errors import ArgumentError
 from portmp.formats import inputs
+from portmp.routines import ceilings
 from portmp.routines.gemm import launch
 from portmp.routines.gemm.schedule import GemmSchedule, UnitSchedule, of_class
 from portmp.routines.gemm.units import UnitLayout
@@ -355,6 +356,9 @@ def test_compiles(arch: str, unit: str) -> None:
         text = kernel_spec.rendered(specs, "cuda", traits).text
         assert f"mma.sync.aligned.m{unit.split('x', maxsplit=1)[0]}n8k4" in text
         assert NvrtcCompiler().compile(text, arch)
+    rate = ceilings.unit_rate_spec(256).render("cuda", traits).text
+    assert rate.count("mma.sync.aligned") == ceilings.CHAINS
+    assert NvrtcCompiler().compile(rate, arch)
 
 
 AMD = UnitSchedule(tile_k=8, stages=2, lanes=64, pad=1)

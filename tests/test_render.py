@@ -150,7 +150,8 @@ def by_units(on: str) -> Iterator[tuple[str, str, RenderedSource]]:
     for unit in platform.get(on).matrix_units:
         traits = replace(platform.get(on).defaults, matrix_unit=unit)
         schedule = UnitSchedule(lanes=platform.get(on).matrix_units[unit].lanes)
-        for one in (gemm.kernel_spec("float64", schedule), probe.unit_spec()):
+        rate = ceilings.unit_rate_spec(256)
+        for one in (gemm.kernel_spec("float64", schedule), probe.unit_spec(), rate):
             yield on, f"{one.name} by {unit}", one.render(on, traits)
 
 

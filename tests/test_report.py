@@ -23,7 +23,7 @@ from portmp import cli, formats
 from portmp.bench import reports
 from portmp.bench.tables import Row
 from portmp.errors import InputError
-from portmp.report import checks, drawing, figures, page, papers, sources, subjects
+from portmp.report import checks, devices, drawing, figures, page, papers, sources, subjects
 from portmp.report.drawing import Figure, Series
 from portmp.report.subjects import Subject
 from portmp.verify.cases import recorded_as
@@ -207,6 +207,25 @@ def test_a_flipped_bit(tmp_path: Path, capsys: Any) -> None:
     text = target.read_text(encoding="utf-8")
     assert "NOT AS RECORDED" in text and f"digest of {key}: " in text
     assert f"{DIGESTS - 1} of {DIGESTS}" in text
+
+
+def test_older_digests_are_left_out() -> None:
+    """Of a device's file, where a newer report of the same definition has all of them."""
+    known = dict(itertools.islice(recorded_as(VERIFIED["definition"]).items(), 20))
+
+    def joined(older: dict[str, str], *, first: bool = True, earlier: int = 0) -> int:
+        newer = VERIFIED | {"failures": [], "passed": 0, "total": 0, "digests": known}
+        version = VERIFIED["definition"] - earlier
+        found = [
+            reports.current([one])
+            for one in (newer | {"definition": version, "digests": older}, newer)
+        ]
+        return len(devices.joined(found if first else found[::-1], None)["reports"])
+
+    some = dict(itertools.islice(known.items(), 10))
+    assert joined(some | {"gemm.3/dd.1/no longer": "0" * 32}) == 1
+    assert joined(some, first=False) == joined(dict.fromkeys(some, "0" * 32)) == 2
+    assert joined(some, earlier=9) == 2
 
 
 @pytest.mark.parametrize(

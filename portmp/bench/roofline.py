@@ -5,7 +5,8 @@ at the rate of the hardware's own instructions, and the bytes that must move at 
 a plain copy (GPUs) or of STREAM's triad (CPUs), all measured in the same run. The floor is
 the larger of the two times; the share of the floor is floor / time.
 
-On GPUs additions, products and fmas share one pipe: their sum over the fma rate. On CPUs
+On GPUs additions, products and fmas share one pipe: their sum over the fma rate. Multiply-adds that
+a matrix unit does, where the device has one that keeps the bits, count at the unit's rate. On CPUs
 additions may have pipes of their own, so the floor is the larger of additions over the add
 rate and products and fmas over the fma rate; where they share pipes after all (the CPU says
 nothing about it), that is still a lower bound. A division or square root counts as one
@@ -37,8 +38,8 @@ ROUNDS = 3
 class Ceilings:
     """Measured rates of a device.
 
-    ``instructions``: words a second by word (float32, float64) and class (fma, add), and
-    products a second of engines that multiply matrices;
+    ``instructions``: words a second by word (float32, float64) and class (fma, add, unit: of matrix
+    units), and products a second of engines that multiply matrices;
     ``memory``: bytes a second, found by ``memory_by`` (copy or triad).
     """
 
@@ -98,16 +99,19 @@ def _round(device: Device, words: set[str]) -> Ceilings:
     for word, key in PRODUCTS.items():
         if key in words:
             rates[key] = {"fma": ceilings.product_rate(device, word)}
+    if device.traits.matrix_unit and "float64" in rates:
+        rates["float64"]["unit"] = ceilings.unit_rate(device)
     by, memory = ceilings.memory_rate(device)
     return Ceilings(device.properties.kind, rates, memory, by)
 
 
 def arithmetic(instructions: Mapping[str, float], kind: str, rates: Mapping[str, float]) -> float:
     """Seconds that *instructions* take at least, on a ``gpu`` or a ``cpu``."""
+    units = instructions.get("unit", 0) / rates.get("unit", rates["fma"])
     if kind == "gpu":
-        return sum(instructions.get(op, 0) for op in PIPES) / rates["fma"]
-    products = sum(instructions.get(op, 0) for op in FMA_PIPE)
-    return max(instructions.get("add", 0) / rates.get("add", rates["fma"]), products / rates["fma"])
+        return sum(instructions.get(op, 0) for op in PIPES) / rates["fma"] + units
+    products = sum(instructions.get(op, 0) for op in FMA_PIPE) / rates["fma"] + units
+    return max(instructions.get("add", 0) / rates.get("add", rates["fma"]), products)
 
 
 def floor(case: Case, limits: Ceilings) -> Floor:

@@ -180,9 +180,11 @@ def verdicts(subject: Subject) -> list[Verdict]:
             version = report["definition"]
             known = recorded_as(version)
             verdict = found.setdefault(version, Verdict(version))
-            verdict.unknown |= row["digests"].keys() - known.keys()
-            for key in row["digests"].keys() & known.keys():
-                right = known[key] == row["digests"][key]
+            for key, digest in row["digests"].items():
+                if key not in known:
+                    verdict.unknown.add(key)
+                    continue
+                right = known[key] == digest
                 verdict.right[key] = right and verdict.right.get(key, True)
     return sorted(found.values(), key=lambda verdict: -verdict.definition)
 

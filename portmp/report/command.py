@@ -10,6 +10,7 @@ from typing import Any
 from portmp.bench.tables import Row
 from portmp.errors import ArgumentError, InputError, printable
 from portmp.files import target
+from portmp.progress import lasting
 from portmp.report import comparison, devices, drawing, figures, page, subjects
 
 ENDINGS = (".html", ".json", ".svg")
@@ -28,10 +29,11 @@ def command(args: Any) -> int:
     place = _place(args.output, ENDINGS)
     if place is None:
         raise ArgumentError("report: -o PAGE.html is needed")
-    found, files = subjects.read(args.files)
     if args.device and place.suffix != ".json":
         raise ArgumentError("--device: chooses what -o FILE.json is of")
-    text, line, status = _WRITERS[place.suffix](found, files, args)
+    with lasting(f"writing {place.name}"):
+        found, files = subjects.read(args.files)
+        text, line, status = _WRITERS[place.suffix](found, files, args)
     target.replace(place, text.encode())
     print(f"{place}: {line}")
     return status

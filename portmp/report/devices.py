@@ -19,6 +19,7 @@ from portmp.files import content
 from portmp.report import checks
 from portmp.report.page import safely
 from portmp.report.subjects import cleaned, sorted_by_device
+from portmp.verify.cases import recorded_as
 
 AGAIN = "run portmp bench all -o FILE with this version, and send that file"
 UNTOUCHED = "send the file as portmp wrote it"
@@ -50,7 +51,33 @@ def joined(found: Sequence[Row], device: str | None) -> Row:
             f"a file of one device is to be written; these have {', '.join(names)}: "
             "choose with --device"
         )
-    return {"schema": SCHEMA, "family": "device", "reports": kept}
+    return {"schema": SCHEMA, "family": "device", "reports": [*_not_repeated(kept)]}
+
+
+def _not_repeated(found: Sequence[Row]) -> Iterator[Row]:
+    """Reports but for those of ``portmp verify`` all of whose digests are in a newer one."""
+    digests = [_recorded(report) for report in found]
+    days = [(report["date"][:10], place) for place, report in enumerate(found)]
+    for place, report in enumerate(found):
+        newer = (
+            digests[other].items()
+            for other in range(len(found))
+            if days[other] > days[place] and found[other]["definition"] == report["definition"]
+        )
+        if report["family"] != "verify" or not any(digests[place].items() <= d for d in newer):
+            yield report
+
+
+def _recorded(report: Row) -> dict[str, str]:
+    """A report's digests of what is recorded."""
+    known = recorded_as(report["definition"])
+    return {
+        key: digest
+        for part in report["devices"]
+        for row in part["experiments"].get("digests", {"rows": ()})["rows"]
+        for key, digest in row["digests"].items()
+        if key in known
+    }
 
 
 def as_file(data: Row) -> str:

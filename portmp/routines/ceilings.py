@@ -14,6 +14,7 @@ import numpy as np
 
 from portmp import formats
 from portmp.backends.base import Device, Multiplication, Rows
+from portmp.codegen import platform
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.signature import Flag, Index, Plain, Scratch
 from portmp.routines import base
@@ -49,6 +50,20 @@ def rate_spec(form: str, op: str, width: int, threads: int) -> KernelSpec:
         steps=STEPS,
         threads=threads,
         op=op,
+    )
+
+
+@cache
+def unit_rate_spec(threads: int) -> KernelSpec:
+    """The kernel of independent chains of a matrix unit's products."""
+    return spec(
+        "unit_rate",
+        "bench/unit_rate.mako",
+        formats.get("float64"),
+        {},
+        takes=[Flag("iterations"), Plain("scale", "float64"), Scratch("out", "float64")],
+        chains=CHAINS,
+        threads=threads,
     )
 
 
@@ -102,6 +117,22 @@ def _rate(device: Device, word: str, op: str, width: int) -> float:
 
     words = blocks * threads * width * CHAINS * STEPS * iterations
     return words / min(times(device, work, RUNS))
+
+
+def unit_rate(device: Device) -> float:
+    """Multiply-adds of float64 a second that the matrix units of *device* do."""
+    unit = platform.get(device.platform).matrix_units[device.traits.matrix_unit]
+    warps, iterations = THREADS // unit.lanes, 1024
+    key = unit_rate_spec(warps * unit.lanes)
+    blocks = device.properties.compute_units * 16
+    out = allocate(formats.get("float64"), (1,), device.queue)
+
+    def work() -> None:
+        given = {"iterations": iterations, "scale": 0.5, "out": out}
+        launch.run(device.queue, (key,), (blocks, 1, 1), (warps * unit.lanes, 1, 1), given)
+
+    each = unit.rows * unit.columns * unit.steps
+    return float(blocks * warps * each * CHAINS * iterations) / min(times(device, work, RUNS))
 
 
 def product_rate(device: Device, word: str) -> float:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from portmp.routines.work import Entry, Known, Shape, Sum, Walk
+from portmp.formats import Format
+from portmp.routines.work import Entry, Instructions, Known, Shape, Sum, Walk
 
 
 class Gemm(Sum):
@@ -31,6 +32,12 @@ class Gemm(Sum):
 
     def multiply_adds(self, shape: Shape) -> int:
         return math.prod(shape)
+
+    def instructions(self, form: Format, accuracy: str, shape: Shape, kind: str) -> Instructions:
+        """Those of the sums; of float64 matrix units do them, where a device has such."""
+        if form.name == "float64":
+            return {"unit": self.multiply_adds(shape)}
+        return super().instructions(form, accuracy, shape, kind)
 
     def entry(self, values: Known, starts: Sequence[int], shape: Shape, index: int) -> Entry:
         m, n, k = shape[-3:]
