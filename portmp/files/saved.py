@@ -18,7 +18,7 @@ from portmp.arrays.viewed import AnyArray, everywhere
 from portmp.errors import ArgumentError, InputError
 from portmp.files import arrays, hdf5
 from portmp.files.arrays import Rows
-from portmp.files.content import afford
+from portmp.files.content import afford, reading
 from portmp.files.target import check_place
 from portmp.formats import Format
 from portmp.routines.moves import launch as moves
@@ -123,12 +123,12 @@ def stored(path: Path, format: Any, turn: int = 0, turns: int = 1) -> Iterator[S
             yield to, shape, lambda *some: hdf5.read(group, *some).astype(to, copy=False)
         return
     found = arrays.mapped(path, turn, turns)
-    first = next(iter(found.values()), None) if found else None
-    if found is None or first is None:
+    planes = [p for name, p in (found or {}).items() if name != arrays.FORMAT_KEY]
+    if found is None or len({plane.shape for plane in planes}) != 1:
         yield None  # what is wrong reading it as a whole tells
         return
-    if form is None and list(found) == [arrays.PLAIN_KEY] and first.dtype.name in dtypes.PLAIN:
-        form = first.dtype
+    if form is None and list(found) == [arrays.PLAIN_KEY] and planes[0].dtype.name in dtypes.PLAIN:
+        form = planes[0].dtype
     form = form or arrays.stored_format(path) or dtypes.default()
 
     def part(index: tuple[slice, ...], where: Where) -> AnyArray:
@@ -138,7 +138,8 @@ def stored(path: Path, format: Any, turn: int = 0, turns: int = 1) -> Iterator[S
             return from_limbs(arrays.limbs(path, mine, form), form, where)
         return creation.asarray(np.asarray(mine[arrays.PLAIN_KEY]), device=where)
 
-    yield form, first.shape, part
+    with reading(path):
+        yield form, planes[0].shape, part
 
 
 def checked_path(file: Any, what: str) -> Path:
