@@ -459,7 +459,7 @@ def test_files_of_other_shapes_and_what_is_wrong(tmp_path: Path) -> None:
     planes: Any = {"format": np.array("dd"), "limb0": np.ones((2, 3)), "limb1": np.zeros((2, 3))}
     np.savez(tmp_path / "p.npz", **planes)
     check_same(mp.distributed.load(tmp_path / "p.npz", devices=team(2)), mp.ones((2, 3), "dd"))
-    for other in (np.zeros(3), np.zeros((3, 3)), np.zeros((2, 2)), np.array("x")):
+    for other in (np.zeros(3), np.zeros((3, 3)), np.zeros((2, 2))):
         np.savez(tmp_path / "p.npz", **planes | {"limb1": other})
         with pytest.raises((InputError, ShapeError), match=r"p\.npz"):
             mp.distributed.load(tmp_path / "p.npz", devices=team(2))
