@@ -112,8 +112,8 @@ def _show(
     name = f"{device.name} ({device.properties.name})" if device else "host reference"
     if on:
         ranks_of = {one: [str(r) for r, name in enumerate(on) if name == one] for one in on}
-        places = [f"{', '.join(found)} on {one}" for one, found in ranks_of.items()]
-        name = f"{len(on)} processes ({name}), {'; '.join(places)}"
+        places = [f"ranks {', '.join(found)} on {one}" for one, found in ranks_of.items()]
+        name = f"{len(on)} processes on {name}; {', '.join(places)}"
     if refusal:
         print(f"{name}: refused: {refusal}\n")
         return
