@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import hashlib
 import hmac
+import io
 import json
 import os
 import secrets
@@ -21,7 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from portmp.errors import DeviceError, InputError
 
@@ -37,6 +38,8 @@ _LEAST_FREE = 8 * 2**20
 """Bytes of a disk without which drivers and compilers fail for that reason alone."""
 _PATIENCE = 60.0
 """Seconds to wait for another process's lock."""
+Content = bytes | Callable[[BinaryIO], object]
+"""What a file shall hold, or what writes it to a stream."""
 _SETTLED = 60.0
 """Seconds after which a temporary folder that nobody locks was left behind."""
 
@@ -308,27 +311,33 @@ def locked(path: Path) -> Iterator[None]:
 # --- writing ----------------------------------------------------------------------------------
 
 
-def replace_file(path: Path, data: bytes, mode: int = 0o666, durable: bool = True) -> None:
+def replace_file(path: Path, data: Content, mode: int = 0o666, durable: bool = True) -> None:
     """Write *data* to *path* so that readers see the old file or the whole new one.
 
     As with open(): a link is followed, an old file keeps its mode, a new one has *mode* less the
     umask. Devices and pipes (/dev/stdout) are written to, never replaced. *durable*: the old file
-    goes when the new one is on the disk, so that a loss of power leaves one of them.
+    goes when the new one is on the disk, so that a loss of power leaves one of them. What killed
+    runs left of the same file is named on standard error.
     """
     if path.exists() and not path.is_file():
-        path.write_bytes(data)
+        memory = io.BytesIO(data if isinstance(data, bytes) else b"")
+        if not isinstance(data, bytes):
+            data(memory)
+        path.write_bytes(memory.getbuffer())
         return
     target = Path(os.path.realpath(path))
+    for left in abandoned(target.parent):
+        if left.name.startswith(_hidden(target)) and not _is_held(left):
+            _warn(f"{left}: left by a run that ended while it wrote {path}; it may be removed")
     old = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     _exchange(target, data, mode, durable, old)
 
 
 def _exchange(
-    target: Path, data: bytes, mode: int, durable: bool, exactly: int | None = None
+    target: Path, data: Content, mode: int, durable: bool, exactly: int | None = None
 ) -> None:
     """Put a new file in the place of *target*, whatever stands there but a folder."""
-    # A short part of the name: with all of it a long name would not fit the file system.
-    fresh = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}")
+    fresh = target.with_name(f"{_hidden(target)}{secrets.token_hex(8)}")
     try:
         _write_new(fresh, data, mode, durable)
         if exactly is not None:
@@ -339,10 +348,26 @@ def _exchange(
         raise
 
 
-def _write_new(path: Path, data: bytes, mode: int, durable: bool) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
+def _hidden(target: Path) -> str:
+    """How files that shall replace another one begin: all of its name would not fit."""
+    return f".{target.name[:50]}."
+
+
+def _is_held(path: Path) -> bool:
+    """Whether a process still writes a file, or nobody can tell."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    return True
+
+
+def _write_new(path: Path, data: Content, mode: int, durable: bool) -> None:
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    with os.fdopen(handle, "w+b") as file:
+        if durable:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        file.write(data) if isinstance(data, bytes) else data(file)
         if durable:
             file.flush()
             os.fsync(handle)

@@ -2648,6 +2648,48 @@ FAULTS = (
         "test_distributed.py",
         "gravity",
     ),
+    Fault(
+        "files by parts: blocks are read from the beginning",
+        "portmp/distributed/creation.py",
+        "slice(start[0] + begin, start[0] + begin + len(target))",
+        "slice(start[0], start[0] + len(target))",
+        "test_distributed.py",
+        "files_by_rows",
+    ),
+    Fault(
+        "files by parts: damage is not looked for",
+        "portmp/files/arrays.py",
+        "while i % turns == turn and",
+        "while i % turns > turn and",
+        "test_distributed.py",
+        "what_is_wrong",
+    ),
+    Fault(
+        "several devices: particles fall by forces of the last place",
+        "portmp/nbody/system.py",
+        "                _add(drift, velocity, position)\n"
+        "                self._acceleration = None\n",
+        "                _add(drift, velocity, position)\n"
+        "                self._acceleration = None if self._out else self._acceleration\n",
+        "test_distributed.py",
+        "particles_that_move",
+    ),
+    Fault(
+        "several processes: each one does the commands of one",
+        "portmp/cli/__init__.py",
+        "    if command not in RANKED:\n",
+        "    if not command:\n",
+        "test_processes.py",
+        "commands_of_one",
+    ),
+    Fault(
+        "several processes: which array a process found is not compared",
+        "portmp/distributed/creation.py",
+        "        if mine != other:\n",
+        "        if not mine:\n",
+        "test_processes.py",
+        "file_that_one",
+    ),
 )
 
 

@@ -18,12 +18,13 @@ import slow
 
 import portmp as mp
 from portmp import discovery
-from portmp.distributed import transport
+from portmp.distributed import creation, saving, transport
 from portmp.distributed.layout import Axis, common
 from portmp.errors import (
     ArgumentError,
     DeviceError,
     FormatError,
+    InputError,
     OutOfMemory,
     ShapeError,
     UnsupportedError,
@@ -425,3 +426,103 @@ def test_too_large() -> None:
         mp.distributed.zeros((n, 2), "dd", devices=team(2))
     with pytest.raises(OutOfMemory, match=r"Replicated\(\) on 2 devices.*more than it has"):
         mp.distributed.zeros((n, 2), "dd", devices=team(2, HOST), layout=mp.Replicated)
+
+
+# --- files, and particles that move ----------------------------------------------------------
+
+
+KINDS = ("dd", "slfp64in48b", "complex128", "float64", "int16", "bool")
+FILES = ("x.npz", "x.npy", "x.h5", "x.csv")
+
+
+@pytest.mark.parametrize("kind", slow.mostly_slow(KINDS, KINDS[:2] + KINDS[4:5], "other elements"))
+def test_files_by_rows(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Written some rows at once, with the bytes of one device's, and read by parts, in any layout;
+    packed archives and texts as a whole.
+    """
+    monkeypatch.setattr(saving, "AT_ONCE", 300)
+    monkeypatch.setattr(creation, "AT_ONCE", 300)
+    numbers = drawn(SHAPE, "float64").to_float64() * 9
+    form = kind in ("int16", "bool")
+    x: Any = mp.plain_array(numbers.astype(kind), device=slow.first_device()) if form else None
+    x = mp.array(drawn(SHAPE, "dd"), kind, slow.first_device()) if x is None else x
+    for i, name in enumerate(FILES):
+        if name != "x.npz" and form and not name.endswith("h5"):
+            continue
+        if name == "x.npy" and kind == "dd":
+            continue
+        s = mp.shard(x, team(4), LAYOUTS[i])
+        mp.save(tmp_path / name, x)
+        wanted = (tmp_path / name).read_bytes()
+        mp.save(tmp_path / name, s)
+        assert (tmp_path / name).read_bytes() == wanted, name
+        for layout in LAYOUTS[1:4]:
+            found = mp.distributed.load(tmp_path / name, devices=team(4, HOST), layout=layout)
+            check_same(found, mp.load(tmp_path / name))
+            assert found.layout == layout
+    with np.load(tmp_path / "x.npz") as members:
+        np.savez_compressed(tmp_path / "packed.npz", **members)
+    check_same(mp.distributed.load(tmp_path / "packed.npz", devices=team(2)), x)
+
+
+def test_files_of_other_shapes_and_what_is_wrong(tmp_path: Path) -> None:
+    """Vectors, numbers and empty arrays; columns first; another format; damage, targets."""
+    for shape in ((17,), (), (0, 3), (5, 3, 2)):
+        x = drawn(shape)
+        mp.save(tmp_path / "x.npz", mp.shard(x, team(3)))
+        check_same(mp.distributed.load(tmp_path / "x.npz", devices=team(2)), x)
+        wanted = mp.load(tmp_path / "x.npz", "ts")
+        check_same(mp.distributed.load(tmp_path / "x.npz", "ts", devices=team(2)), wanted)
+    np.save(tmp_path / "f.npy", np.asfortranarray(np.arange(12.0).reshape(3, 4)))
+    check_same(
+        mp.distributed.load(tmp_path / "f.npy", "dd", devices=team(2)),
+        mp.load(tmp_path / "f.npy", "dd"),
+    )
+    planes: Any = {"format": np.array("dd"), "limb0": np.ones((2, 3)), "limb1": np.zeros((2, 3))}
+    np.savez(tmp_path / "p.npz", **planes)
+    check_same(mp.distributed.load(tmp_path / "p.npz", devices=team(2)), mp.ones((2, 3), "dd"))
+    for other in (np.zeros(3), np.zeros((3, 3)), np.zeros((2, 2))):
+        np.savez(tmp_path / "p.npz", **planes | {"limb1": other})
+        with pytest.raises((InputError, ShapeError), match=r"p\.npz"):
+            mp.distributed.load(tmp_path / "p.npz", devices=team(2))
+    (tmp_path / "p.npz").unlink()
+    data = bytearray((tmp_path / "x.npz").read_bytes())
+    data[300] ^= 1
+    (tmp_path / "x.npz").write_bytes(data)
+    with pytest.raises(InputError, match=r"x\.npz: damaged or truncated: Bad CRC"):
+        mp.distributed.load(tmp_path / "x.npz", devices=team(2))
+    with pytest.raises(InputError, match="unknown file type"):
+        mp.save(tmp_path / "x.nonsense", mp.shard(x, team(2)))
+    with pytest.raises(InputError, match=r"holds one plane"):
+        mp.save(tmp_path / "x.npy", mp.shard(x, team(2)))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["f.npy", "x.npz"]
+
+
+MOVES = tuple(itertools.product(("leapfrog", "yoshida4", "yoshida6"), ("float32", "dd", "qs")))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "form"), slow.mostly_slow(MOVES, MOVES[::4], "other pairs of schemes and formats")
+)
+def test_particles_that_move(scheme: str, form: str, tmp_path: Path) -> None:
+    """The states, energies and files of one device, with any layout of rows."""
+    made = mp.particles.plummer(11, 3)
+    given = [mp.array(x, form, slow.first_device()) for x in vars(made).values() if len(x)]
+    mass, position, velocity = given
+    one = mp.system.System(position, velocity, mass, eps="0.1")
+    layouts: Any = (mp.Rows(), mp.Rows(2))
+    each = [[mp.shard(x, team(3, HOST), y) for x in (position, velocity)] for y in layouts]
+    others = [mp.system.System(*x, mp.shard(mass, like=x[0]), eps="0.1") for x in each]
+    wanted = b""
+    for moving in (one, *others):
+        moving.step("0.01", 3, scheme)
+        moving.step("-0.003", 1, scheme)
+        moving.save(tmp_path / "state.npz")
+        found = (tmp_path / "state.npz").read_bytes()
+        wanted = wanted or found
+        assert found == wanted and (moving.time, len(moving)) == (one.time, 11)
+        check_same(moving.energy(), one.energy())
+        for mine, theirs in zip(moving.angular_momentum(), one.angular_momentum(), strict=True):
+            check_same(mine, theirs)
+    with pytest.raises(ArgumentError, match=r"velocity, mass: .* cut up otherwise"):
+        mp.system.System(each[0][0], each[1][1], mass)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import pickle
 from fractions import Fraction
 from pathlib import Path
@@ -286,6 +287,25 @@ def test_nothing_is_left_of_a_failed_write(
     monkeypatch.undo()
     assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
     assert target.read_text() == before
+
+
+def test_what_killed_runs_left_is_named(
+    tmp_path: Path, device: Device, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Once, by the next run that writes the same file; not what another process still writes."""
+    names = [
+        f".{name}.{'0123456789abcdef'[::step]}" for name in ("a.csv", "b.csv") for step in (1, -1)
+    ]
+    for name in names:
+        (tmp_path / name).write_bytes(b"half")
+    with (tmp_path / names[1]).open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        for _ in range(2):
+            files.write(tmp_path / "a.csv", mp.array([[1]], "dd", device))
+    told = capfd.readouterr().err
+    assert told.count("left by a run") == 1
+    assert f"{names[0]}: left by a run that ended while it wrote {tmp_path / 'a.csv'}" in told
+    assert {file.name for file in tmp_path.iterdir()} == {"a.csv", *names}
 
 
 def test_output_is_checked_before_the_work(tmp_path: Path) -> None:

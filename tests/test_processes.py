@@ -8,10 +8,12 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 import types
+from contextlib import chdir
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -29,6 +31,8 @@ from portmp.backends.cuda import nccl
 from portmp.backends.driver_api import GpuBuffer
 from portmp.distributed import direct, processes
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError
+from portmp.nbody.checkpoint import Checkpoint
+from portmp.nbody.trajectory import Stage
 from portmp.verify import ranks as verified
 
 
@@ -267,6 +271,112 @@ def test_one_that_fails_ends_all(how: str, tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
+def files(folder: Path) -> None:
+    """Matrices of several kinds, and a run of particles that was ended after 64 steps."""
+    a, b = job.drawn((37, 37), 1), job.drawn((37, 5), 2)
+    for name, x in {"a.npz": a, "b.npz": b, "b.h5": b, "a.csv": a, "s.npz": a @ a.T}.items():
+        mp.save(folder / name, x)
+    mp.save(folder / "f.npy", a.astype("float64"))
+    np.savez_compressed(folder / "packed.npz", b.to_float64())
+
+    def ended(self: Checkpoint, stage: Stage) -> None:
+        self.save(stage)
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch, chdir(folder):
+        patch.setattr(Checkpoint, "pause", ended)
+        words = ["nbody", *RUN.split(), "--checkpoint", "c.npz", "-o", "state.npz"]
+        assert cli.main([*words, "--device", "cpu:0"]) == 130
+
+
+RUN = "plummer --number 10 --format dd --steps 70 --dt 0.01 --eps 0.1 --samples 2 --scheme leapfrog"
+COMMANDS = (
+    "gemm a.npz b.h5 -o product.npz",
+    "gemm f.npy a.csv --format float64 -o product.npy --trans-a --alpha 1/3",
+    "gemm a.npz packed.npz -C b.npz -o product.h5",
+    "solve a.npz b.npz -o x.csv",
+    "solve --positive s.npz b.h5 -o x.h5",
+    "eigh s.npz -o values.npz --vectors vectors.npz",
+    "svd b.npz -o values.csv",
+    f"nbody {RUN} -o state.npz --trajectory way.npz",
+    f"nbody {RUN} -o resumed.npz --checkpoint c.npz --every 0",
+)
+MADE = ("product.npz", "product.npy", "product.h5", "x.csv", "x.h5", "values.npz", "vectors.npz")
+MADE = (*MADE, "values.csv", "state.npz", "way.npz", "resumed.npz")
+MEASURED = "bench devices --experiment sum --size 1000 --runs 1 -o measured.json"
+SCRIPT = """
+import os, sys
+from portmp import cli
+os.chdir(sys.argv[1])
+for line in open("commands.txt"):
+    assert cli.main(line.split() + ["--device", "cpu"]) == 0, line
+"""
+
+
+@pytest.mark.parametrize("count", slow.mostly_slow((2, 3, 4), (3,), "other numbers of processes"))
+def test_commands(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files by several processes are those of one, byte for byte; a run is resumed by others."""
+    tiers.check("cpu")
+    whole, parts = tmp_path / "one", tmp_path / "several"
+    whole.mkdir()
+    files(whole)
+    shutil.copytree(whole, parts)
+    monkeypatch.chdir(whole)
+    assert all(cli.main([*line.split(), "--device", "cpu:0"]) == 0 for line in COMMANDS)
+    (parts / "commands.txt").write_text("\n".join((*COMMANDS, MEASURED)))
+    (tmp_path / "script.py").write_text(SCRIPT)
+    ended = started(count, str(tmp_path / "script.py"), str(parts))
+    assert ended.returncode == 0, ended.stderr
+    for name in MADE:
+        assert (parts / name).read_bytes() == (whole / name).read_bytes(), name
+    assert not list(parts.glob(".*")) and not (parts / "c.npz").exists()
+    assert (parts / "resumed.npz").read_bytes() == (parts / "state.npz").read_bytes()
+    (found,) = json.loads((parts / "measured.json").read_text())["devices"]
+    rows = found["experiments"]["sum"]["rows"]
+    assert [(row["ranks"], row["count"], row["same_bits"]) for row in rows] == [
+        (1, count, True),
+        (count, count, True),
+    ]
+
+
+LACKS = """
+import os, sys
+from portmp import cli
+if cli.started()[0] == 1: os.chdir(sys.argv[1])
+cli.main(["gemm", "a.npz", "a.npz", "--device", "host:0"])
+"""
+
+
+@pytest.mark.parametrize("how", slow.mostly_slow(("lacks", "other"), ("other",), "no file at all"))
+def test_a_file_that_one_process_has_not(how: str, tmp_path: Path) -> None:
+    """One sentence, soon, and no result: no such file, or another one of that name."""
+    there = tmp_path / "elsewhere"
+    there.mkdir()
+    mp.save(tmp_path / "a.npz", mp.ones((4, 4), "dd", "host:0"))
+    if how == "other":
+        mp.save(there / "a.npz", mp.ones((3, 3), "dd", "host:0"))
+    begun = time.monotonic()
+    ended = started(2, "-c", f"import os; os.chdir({str(tmp_path)!r})\n{LACKS}", str(there))
+    assert ended.returncode != 0 and time.monotonic() - begun < 35 and not ended.stdout
+    said = [line for line in ended.stderr.splitlines() if line.startswith("portmp:")]
+    told = "cannot be read: No such" if how == "lacks" else "dd of shape (3, 3), and in process 0"
+    assert len(said) == 1 and "rank 1 of 2: InputError: a.npz: " in said[0], ended.stderr
+    assert told in said[0] and "Traceback" not in ended.stderr
+
+
+def test_commands_of_one_process(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others say so, once."""
+    monkeypatch.setenv("PMI_SIZE", "3")
+    monkeypatch.setenv("PMI_RANK", "0")
+    for words in (["formats"], ["verify", "--format", "dd"], ["bench", "blas"]):
+        assert cli.main(words) == 2
+        told = capsys.readouterr().err
+        assert "started 3 times by mpiexec, and one process does it" in told
+        assert "nbody, bench devices" in told
+
+
 def test_verify_by_ranks(capsys: pytest.CaptureFixture[str]) -> None:
     """The command starts its processes; what they find are the recorded digests."""
     tiers.check("mpi")
@@ -275,6 +385,7 @@ def test_verify_by_ranks(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(words) == 0
     (report,) = json.loads(capsys.readouterr().out)
     assert report["ranks"] == 2 and report["total"] == report["passed"] == 9
+    assert report["devices"] == ["cpu:0", "cpu:0"]
 
 
 def test_verify_says_what_is_missing(
@@ -313,7 +424,7 @@ def test_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(ArgumentError, match=f"PORTMP_MPI_LIMIT: '{wrong}' given"):
             processes._limit(None)
     with pytest.raises(ArgumentError, match="a list is needed"):
-        processes._own("cpu:0", 0)
+        processes._own([], 0)
 
 
 def test_devices_of_others_do_nothing(device: Device) -> None:

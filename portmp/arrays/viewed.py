@@ -19,6 +19,7 @@ from portmp.runtime.planes import View, within
 
 V = TypeVar("V", bound=View[Any])
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 AnyArray = Any
@@ -133,6 +134,15 @@ class Viewed(Generic[V]):
 
     device: Device = within("planes.queue.device", "The device that holds the limbs.")
     queue: Queue = within("planes.queue", "The queue that its work is given to.")
+
+    @property
+    def pieces(self) -> tuple[AnyArray, ...]:
+        """What each device has: itself, on one device."""
+        return (self,)
+
+    def by_one(self, act: Callable[[], T], what: str) -> T:
+        """What a function gives: of an array of several processes one calls it, and tells all."""
+        return act()
 
     # --- copies that the host does not wait for ---------------------------------------------
 

@@ -142,9 +142,16 @@ def once(work: Callable[[], object], wait: Callable[[], object]) -> float:
 
 
 def timed_by_wall(
-    work: Callable[[], object], wait: Callable[[], object], runs: int = 0, budget: float = 1.0
+    work: Callable[[], object],
+    wait: Callable[[], object],
+    runs: int = 0,
+    budget: float = 1.0,
+    agreed: Callable[[float], float] = float,
 ) -> Timing:
-    """Wall time of a call of *work*; *wait* returns when all work is done."""
+    """Wall time of a call of *work*; *wait* returns when all work is done.
+
+    *agreed*: the seconds of a run by which several processes choose equal numbers of runs.
+    """
 
     def run(calls: int) -> float:
         start = time.perf_counter()
@@ -154,7 +161,7 @@ def timed_by_wall(
         return time.perf_counter() - start
 
     run(1)
-    once = run(1)
+    once = agreed(run(1))
     calls = calls_of(once)
     return summary([run(calls) for _ in range(runs or runs_of(calls * once, budget))], calls)
 

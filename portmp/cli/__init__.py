@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, NoReturn
 
 from portmp.definition import __version__
-from portmp.errors import CompileError, PortmpError, one_line, printable, suggestion
+from portmp.errors import ArgumentError, CompileError, PortmpError, one_line, printable, suggestion
 
 COMMANDS = {
     "devices": "list devices, and why a backend has none",
@@ -38,6 +38,10 @@ COMMANDS = {
     "cache": "show or clear the cache of compiled kernels",
 }
 """What each does, by its name, which is that of its module."""
+RANKED = ("gemm", "solve", "eigh", "svd", "nbody", "bench devices")
+"""Commands that several processes of MPI do together (docs/distributed.md)."""
+_STARTED = {"OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK", "PMI_SIZE": "PMI_RANK"}
+"""Variables by which those who start processes of MPI tell how many there are, and which it is."""
 _NO_JSON = ("render", "bench", "report")
 """Commands whose results are texts and files; those of ``bench`` have the option themselves."""
 _NEGATIVE = re.compile(r"-(?:[0-9.]|inf|nan)", re.IGNORECASE)
@@ -98,8 +102,38 @@ def flag(parser: argparse.ArgumentParser, name: str, about: str) -> None:
     parser.add_argument(name, action="store_true", help=about)
 
 
+def started() -> tuple[int, int]:
+    """Which process it is, and of how many that mpiexec started."""
+    for size, rank in _STARTED.items():
+        if os.environ.get(size, "").isdigit():
+            return int(os.environ.get(rank) or 0), int(os.environ[size])
+    return 0, 1
+
+
+def _join(args: argparse.Namespace, count: int) -> None:
+    """Meet the other processes; ArgumentError for commands that one process does."""
+    command = f"{args.command} {vars(args).get('benchmark', '')}".strip()
+    if command not in RANKED:
+        raise ArgumentError(
+            f"{command}: started {count} times by mpiexec, and one process does it; several do "
+            f"{', '.join(RANKED)}; verify --ranks N starts its processes itself"
+        )
+    from portmp.distributed import processes
+
+    given = args.device[0] if isinstance(args.device, list) else args.device
+    job = processes.job() or processes.initialize(devices=given)
+    mine = next(device.name for device in job.devices if device.rank is None)
+    args.device = [mine] if args.command == "bench" else mine
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status."""
+    """Run one command; returns the exit status.
+
+    Of processes that mpiexec started the first one alone writes to the terminal.
+    """
+    rank, count = started()
+    if rank:
+        sys.stdout = sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed when the process started
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
@@ -111,22 +145,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warned
+            if count > 1:
+                _join(args, count)
             status: int = importlib.import_module(f"portmp.cli.{args.command}").run(args)
         sys.stdout.flush()
     except PortmpError as error:
         text = str(error)
-        return _failed(text if isinstance(error, CompileError) else text.replace("\n", "\\n"))
+        text = text if isinstance(error, CompileError) else text.replace("\n", "\\n")
+        return _failed(text, error)
     except KeyboardInterrupt:
         return 130
     except MemoryError as error:
         said = str(error) and one_line(error)  # NumPy tells what did not fit
-        return _failed(f"this machine's memory does not suffice{said and f': {said}'}")
+        return _failed(f"this machine's memory does not suffice{said and f': {said}'}", error)
     except BrokenPipeError:
         _abandon_output()
         return 0
     except OSError as error:
         _abandon_output()
-        return _failed(f"{error.filename or 'standard output'}: {error.strerror or error}")
+        return _failed(f"{error.filename or 'standard output'}: {error.strerror or error}", error)
     return status
 
 
@@ -146,7 +183,12 @@ def _attached(words: Sequence[str]) -> list[str]:
     return joined
 
 
-def _failed(message: str) -> int:
+def _failed(message: str, error: BaseException) -> int:
+    """Tell what is wrong; of several processes all end, and one of them tells."""
+    known: Any = sys.modules.get("portmp.distributed.processes")
+    job = known and known.job()
+    if job and job.count > 1:
+        job.fail(error.with_traceback(None), 2)  # no line of a program to be named
     print(f"portmp: error: {printable(message)}", file=sys.stderr)
     return 2
 

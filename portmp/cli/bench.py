@@ -30,5 +30,11 @@ def run(args: argparse.Namespace) -> int:
     """Measure, or compare."""
     if args.benchmark == "compare":
         return compare.command(args)
+    from portmp.distributed import processes
+
+    job = processes.job()
+    if job and job.count > 1:  # the first process writes; all measure the same cases
+        args.again = True
+        args.output = None if job.rank else args.output
     status: int = asked.family(args.benchmark).command(args)
     return status

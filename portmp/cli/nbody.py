@@ -3,9 +3,23 @@
 import argparse
 
 from portmp.cli.shared import DEVICE
-from portmp.nbody.simulate import command as run
+from portmp.distributed import processes
+from portmp.distributed.creation import shard
+from portmp.distributed.layout import Replicated
+from portmp.nbody import simulate
+from portmp.nbody.system import System
 
-__all__ = ["options", "run"]
+
+def run(args: argparse.Namespace) -> int:
+    """Move them; each of several processes its own ones."""
+    job = processes.job()
+    return simulate.command(args, _cut) if job and job.count > 1 else simulate.command(args)
+
+
+def _cut(x: System) -> System:
+    """Rows of particles on the devices of all processes, masses on each of them."""
+    given = shard(x.position), shard(x.velocity), shard(x.mass, layout=Replicated())
+    return System(*given, eps=x.eps, root=x.root, time=x.time, steps=x.steps)
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 from portmp import discovery, formats
 from portmp.arrays.dtypes import USUAL
 from portmp.arrays.printing import SHOWN
+from portmp.distributed import creation, processes, transport
 from portmp.errors import ArgumentError
 from portmp.files import arrays as files
+from portmp.files import saved
 from portmp.files import text as files_text
+from portmp.formats import Format
 from portmp.progress import lasting
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from portmp.linalg import Trust
 
 DEVICE = "a device, such as cuda:0 (default: PORTMP_DEVICE, else the best one)"
-MATRIX = ".npy, .npz, .mtx, .csv or .txt, or - (standard input)"
+MATRIX = ".npy, .npz, .h5, .mtx, .csv or .txt, or - (standard input)"
 
 
 def matrix_options(parser: argparse.ArgumentParser) -> None:
@@ -37,12 +40,7 @@ def matrix_options(parser: argparse.ArgumentParser) -> None:
 
 
 def finish(
-    args: argparse.Namespace,
-    result: Array,
-    told: Trust | None = None,
-    *,
-    note: str = "",
-    **also: Any,
+    args: argparse.Namespace, result: Any, told: Trust | None = None, *, note: str = "", **also: Any
 ) -> int:
     """Write the result, or print it: every value of it, and how far it can be trusted.
 
@@ -52,8 +50,10 @@ def finish(
     if told is not None:
         facts |= told._asdict()
     if args.output:
-        files.write(args.output, result)
+        saved.save(args.output, result)
         facts = {"output": args.output} | facts
+    elif len(result.pieces) > 1 and (result := result.gather("host:0", 0)) is None:
+        return 0  # another process prints it
     elif args.json:
         facts["values"] = result.to_strings("round-trip")
     elif result.size > SHOWN:  # print would show the shape only
@@ -83,22 +83,26 @@ def prepare(
     """
     if inputs.count(files.STANDARD_INPUT) > 1:
         raise ArgumentError("-: standard input can be one of the matrices only")
-    form = formats.get(args.format or _stored_format([name for name in inputs if name]))
-    if args.output:
-        files.check_target(args.output, form)
-    device = discovery.get(args.device)
-    further = [name for name in outputs if name is not None]
-    given = [args.output, *further] if args.output else further
+    given = [name for name in (args.output, *outputs) if name is not None]
     if len({Path(name).resolve() for name in given}) < len(given):
         raise ArgumentError(f"{given[-1]}: is given for two outputs")
-    for name in further:
-        files.check_target(name, form)
-    return lambda name: files.read(name, form, device)
+
+    def chosen() -> Format:
+        form = formats.get(args.format or _stored_format([name for name in inputs if name]))
+        for name in given:
+            saved.check_target(name, form)
+        return form
+
+    job, device = processes.job(), discovery.get(args.device)
+    form = transport.first(chosen, job.queues if job else (), "the format")
+    if job and job.count > 1:
+        return lambda name: creation.load(name, form)
+    return lambda name: saved.load(name, form, device)
 
 
 def _stored_format(inputs: list[str]) -> str:
     """The format that the input files name; which of several is meant is not guessed."""
-    stored = {name: form.name for name in inputs if (form := files.stored_format(name))}
+    stored = {name: form.name for name in inputs if (form := saved.stored_format(name))}
     if len(set(stored.values())) > 1:
         found = ", ".join(f"{name} holds {form}" for name, form in stored.items())
         raise ArgumentError(f"{found}: give --format to choose the format of the result")
@@ -107,7 +111,9 @@ def _stored_format(inputs: list[str]) -> str:
 
 def waiting(what: str, a: Array) -> AbstractContextManager[None]:
     """Tell that work goes on, once it has taken two seconds."""
-    where = "by the host reference" if a.device.by_reference else f"on {a.device.name}"
+    device, more = a.pieces[0].queue.device, len(a.pieces) - 1
+    where = "by the host reference" if device.by_reference else f"on {device.name}"
+    where += f" and {more} more" if more else ""
     size = " x ".join(map(str, a.shape))
     return lasting(f"{what} of {a.format}, {size}, {where}", sys.stderr.isatty())
 
@@ -116,7 +122,7 @@ def written(outputs: Mapping[str, tuple[str | None, Array]]) -> dict[str, str]:
     """Write further results, and say where."""
     found = {what: (name, array) for what, (name, array) in outputs.items() if name is not None}
     for name, array in found.values():
-        files.write(name, array)
+        saved.save(name, array)
     return {what: name for what, (name, _) in found.items()}
 
 

@@ -32,9 +32,8 @@ def run(args: argparse.Namespace) -> int:
         raise ArgumentError("--positive: goes with neither --refine nor --certify")
     a, b = read(args.a), read(args.b)
     with waiting("solve", a):
-        found: Any
         if args.positive:
-            found = mp.linalg.cholesky_solve(mp.linalg.cholesky(a), b)
+            found: Any = mp.linalg.solve(a, b, assume_a="pos", lower=True)
         else:
             found = mp.linalg.solve(a, b, refine=args.refine, certify=args.certify)
     if args.certify:

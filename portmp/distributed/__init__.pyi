@@ -3,6 +3,7 @@
 from portmp.distributed.array import DistributedArray as DistributedArray
 from portmp.distributed.creation import eye as eye
 from portmp.distributed.creation import full as full
+from portmp.distributed.creation import load as load
 from portmp.distributed.creation import ones as ones
 from portmp.distributed.creation import random as random
 from portmp.distributed.creation import standard_normal as standard_normal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format
 from portmp.runtime.planes import View, blank
 
+T = TypeVar("T")
 HOST = "host:0"
 """The device of the host's memory, where there is always one."""
 Where = str | Device | Queue
@@ -169,6 +170,10 @@ class DistributedArray(Array):
     def home(self) -> int:
         """The first part that this process has."""
         return self.queues.index(transport.home(self.queues))
+
+    def by_one(self, act: Callable[[], T], what: str) -> T:
+        """What a function gives: of several processes the first calls it, and tells all."""
+        return transport.first(act, self.queues, what)
 
     @property
     def devices(self) -> tuple[Device, ...]:

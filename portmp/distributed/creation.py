@@ -1,8 +1,10 @@
-"""Arrays on several devices: cut up, or made where their parts lie."""
+"""Arrays on several devices: cut up, made where their parts lie, or read there."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,12 @@ from portmp.arrays.dtypes import Dtype
 from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import Viewed, integers, wrapped
 from portmp.backends.base import Queue
-from portmp.distributed import factor, forces, functions, products, transport
+from portmp.distributed import factor, forces, functions, processes, products, saving, transport
 from portmp.distributed.array import HOST, Devices, DistributedArray, queues_of
 from portmp.distributed.layout import Placement, Rows, alone, chosen
 from portmp.distributed.memory import check_room
-from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
+from portmp.files import saved
 from portmp.formats import Format
 from portmp.random.generator import Generator
 from portmp.routines.moves import launch as moves
@@ -25,7 +28,9 @@ from portmp.routines.random import launch as values
 from portmp.routines.random.layout import draw
 from portmp.runtime.planes import View, blank
 
-OPERATIONS = factor, forces, functions, products
+AT_ONCE = 1 << 26
+"""Bytes that are read of a file and brought to a device at once, or one row."""
+OPERATIONS = factor, forces, functions, products, saving
 """The modules that say what functions do with such arrays, known as soon as there is one."""
 
 
@@ -97,6 +102,44 @@ def new(
     elements: Any = kind if isinstance(kind, Format) else kind.name
     views = [blank(elements, placement.local(i)).made(q) for i, q in enumerate(queues)]
     return DistributedArray.made(views, placement, queues)
+
+
+def load(
+    file: Any, format: Any = None, *, devices: Devices | None = None, layout: Any = None
+) -> DistributedArray:
+    """The array that ``portmp.load`` gives of a file, on several devices, by ``Rows()`` by default.
+
+    Of .npy, .npz (unless packed), .h5 and .hdf5 each process reads the parts that its devices have,
+    so that the file may be larger than its memory. Texts and packed archives, and standard input
+    ("-"), are read by the first process, which sends all to the others. InputError where processes
+    find different arrays.
+    """
+    path, queues = saved.checked_path(file, "load"), queues_of(devices)
+    job = processes.job() if any(map(transport.is_distant, queues)) else None
+    with saved.stored(path, format, *((job.rank, job.count) if job else ())) as source:
+        mine = f"{source[0]} of shape {source[1]}" if source else "what is read as a whole"
+        other = transport.first(lambda: mine, queues, f"what {path} holds")
+        if mine != other:
+            raise InputError(f"{path}: holds {mine}, and in process 0 {other}")
+        if source is not None:
+            found = new(source[1], source[0], devices, layout, "load")
+            for tile in found.tiles():
+                _read(source[2], tile.start, tile.array)
+            return found
+    read = partial(saved.load, file, format, HOST)
+    return shard(transport.first(read, queues, f"what {path} holds"), devices, layout)
+
+
+def _read(part: Callable[..., Any], start: tuple[int, ...], out: Any) -> None:
+    """A block of the file, some rows at once."""
+    step = max(AT_ONCE // max(math.prod(out.shape[1:]) * out.itemsize, 1), 1)
+    rest = [slice(at, at + n) for at, n in zip(start[1:], out.shape[1:], strict=True)]
+    if not out.ndim:
+        out[...] = part((), out.queue)
+    for begin in range(0, out.shape[0] if out.ndim else 0, step):
+        target = out[begin : begin + step]
+        first = slice(start[0] + begin, start[0] + begin + len(target))
+        target[...] = part((first, *rest), out.queue)
 
 
 def full(

@@ -167,6 +167,11 @@ class Processes:
         threading.Thread(target=self._serve, daemon=True).start()
 
     @property
+    def names(self) -> list[str]:
+        """What the devices of all processes are called there."""
+        return [getattr(device, "known", device.name) for device in self.devices]
+
+    @property
     def devices(self) -> tuple[Device, ...]:
         """Those of all processes, in order of ranks."""
         return tuple([queue.device for queue in self.queues])
@@ -296,18 +301,18 @@ class Processes:
         with self._lock:
             self._sending = []
 
-    def fail(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    def fail(self, error: BaseException, status: int = 1) -> None:
         """End the job: what went wrong is said once, by the first process to which it happened."""
         time.sleep(self.rank and 1 + self.rank / self.count)  # where it went wrong in all of them
-        where = [f for f in traceback.extract_tb(trace) if not _is_own(f.filename)]
+        where = [f for f in traceback.extract_tb(error.__traceback__) if not _is_own(f.filename)]
         at = f" ({Path(where[-1].filename).name}, line {where[-1].lineno})" if where else ""
         notes = getattr(error, "__notes__", [])
         said = " ".join(" ".join([str(error), *notes]).split())
-        told = f"portmp: rank {self.rank} of {self.count}: {kind.__name__}: {said}{at}"
+        told = f"portmp: rank {self.rank} of {self.count}: {type(error).__name__}: {said}{at}"
         sys.stdout.flush()
         os.write(2, f"{told}\n".encode(errors="backslashreplace"))
         time.sleep(0.2)  # what is written is passed on before all ends
-        self.comm.Abort(1)
+        self.comm.Abort(status)
 
 
 def _pieces(data: Host) -> list[Host]:
@@ -317,7 +322,8 @@ def _pieces(data: Host) -> list[Host]:
 
 def _is_own(file: str) -> bool:
     """Whether a file is one of portmp's, or of Python's, not of the program that uses it."""
-    return str(Path(__file__).parents[1]) in file or file.startswith("<")
+    python = Path(file).parent == Path(os.__file__).parent
+    return str(Path(__file__).parents[1]) in file or file.startswith("<") or python
 
 
 _job: list[Processes] = []
@@ -330,7 +336,7 @@ def job() -> Processes | None:
 
 def initialize(
     comm: Any = None,
-    devices: Sequence[str | Device | Queue] | None = None,
+    devices: str | Sequence[str | Device | Queue] | None = None,
     *,
     limit: float | None = None,
     transport: str | None = None,
@@ -340,12 +346,13 @@ def initialize(
     From then on arrays that are made without ``devices`` lie on those of all processes, in order of
     ranks. *comm*: a communicator of mpi4py's, ``COMM_WORLD`` by default. *devices*: those of this
     process; by default one, process number r of a machine has device number r, modulo those there
-    are. *limit*: seconds that a process waits for another one, 600 by default, or what
-    PORTMP_MPI_LIMIT says. *transport*: how arrays go from one to another, ``"host"`` by default, or
-    what PORTMP_MPI_TRANSPORT says: through the host's memory; ``"mpi"``: GPUs' memory as it lies,
-    by an MPI that reads it; ``"nccl"``: by NCCL, with one GPU of its own for each process. An error
-    that nothing catches is told once and ends all processes. BackendUnavailable where mpi4py or MPI
-    are missing says what installs them; of a transport, in all processes, where it is not and why.
+    are; ``"cuda"`` means one of this backend likewise. *limit*: seconds that a process waits for
+    another one, 600 by default, or what PORTMP_MPI_LIMIT says. *transport*: how arrays go from one
+    to another, ``"host"`` by default, or what PORTMP_MPI_TRANSPORT says: through the host's memory;
+    ``"mpi"``: GPUs' memory as it lies, by an MPI that reads it; ``"nccl"``: by NCCL, with one GPU
+    of its own for each process. An error that nothing catches is told once and ends all processes.
+    BackendUnavailable where mpi4py or MPI are missing says what installs them; of a transport, in
+    all processes, where it is not and why.
     """
     if _job:
         raise ArgumentError("initialize: called before; a process has one job")
@@ -360,7 +367,7 @@ def initialize(
 
         if not issubclass(kind, PortmpError):
             hook(kind, error, trace)
-        found.fail(kind, error, trace)
+        found.fail(error)
 
     if found.count > 1:
         sys.excepthook = ended
@@ -373,10 +380,12 @@ def initialize(
     return found
 
 
-def _own(devices: Sequence[str | Device | Queue] | None, turn: int) -> list[Queue]:
+def _own(devices: str | Sequence[str | Device | Queue] | None, turn: int) -> list[Queue]:
     """This process's devices: those that are named, or one of those that are alike."""
-    if devices is not None:
-        if isinstance(devices, (str, Device, Queue)) or not devices:
+    backend = devices if isinstance(devices, str) and devices in discovery.BACKENDS else None
+    if devices is not None and backend is None:
+        devices = [devices] if isinstance(devices, str) else devices
+        if isinstance(devices, (Device, Queue)) or not devices:
             raise ArgumentError(f"devices: {devices!r:.60} given, a list is needed: ['cuda:0']")
         first = [discovery.queue_of(one) for one in devices]
         again = [queue in first[:i] for i, queue in enumerate(first)]
@@ -384,10 +393,10 @@ def _own(devices: Sequence[str | Device | Queue] | None, turn: int) -> list[Queu
             queue.device.new_queue() if seen else queue
             for queue, seen in zip(first, again, strict=True)
         ]
-    best = discovery.get()
-    if os.environ.get("PORTMP_DEVICE"):
+    best = discovery.get(backend)
+    if os.environ.get("PORTMP_DEVICE") and backend is None:
         return [best.queue]
-    alike = [d for d in discovery.devices() if d.backend == best.backend]
+    alike = list(discovery.accepted(discovery.find(best.backend).devices)) or [best]
     return [alike[turn % len(alike)].queue]
 
 

@@ -15,7 +15,7 @@ import contextvars
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -145,6 +145,25 @@ def shared(mine: T, queues: Sequence[Queue], what: str) -> list[T]:
     return job.share(mine, what)
 
 
+def first(act: Callable[[], T], queues: Sequence[Queue], what: str) -> T:
+    """What a function gives, or the error that it raises: of the processes that have some of the
+    queues the first one calls it, and tells all.
+    """
+    job = processes.job()
+    found: tuple[T | None, PortmpError | None] | None = None
+    if job is None or not any(map(is_distant, queues)):
+        return act()
+    if job.rank == 0:
+        try:
+            found = act(), None
+        except PortmpError as error:
+            found = None, error
+    told, wrong = job.share(found, what)[0]
+    if wrong is not None:
+        raise wrong
+    return cast(T, told)
+
+
 def summed(integers: Integers, queues: Sequence[Queue], what: str) -> Integers:
     """Sums of integers of all processes that have some of the queues: exact, in any order."""
     job = processes.job()
@@ -154,16 +173,21 @@ def summed(integers: Integers, queues: Sequence[Queue], what: str) -> Integers:
 
 
 def whole(
-    pieces: Sequence[View[Any]], source: Placement, queue: Queue, root: int | None = None
+    pieces: Sequence[View[Any]],
+    source: Placement,
+    queue: Queue,
+    root: int | None = None,
+    rows: tuple[int, int] | None = None,
 ) -> View[Any] | None:
-    """All of an array in a queue of this process, and in one of each other that has pieces; of
-    *root* alone, where that is given."""
+    """All of an array, or some of its *rows*, in a queue of this process, and in one of each other
+    that has pieces; of *root* alone, where that is given.
+    """
     job, target = processes.job(), alone(source.shape)
     if job is None or not any(map(is_distant, pieces)):
-        return piece(pieces, source, target, 0, queue)
+        return piece(pieces, source, target, 0, queue, rows, 0)
     ends = job.ends(beside(queue))
     wanted = ends if root is None else [ends[root]]
-    found = _each(lambda i, end: piece(pieces, source, target, 0, end), wanted)
+    found = _each(lambda i, end: piece(pieces, source, target, 0, end, rows, 0), wanted)
     return _own(found).in_queue(queue) if root in (None, job.rank) else None
 
 
@@ -195,10 +219,11 @@ def piece(
     device: int,
     queue: Queue,
     span: tuple[int, int] | None = None,
+    axis: int = -1,
 ) -> View[Any]:
     """What a device has of an array that is cut up as *target* says.
 
-    *span*: of its last axis only from one place to another.
+    *span*: of an *axis* only from one place to another.
     """
     wanted, shape = target.parts(device), target.local(device)
     holders = _holders(source)
@@ -206,13 +231,15 @@ def piece(
     if source.axes == target.axes and near and span is None:
         return sent(pieces[near[0]], queue)
     if span is not None:
-        shape = (*shape[:-1], span[1] - span[0])
+        sizes = list(shape)
+        sizes[axis] = span[1] - span[0]
+        shape = tuple(sizes)
     made: View[Any] = blank(pieces[0].elements, shape).made(queue)
     for parts, devices in holders.items():
         each = zip(source.axes, parts, target.axes, wanted, strict=True)
         runs = [common(*one) for one in each]
         if span is not None:
-            runs[-1] = within(runs[-1], *span)
+            runs[axis] = within(runs[axis], *span)
         if made.size and all(runs):
             _put(pieces[_nearest(devices, pieces, queue)[0]], made, runs)
     return made

@@ -8,14 +8,16 @@ failure is one InputError that names the file and, in text, the line.
 
 import io
 import math
+import os
 import re
+import struct
 import warnings
 import zipfile
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -34,6 +36,7 @@ from portmp.formats import Format, complexes, encode
 FORMAT_KEY = "format"
 LIMB_KEY = "limb"
 PART_KEY = "part"
+PLAIN_KEY = "array"
 _NPY_MAGIC = b"\x93NUMPY"
 _ZIP_MAGIC = b"PK"
 _HEADERS = {True: np.lib.format.read_array_header_1_0, False: np.lib.format.read_array_header_2_0}
@@ -92,7 +95,12 @@ def headings(path: str | Path) -> list[str]:
 def stored_format(path: str | Path) -> Format | None:
     """The format that a .npz file of limb planes, or a text, names; None for others."""
     file, handed = Path(path), str(path) == STANDARD_INPUT
-    if (kind := _kind_of(_standard_input()) if handed else _suffix(file)) != ".npz":
+    kind = _kind_of(_standard_input()) if handed else _suffix(file)
+    if kind == ".npy" and not handed:
+        with reading(file), regular(file) as opened:
+            is_complex = _header(opened, 0).dtype.kind == "c"
+        return formats.complex_of(dtypes.default()) if is_complex else None
+    if kind != ".npz":
         data = _given(path)[2]
         note = _note(kind, data)
         if note is None and _holds_complex(str(file), kind, data):
@@ -154,13 +162,25 @@ def _read_npy(file: Path, data: bytes, form: Format) -> list[Plane]:
 
 def _parsed_npy(name: str, data: bytes) -> Plane:
     """The array in the bytes of a .npy file."""
-    if not data.startswith(_NPY_MAGIC):
+    stream = io.BytesIO(data)
+    header = _checked_header(name, stream, len(data))
+    with reading(name):
+        if header.dtype.kind in "US":
+            afford(name, math.prod(header.shape) * (TEXT_BYTES + header.dtype.itemsize))
+        stream.seek(0)
+        return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+
+
+def _checked_header(name: str, stream: BinaryIO, nbytes: int) -> "Header":
+    """What an array of *nbytes* is that begins here; the stream is where its numbers begin."""
+    begin = stream.tell()
+    if stream.read(len(_NPY_MAGIC)) != _NPY_MAGIC:
         raise InputError(
             f"{name}: does not begin as a .npy file does; pickled objects are never loaded"
         )
+    stream.seek(begin)
     with reading(name):
-        stream = io.BytesIO(data)
-        header = _header(stream, len(data))
+        header = _header(stream, nbytes)
         if header.dtype.hasobject:
             raise InputError(f"{name}: holds pickled objects, which are never loaded")
         if not header.dtype.itemsize:
@@ -168,16 +188,50 @@ def _parsed_npy(name: str, data: bytes) -> Plane:
         if any(not 0 <= n < 2**63 for n in header.shape):
             raise InputError(f"{name}: shape {header.shape!s:.80} is none")
         count = math.prod(header.shape)
-        if count * header.dtype.itemsize > len(data) - stream.tell():
+        if count * header.dtype.itemsize > nbytes - (stream.tell() - begin):
             raise InputError(f"{name}: truncated: {count} elements of {header.dtype} expected")
-        if header.dtype.kind in "US":
-            afford(name, count * (TEXT_BYTES + header.dtype.itemsize))
-        stream.seek(0)
-        return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
+        return header
+
+
+def mapped(path: Path, turn: int = 0, turns: int = 1) -> dict[str, Plane] | None:
+    """The arrays of a .npy or .npz file by name, as views of it; None of another kind, or packed.
+
+    *turn*: one of so many *turns*, by which processes together read an archive through for damage.
+    """
+    if path.suffix.lower() not in (".npy", ".npz"):
+        return None
+    with reading(path), regular(path) as opened:
+        if path.suffix.lower() == ".npy":
+            return {"": _mapped(path, str(path), opened, os.fstat(opened.fileno()).st_size)}
+        found = {}
+        with _archived(path, opened) as archive:
+            for i, member in enumerate(archive.infolist()):
+                if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
+                    return None
+                with archive.open(member) as stream:
+                    while i % turns == turn and stream.read(1 << 20):
+                        pass
+                opened.seek(member.header_offset + 26)
+                opened.seek(sum(struct.unpack("<HH", opened.read(4))), io.SEEK_CUR)
+                name = member.filename.removesuffix(".npy")
+                found[name] = _mapped(path, f"{path}, {name}", opened, member.file_size)
+        return found
+
+
+def _mapped(path: Path, name: str, opened: BinaryIO, nbytes: int) -> Plane:
+    header = _checked_header(name, opened, nbytes)
+    if not math.prod(header.shape):
+        return np.empty(header.shape, header.dtype)
+    order: Any = "F" if header.fortran else "C"
+    return np.memmap(path, header.dtype, "r", opened.tell(), header.shape, order)
 
 
 def _read_npz(file: Path, data: bytes, form: Format) -> list[Plane]:
-    members = _members(file, io.BytesIO(data))
+    return limbs(file, _members(file, io.BytesIO(data)), form)
+
+
+def limbs(file: Path, members: dict[str, Plane], form: Format) -> list[Plane]:
+    """The limbs of what an archive holds, in a format."""
     if FORMAT_KEY in members:
         stored = _named_format(file, members.pop(FORMAT_KEY))
         return complexes.change_format(_limb_planes(file, members, stored), stored, form)
@@ -225,6 +279,7 @@ class Header:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     nbytes: int
+    fortran: bool = False
 
 
 def headers(path: str | Path) -> dict[str, Header]:
@@ -242,8 +297,8 @@ def _header(stream: IO[bytes], nbytes: int) -> Header:
     first = np.lib.format.read_magic(stream) == (1, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy has headers parsed as Python, which may warn
-        shape, _, kind = _HEADERS[first](stream)
-    return Header(shape, kind, nbytes)
+        shape, fortran, kind = _HEADERS[first](stream)
+    return Header(shape, kind, nbytes, fortran)
 
 
 def _named_format(file: Path, value: Plane) -> Format:
@@ -307,42 +362,63 @@ def check_target(path: str | Path, form: Format) -> None:
 
 def write(path: str | Path, array: Array) -> None:
     """Write an array, losslessly, in the kind of file that the extension names."""
-    file, form = Path(path), array.format
+    file, form, limbs = Path(path), array.format, array.to_limbs()
     check_target(file, form)
-    data = _WRITERS[_suffix(file)](file, array.to_limbs(), form)
-    replace(file, _noted(_suffix(file), data, array))
+    suffix = _suffix(file)
+    if suffix in _TEXTS:
+        replace(file, _noted(suffix, _TEXTS[suffix](file, limbs, form), array))
+    elif suffix == ".npz":
+        write_parts(file, form, encode.parts_of(form, limbs) if form.coded else limbs)
+    else:
+        values = complexes.to_numpy(limbs, form.name) if form.components > 1 else limbs[0]
+        write_parts(file, form, [values])
 
 
-def _npy_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
-    buffer = io.BytesIO()
-    values = complexes.to_numpy(planes, form.name) if form.components > 1 else planes[0]
-    np.save(buffer, values, allow_pickle=False)
-    return buffer.getvalue()
+class Rows(NamedTuple):
+    """A plane that is written without being there as a whole: some rows at once, in order."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    blocks: Iterable[Plane]
 
 
-def _npz_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
-    members = {f"{LIMB_KEY}{i}": plane for i, plane in enumerate(planes)}
-    if form.coded:
-        parts = encode.parts_of(form, planes)
-        members = {f"{PART_KEY}{i}": part for i, part in enumerate(parts)}
-    return _archive({**members, FORMAT_KEY: np.array(form.name)})
+def write_parts(file: Path, kind: Format | str, parts: Sequence[Plane | Rows]) -> None:
+    """Planes as they lie in memory: a .npy file has one, a .npz file all."""
+    if file.suffix.lower() == ".npy":
+        replace(file, partial(_put, array=parts[0]))
+    elif isinstance(kind, Format):
+        key = PART_KEY if kind.coded else LIMB_KEY
+        named = {f"{key}{i}": part for i, part in enumerate(parts)}
+        write_members(file, {**named, FORMAT_KEY: np.array(kind.name)})
+    else:
+        write_members(file, {PLAIN_KEY: parts[0]})
 
 
-def write_members(file: Path, members: dict[str, Plane]) -> None:
-    """Write arrays by name to a .npz file; ``members`` reads them."""
-    replace(file, _archive(members))
+def write_members(file: Path, members: Mapping[str, Plane | Rows]) -> None:
+    """Write arrays by name to a .npz file, as NumPy's savez; ``members`` reads them."""
+
+    def written(stream: BinaryIO) -> None:
+        with zipfile.ZipFile(stream, "w") as archive:
+            for name, array in members.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    _put(member, array)
+
+    replace(file, written)
 
 
-def _archive(members: dict[str, Plane]) -> bytes:
-    buffer = io.BytesIO()
-    named: dict[str, Any] = {**members}  # NumPy before 2.1 takes options for arrays, too
-    np.savez(buffer, **named)
-    return buffer.getvalue()
+def _put(stream: IO[bytes], array: Plane | Rows) -> None:
+    """An array as NumPy's save writes it."""
+    if not isinstance(array, Rows):
+        np.lib.format.write_array(stream, array, allow_pickle=False)
+        return
+    descr = np.lib.format.dtype_to_descr(array.dtype)
+    facts = {"descr": descr, "fortran_order": False, "shape": array.shape}
+    np.lib.format.write_array_header_1_0(stream, facts)
+    for block in array.blocks:
+        stream.write(block.tobytes())
 
 
-_WRITERS: dict[str, Callable[[Path, list[Plane], Format], bytes]] = {
-    ".npy": _npy_bytes,
-    ".npz": _npz_bytes,
+_TEXTS: dict[str, Callable[[Path, list[Plane], Format], bytes]] = {
     ".mtx": mtx_bytes,
     ".csv": partial(lines, ","),
     ".txt": partial(lines, " "),

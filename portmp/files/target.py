@@ -43,7 +43,7 @@ def _short(file: Path) -> str:
     return repr(name) if len(name) <= 80 else f"{name[:80]!r}... ({len(name)} characters)"
 
 
-def replace(file: Path, data: bytes) -> None:
+def replace(file: Path, data: paths.Content) -> None:
     """Put *data* in the place of *file*; InputError where that fails."""
     try:
         paths.replace_file(file, data)

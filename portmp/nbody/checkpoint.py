@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ class Checkpoint:
 
     def pause(self, stage: Stage) -> None:
         """Save the stage if it is time."""
-        if time.monotonic() - self._last >= self.seconds:
+        by_one = stage.system.by_one
+        if by_one(lambda: time.monotonic() - self._last >= self.seconds, "whether it is time"):
             self.save(stage)
 
     def ended(self, stage: Stage) -> None:
@@ -63,7 +65,8 @@ class Checkpoint:
         arrays |= {f"origin{i}": plane for i, plane in enumerate(stage.origin)}
         arrays |= stage.system.members()
         arrays["checkpoint"] = np.array(json.dumps(facts))
-        files.write_members(self.file, arrays)
+        write = partial(files.write_members, self.file, arrays)
+        stage.system.by_one(write, f"that {self.file} is written")
         self._last = time.monotonic()
 
     def resumed(self, device: Device) -> Stage | None:

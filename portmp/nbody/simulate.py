@@ -7,6 +7,7 @@ momentum are sampled on the way, a reversed run shows how far from the start it 
 import hashlib
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,8 @@ def start(made: particles.Particles, form: Format, device: Device, eps: str, roo
 # --- the command ------------------------------------------------------------------------------
 
 
-def command(args: Any) -> int:
-    """``portmp nbody``."""
+def command(args: Any, placed: Callable[[System], System] = lambda one: one) -> int:
+    """``portmp nbody``; *placed*: what is done to systems before they move."""
     plan = _plan(args)
     forms = list(dict.fromkeys(formats.get(name.strip()) for name in args.format.split(",")))
     if args.root is not None:
@@ -51,9 +52,12 @@ def command(args: Any) -> int:
     device = discovery.get(args.device)
     progress = Progress(sys.stderr.isatty())
     kept = memory.Kept((plan.samples + 1) * plan.ways, plan.reverse, bool(args.output))
-    systems = _systems(args, forms, kept, device)
-    keeper = _keeper(args, plan, forms)
-    stage = keeper.resumed(device) if keeper else None
+    systems = [placed(one) for one in _systems(args, forms, kept, device)]
+    keeper, by_one = _keeper(args, plan, forms), systems[0].by_one
+    found = keeper and by_one(keeper.file.exists, f"whether {args.checkpoint} is there")
+    stage = keeper.resumed(device) if keeper and found else None
+    if stage:
+        stage.system = placed(stage.system)
     courses = list(keeper.courses) if keeper else []
     moved = systems[-1]
     for moving in systems[len(courses) :]:
@@ -65,15 +69,15 @@ def command(args: Any) -> int:
     if args.output:
         moved.save(args.output)
     if args.trajectory:
-        _write_trajectory(Path(args.trajectory), courses)
+        by_one(lambda: _write_trajectory(Path(args.trajectory), courses), "the trajectory")
     if args.json:
         print(json.dumps(_report(args, plan, systems[0], courses), indent=1))
     else:
-        print(_table(args, plan, device, len(systems[0]), courses))
+        print(_table(args, plan, systems[0], courses))
     if args.plot:
-        _plot(Path(args.plot), plan, courses)
+        by_one(lambda: _plot(Path(args.plot), plan, courses), "the picture")
     if keeper:
-        keeper.remove()
+        by_one(keeper.remove, "that the checkpoint is removed")
     return 0
 
 
@@ -157,11 +161,11 @@ def _systems(args: Any, forms: list[Format], kept: memory.Kept, device: Device) 
 
 
 def _report(args: Any, plan: Plan, moved: System, courses: list[Course]) -> dict[str, Any]:
-    device, facts = moved.device, moved.device.properties
+    facts = moved.device.properties
     return {
         "source": args.source,
         "particles": len(moved),
-        "device": device.name,
+        "device": ", ".join(queue.device.name for queue in moved.queues),
         "name": facts.name,
         "driver": facts.driver,
         "scheme": plan.scheme,
@@ -175,10 +179,12 @@ def _report(args: Any, plan: Plan, moved: System, courses: list[Course]) -> dict
     }
 
 
-def _table(args: Any, plan: Plan, device: Device, count: int, courses: list[Course]) -> str:
+def _table(args: Any, plan: Plan, moved: System, courses: list[Course]) -> str:
+    device, more = moved.device, len(moved.queues) - 1
     lines = [
-        f"{args.source}: {count} particles, {plan.steps} steps of {float(plan.dt):g}, "
-        f"{plan.scheme}, on {device.name} ({device.properties.name})",
+        f"{args.source}: {len(moved)} particles, {plan.steps} steps of {float(plan.dt):g}, "
+        f"{plan.scheme}, on {device.name} ({device.properties.name})"
+        + (f" and {more} more" if more else ""),
         "",
         f"{'format':8} {'energy':>24} {'energy error':>13} {'largest':>9} "
         f"{'momentum error':>15} {'way back':>9} {'seconds':>8}",

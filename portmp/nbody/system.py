@@ -10,19 +10,20 @@ import json
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from portmp import formats
 from portmp.arrays.array import Array, from_limbs, operand, zeros
 from portmp.arrays.products import dot
-from portmp.backends.base import Device, Repeated, is_recording, recording
+from portmp.backends.base import Device, Queue, Repeated, is_recording, recording
 from portmp.errors import ArgumentError, InputError, ShapeError, choice, shown
 from portmp.files import arrays as files
 from portmp.formats import convert, parse
-from portmp.nbody.forces import energy, squared
+from portmp.nbody.forces import acceleration, energy, squared
 from portmp.routines import base
 from portmp.routines.base import Scalar
 from portmp.routines.elementwise import launch as elementwise
@@ -77,29 +78,39 @@ class System:
         steps: int = 0,
     ) -> None:
         given = {"position": position, "velocity": velocity, "mass": mass}
-        planes = {name: operand(value, name).planes for name, value in given.items()}
-        form = planes["position"].format
-        base.same(form, **planes)
-        n = planes["mass"].size
+        arrays = {name: operand(value, name) for name, value in given.items()}
+        form, n = position.format, mass.size
         for name, shape in (("position", (n, 3)), ("velocity", (n, 3)), ("mass", (n,))):
-            if planes[name].shape != shape:
-                raise ShapeError(f"{name}: shape {planes[name].shape} given, {shape} needed")
-        gravity.check_root(form, position.device.platform, root)
-        self._bodies = zeros((n, 4), form, position.device)
-        self._bodies[:, :3] = position
-        self._bodies[:, 3] = mass
-        self._velocity = velocity.copy()
+            if arrays[name].shape != shape:
+                raise ShapeError(f"{name}: shape {arrays[name].shape} given, {shape} needed")
+        several = len(position.pieces) > 1
+        places = [getattr(x, "placement", None) for x in (position, velocity)]
+        if len({len(x.pieces) for x in arrays.values()}) > 1 or places[0] != places[1]:
+            raise ArgumentError(
+                "velocity, mass: on other devices than position, or cut up otherwise; "
+                "portmp.shard(velocity, like=position) cuts it up likewise"
+            )
+        for pieces in zip(*[x.pieces for x in arrays.values()], strict=True):
+            base.same(form, **dict(zip(arrays, [piece.planes for piece in pieces], strict=True)))
+            gravity.check_root(form, pieces[0].device.platform, root)
+        self._velocity, self._out = velocity.copy(), dict[str, Any]()
+        if several:
+            self._position, self._mass = position.copy(), mass.copy()
+        else:  # as kernels take sources
+            bodies = zeros((n, 4), form, position.device)
+            self._position, self._mass = bodies[:, :3], bodies[:, 3]
+            self._position[...], self._mass[...] = position, mass
+            self._out["out"] = Array(allocate(form, (n, 3), position.queue))
         self._eps, self._root = _kept(exact(eps, "eps"), "eps", eps, "it"), root
         self.time = _kept(exact(time, "time"), "time", time, "it")
         self.steps = _count(steps, "steps")
-        self._eps2 = squared(eps, form)
-        self._acceleration = Array(allocate(form, (n, 3), position.planes.queue))
-        self._current = False
+        squared(eps, form)  # refused at once, where it cannot be
+        self._acceleration: Any = None
 
     @property
     def position(self) -> Array:
         """Positions (n, 3): a copy."""
-        return self._bodies[:, :3].copy()
+        return self._position.copy()
 
     @property
     def velocity(self) -> Array:
@@ -109,15 +120,25 @@ class System:
     @property
     def mass(self) -> Array:
         """Masses (n,), times the gravitational constant: a copy."""
-        return self._bodies[:, 3].copy()
+        return self._mass.copy()
 
     eps: Fraction = within("_eps", "The softening length.")
     root: str = within("_root", "Where the inverse square roots come from.")
-    format: formats.Format = within("_bodies.format", "The number format of all quantities.")
-    device: Device = within("_bodies.device", "Where the state is.")
+    by_one: Any = within("_velocity.by_one", "What calls a function in one of several processes.")
+    format: formats.Format = within("_velocity.format", "The number format of all quantities.")
+
+    @property
+    def queues(self) -> tuple[Queue, ...]:
+        """Those of the devices where the state is, which may be several."""
+        return tuple([piece.queue for piece in self._velocity.pieces])
+
+    @property
+    def device(self) -> Device:
+        """The first device that this process has."""
+        return next(queue.device for queue in self.queues if queue.device.rank is None)
 
     def __len__(self) -> int:
-        return self._bodies.shape[0]
+        return self._velocity.shape[0]
 
     def acceleration(self) -> Array:
         """Accelerations (n, 3) at the present positions: a copy."""
@@ -125,12 +146,12 @@ class System:
 
     def _forces(self) -> Array:
         """Accelerations, computed where the particles have moved since."""
-        if not self._current:
-            position, bodies = self._bodies[:, :3].planes, self._bodies.planes
-            found = {"acceleration": self._acceleration.planes}
-            gravity.gravity_sum(position, bodies, self._eps2, found, 0, root=self._root)
-            self._current = True
-        return self._acceleration
+        if self._acceleration is None:
+            how: dict[str, Any] = {"eps": self._eps, "root": self._root, **self._out}
+            found: Any = acceleration(self._position, self._mass, **how)
+            like: Any = self._position
+            self._acceleration = found if self._out else found.placed(like.placement, like.queues)
+        return cast(Array, self._acceleration)
 
     def step(self, dt: Scalar, count: int = 1, scheme: str = "leapfrog") -> None:
         """Advance by *count* steps of *dt* (negative: back in time). SCHEMES has the schemes.
@@ -147,18 +168,17 @@ class System:
         if not all(np.isfinite(words[0]) for words in (*kicks, *drifts)):
             raise ArgumentError(f"dt: {shown(dt)} given, too large for {self.format.name}")
         ended = _kept(self.time + count * length, "dt", dt, "the time that it gives")
-        position, velocity = self._bodies[:, :3].planes, self._velocity.planes
+        position, velocity = self._position, self._velocity
 
         def once() -> None:
             for kick, drift in zip(kicks, drifts, strict=False):
-                force = self._forces().planes
-                elementwise.apply("fma", [kick, force, velocity], velocity)
-                elementwise.apply("fma", [drift, velocity, position], position)
-                self._current = False
-            elementwise.apply("fma", [kicks[-1], self._forces().planes, velocity], velocity)
+                _add(kick, self._forces(), velocity)
+                _add(drift, velocity, position)
+                self._acceleration = None
+            _add(kicks[-1], self._forces(), velocity)
 
-        # A first step may compute forces that later ones find.
-        alone = count if count < REPEATED or is_recording() else 1
+        # A first step may compute forces that later ones find; copies cannot be recorded.
+        alone = count if count < REPEATED or not self._out or is_recording() else 1
         for _ in range(alone):
             once()
         if alone < count:
@@ -172,23 +192,26 @@ class System:
 
     def energy(self) -> Array:
         """Kinetic and potential energy, of shape (): see nbody.energy."""
-        r, m = self._bodies[:, :3], self._bodies[:, 3]
+        r, m = self._position, self._mass
         return energy(r, self._velocity, m, eps=self._eps, root=self._root)
 
     def angular_momentum(self) -> list[Array]:
         """Sum of m r x v: three arrays of shape ()."""
-        r, v, m = self._bodies[:, :3], self._velocity, self._bodies[:, 3]
+        r, v, m = self._position, self._velocity, self._mass
         turns = ((1, 2), (2, 0), (0, 1))
         return [dot(m * r[:, i], v[:, j]) - dot(m * r[:, j], v[:, i]) for i, j in turns]
 
     # --- files ----------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the whole state to a .npz file; ``load`` goes on from there with the same bits."""
+        """Write the whole state to a .npz file; ``load`` goes on from there with the same bits.
+
+        Of several processes, all of which call it, one writes.
+        """
         file = Path(path)
         if file.suffix.lower() != ".npz":
             raise InputError(f"{file}: a state is saved as .npz")
-        files.write_members(file, self.members())
+        self.by_one(partial(files.write_members, file, self.members()), f"that {file} is written")
 
     def members(self) -> dict[str, np.ndarray[Any, Any]]:
         """The whole state as arrays by name; ``restored`` makes a system of them."""
@@ -201,9 +224,17 @@ class System:
             "root": self._root,
         }
         planes = {"facts": np.array(json.dumps(facts))}
-        for name, value in (("bodies", self._bodies), ("velocity", self._velocity)):
-            planes |= {f"{name}{i}": plane for i, plane in enumerate(value.to_limbs())}
+        both = zip(self._position.to_limbs(), self._mass.to_limbs(), strict=True)
+        bodies = [np.column_stack(one) for one in both]
+        for name, value in (("bodies", bodies), ("velocity", self._velocity.to_limbs())):
+            planes |= {f"{name}{i}": plane for i, plane in enumerate(value)}
         return planes
+
+
+def _add(factor: base.ScalarLimbs, x: Array, y: Array) -> None:
+    """y + factor x in the place of y, on each device."""
+    for mine, to in zip(x.pieces, y.pieces, strict=True):
+        elementwise.apply("fma", [factor, mine.planes, to.planes], to.planes)
 
 
 _DIGITS = 2000

@@ -121,13 +121,14 @@ def follow(stage: Stage, plan: Plan, progress: Progress, pause: Callable[[Stage]
     before, first = course.seconds, stage.done
     marks = sorted({round(plan.steps * k / plan.samples) for k in range(1, plan.samples + 1)})
     total = plan.steps * (2 if plan.reverse else 1)
-    most = 1 if moving.device.by_reference else BURST
+    most = 1 if any(q.device.by_reference for q in moving.queues) else BURST
     while stage.done < total:
         out = stage.done < plan.steps
         stop = next(mark for mark in marks if mark > stage.done) if out else total
         burst = min(stop - stage.done, most)
         moving.step(plan.dt if out else -plan.dt, burst, plan.scheme)
-        moving.device.queue.synchronize()
+        for queue in moving.queues:
+            queue.synchronize()
         stage.done += burst
         if out and stage.done == stop:
             stage.sample(plan.ways)

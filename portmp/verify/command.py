@@ -104,11 +104,14 @@ def _targets(wanted: str | None) -> list[tuple[Device | None, str]]:
 
 
 def _show(
-    device: Device | None, outcomes: Sequence[Outcome], refusal: str, processes: int | None = None
+    device: Device | None, outcomes: Sequence[Outcome], refusal: str, on: Sequence[str]
 ) -> None:
-    """A device's results on standard output; by how many processes."""
+    """A device's results on standard output; *on* which devices processes had them."""
     name = f"{device.name} ({device.properties.name})" if device else "host reference"
-    name = f"{processes} processes on {name}" if processes else name
+    if on:
+        ranks_of = {one: [str(r) for r, name in enumerate(on) if name == one] for one in on}
+        places = [f"ranks {', '.join(found)} on {one}" for one, found in ranks_of.items()]
+        name = f"{len(on)} processes on {name}; {', '.join(places)}"
     if refusal:
         print(f"{name}: refused: {refusal}\n")
         return
@@ -144,19 +147,22 @@ def command(args: Any) -> int:
     reports = []
     for device, refusal in _targets(args.device):
         outcomes: list[Outcome] = []
+        on: list[str] = []
         progress = Progress(sys.stderr.isatty())
         if not refusal and args.ranks is not None:
-            outcomes = ranks.run(device.name if device else "host:0", chosen, args.ranks)
+            one = device.name if device else "host:0"
+            one = args.device if args.device in discovery.BACKENDS else one
+            outcomes, on = ranks.run(one, chosen, args.ranks)
         elif not refusal and args.jobs > 1:
             name = device.name if device else REFERENCE
             outcomes = parallel.run(name, chosen, args.routine, args.jobs, progress)
         elif not refusal:
             outcomes = run(device, chosen, progress)
         refused = {"total": len(chosen), "refusal": refusal} if refusal else {}
-        refused |= {} if args.ranks is None else {"ranks": args.ranks}
+        refused |= {} if args.ranks is None else {"ranks": args.ranks, "devices": on}
         reports.append(report(device, outcomes) | refused)
         if not args.json:
-            _show(device, outcomes, refusal, args.ranks)
+            _show(device, outcomes, refusal, on)
     text = json.dumps(reports, indent=1)
     if target:
         targets.replace(target, (text + "\n").encode())

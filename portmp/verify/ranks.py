@@ -51,8 +51,11 @@ def layouts(devices: int) -> list[Layout]:
     return [*found, *(BlockCyclic(4, p, devices // p) for p in grids)]
 
 
-def run(device: str, chosen: Sequence[Case], ranks: int) -> list[Outcome]:
-    """What so many processes say of cases on the devices of a name."""
+def run(device: str, chosen: Sequence[Case], ranks: int) -> tuple[list[Outcome], list[str]]:
+    """What so many processes say of cases on the device of a name, or, of a backend's name, each
+    on one of its devices: process number r of a machine on number r, modulo those there are. And
+    the devices' names, by ranks.
+    """
     if importlib.util.find_spec("mpi4py") is None:
         raise BackendUnavailable(f"mpi4py is not installed: {processes.INSTALL}")
     command, environment = launcher(), ANYWHERE | os.environ
@@ -63,14 +66,15 @@ def run(device: str, chosen: Sequence[Case], ranks: int) -> list[Outcome]:
         names = list(dict.fromkeys(case.form.name for case in chosen))
         wanted = {"device": device, "ranks": ranks, "formats": names, "keys": keys}
         asked = json.dumps({**wanted, "to": str(written)})
-        told = Path(folder) / "asked.json"
-        told.write_text(asked)
-        words = [command, "-n", str(ranks), sys.executable, "-P", "-m", __name__, str(told)]
+        asks = Path(folder) / "asked.json"
+        asks.write_text(asked)
+        words = [command, "-n", str(ranks), sys.executable, "-P", "-m", __name__, str(asks)]
         ended = subprocess.run(
             words, capture_output=True, text=True, errors="replace", check=False, env=environment
         )
         if ended.returncode == 0 and written.exists():
-            return read(json.loads(written.read_text()))
+            told = json.loads(written.read_text())
+            return read(told), told["devices"]
     raise ProcessError(_reason(f"{ended.stderr}\n{ended.stdout}", ended.returncode))
 
 
@@ -123,7 +127,7 @@ def _computed(case: Case, queue: Any, layout: Layout) -> Any:
 def main(file: str) -> None:
     """One of the processes: the first one writes what was found, where all found the same."""
     asked = json.loads(Path(file).read_text())
-    job = processes.initialize(devices=[asked["device"]])
+    job = processes.initialize(devices=asked["device"])
     if job.count != asked["ranks"]:
         raise ProcessError(
             f"{asked['ranks']} processes were started and {job.count} joined by MPI: mpiexec and "
@@ -140,7 +144,9 @@ def main(file: str) -> None:
     if job.rank == 0:
         failures = [vars(one) for one in found if not one.ok]
         digests = {one.key: one.digest for one in found}
-        Path(asked["to"]).write_text(json.dumps({"failures": failures, "digests": digests}))
+        Path(asked["to"]).write_text(
+            json.dumps({"failures": failures, "digests": digests, "devices": job.names})
+        )
 
 
 def _differ(found: Sequence[Outcome]) -> str:
