@@ -99,11 +99,11 @@ ${steps.joined(s, x, y, its, constants, f"{spot}kk" if stage else "", done, left
 % endif
 <% written, done = [*zip(spots, ys)], done * radix %>\
 % endfor
-        ${"{" if turned else "if (inside) {"}
 % if turned:
+        {
 ${transform("column_")}\
-        if (inside) {
 % endif
+        if (inside) {
 % for spot, y in written:
 % for m, z in enumerate(y):
 % for part, of in zip(parts, "uv"):
@@ -113,5 +113,8 @@ ${transform("column_")}\
 % endfor
 % endfor
 % endfor
-        ${"} }" if turned else "}"}
+        }
+% if turned:
+        }
+% endif
 }
