@@ -26,7 +26,8 @@ from portmp.compilers.base import Compiler
 from portmp.compilers.hiprtc import HiprtcCompiler
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.errors import ArgumentError, FormatError, InputError
-from portmp.formats import Format, complexes, convert
+from portmp.formats import Format, convert
+from portmp.formats.exact import Complex
 from portmp.networks.complexes import INNER, NAMES
 from portmp.routines import compilation_units
 from portmp.routines.complexes import launch, reference
@@ -233,7 +234,7 @@ GIVEN = [
     (gmpy2.mpc("0.1+0.7j", 300), gmpy2.mpfr("0.1", 300), gmpy2.mpfr("0.7", 300)),
     (flint.acb(2, -3), 2, -3),
     (Fraction(1, 3), Fraction(1, 3), 0),
-    (complexes.Complex(Fraction(1, 3), Fraction(2, 7)), Fraction(1, 3), Fraction(2, 7)),
+    (Complex(Fraction(1, 3), Fraction(2, 7)), Fraction(1, 3), Fraction(2, 7)),
 ]
 
 
@@ -563,7 +564,60 @@ def test_exact_numbers_beside_zero() -> None:
     z, w = mp.array(["0.1+2j", "-3j"], "cdd", HOST).tolist()
     assert z + 0 == 0 + z == z - 0 == z and 0 - z == -z and z * 0 == 0 / z == 0
     assert sum([z, w]) == z + w
-    assert z + complexes.Complex(0) == z
+    assert z + Complex(0) == z
+
+
+EXPRESSIONS: dict[str, Callable[[Any, complex], Any]] = {
+    "i pi": lambda p, i: i * p,
+    "pi i": lambda p, i: p * i,
+    "1 - 2 i pi": lambda p, i: 1 - 2 * i * p,
+    "1 / (i pi)": lambda p, i: 1 / (i * p),
+    "i / pi - 0.1": lambda p, i: i / p - 0.1,
+    "pi / (i - pi)": lambda p, i: p / (i - p),
+    "(1 + i pi)^5": lambda p, i: (1 + i * p) ** 5,
+    "(i pi)^-3": lambda p, i: (i * p) ** -3,
+}
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+@pytest.mark.parametrize("imaginary", [1j, np.complex128(1j), np.complex64(1j), np.array(1j)])
+def test_expressions_of_a_constant(text: str, imaginary: Any) -> None:
+    """Are exact, and rounded once in an array; the factors' order loses nothing."""
+    of = EXPRESSIONS[text]
+    with mpmath.workprec(1728):
+        found, wanted = of(mp.pi, imaginary), of(+mpmath.pi, 1j)
+        assert type(found) is Complex
+        for part, right in ((found.real, wanted.real), (found.imag, wanted.imag)):
+            value = mpmath.mpf(part.numerator) / part.denominator
+            assert abs(value - right) <= abs(wanted) * mpmath.mpf(2) ** -1600
+    ones = mp.ones(2, "qd", HOST)
+    assert (ones * found == mp.array([found, found], "cqd", HOST)).all()
+
+
+def test_exact_numbers_as_python_has_them() -> None:
+    """Magnitudes, signs, formats; other powers, order and NumPy's arrays are refused."""
+    z = mp.array(["3+4j"], "cdd", HOST).item()
+    assert abs(z) == 5 and abs(z / 3) == Fraction(5, 3) and abs(1j * mp.pi) == mp.pi and +z == z
+    assert abs(1 + 1j * mp.pi) ** 2 == pytest.approx(1 + math.pi**2)
+    assert abs(math.inf * z) == math.inf
+    assert f"{z / 7:.3f}" == "0.429+0.571j" and f"{-1j * mp.pi:+.4e}" == "+0.0000e+00-3.1416e+00j"
+    refused: tuple[Callable[[], Any], ...] = (
+        lambda: z**0.5,
+        lambda: 2**z,
+        lambda: mp.pi**1j,
+        lambda: np.exp(z),
+    )
+    for call in refused:
+        with pytest.raises(ArgumentError, match="exact"):
+            call()
+    for kind, form in ((complex, "cdd"), (float, "dd")):
+        with pytest.raises(FormatError, match=f'portmp.array\\(x, "{form}"\\)'):
+            np.ones(3, kind) * (2j * mp.pi)
+    with pytest.raises(TypeError):
+        mp.pi < 1j  # noqa: B015
+    for number in (z, 1 + 1j, mpmath.mpc(0, 1)):
+        with pytest.raises(FormatError, match=r"a complex number is not accepted .*cdd"):
+            mp.array([0.5, number], "qd")
 
 
 def test_interpolated() -> None:

@@ -457,7 +457,7 @@ def test_mpmath_numbers() -> None:
     assert repr(convert.to_limbs(given, DD)[0].tolist()) == "[inf, -inf, nan, 0.0, inf]"
     assert convert.to_limbs(mpmath.mpf("-1e-9999999"), DD)[0] == 0
     assert convert.to_limbs(mpmath.pi, DOUBLE)[0] == math.pi
-    with pytest.raises(FormatError, match="mpc"):
+    with pytest.raises(FormatError, match="a complex number is not"):
         convert.to_limbs(mpmath.mpc(1, 2), DD)
 
 
@@ -475,7 +475,7 @@ def test_gmpy2_numbers() -> None:
     assert repr(planes[0].tolist()) == "[nan, inf, -inf, -0.0, inf, -0.0]"
     with pytest.raises(FormatError, match="not exact"):
         convert.to_limbs(gmpy2.mpz(2**60 + 1), DOUBLE)
-    with pytest.raises(FormatError, match="mpc"):
+    with pytest.raises(FormatError, match="a complex number is not"):
         convert.to_limbs(gmpy2.mpc(1, 2), DD)
 
 

@@ -39,7 +39,7 @@ def test_matrices_of_mpmath_keep_their_digits() -> None:
         assert (third, two) == (1 / 3, 2.0)
         found = read(matrix[:1, :])
         assert near(found[0][0], THIRD) and found[0][1] == 2
-        with pytest.raises(FormatError, match="mpc is not accepted"):
+        with pytest.raises(FormatError, match="a complex number is not accepted"):
             read(mpmath.matrix([mpmath.mpc(1, 2)]))
         with pytest.raises(FormatError, match="is not accepted"):
             read(mpmath.iv.matrix([[mpmath.iv.mpf(1) / 3]]))

@@ -276,7 +276,7 @@ def test_complex_roots(device: Device) -> None:
     assert (imaginary == 0).sum() == 1 and mp.poly(found).format.name == "qd"
     own = mp.poly(roots[:2] * 1j)
     assert own.format.name == "cqd"
-    assert own.tolist() == [1, mp.formats.complexes.Complex(0, -2), -5]
+    assert own.tolist() == [1, mp.formats.exact.Complex(0, -2), -5]
     again = mp.roots(own)
     assert max(float(abs(again - x).min()) for x in roots[:2] * 1j) < 1e-60
     assert float(abs(mp.polyval(own, again)).max()) < 1e-60

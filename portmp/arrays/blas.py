@@ -18,7 +18,7 @@ from portmp.arrays.foreign import A, as_they_are
 from portmp.arrays.products import Bound, ProductBound, dot
 from portmp.arrays.viewed import AnyArray, wrapped
 from portmp.errors import ArgumentError, ShapeError
-from portmp.formats.complexes import is_complex
+from portmp.formats.foreign import is_complex
 from portmp.routines import base
 from portmp.routines.bounds import certified, normwise, tight
 from portmp.routines.complexes import launch

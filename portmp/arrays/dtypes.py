@@ -17,7 +17,7 @@ import numpy as np
 
 from portmp import formats
 from portmp.errors import ArgumentError, FormatError
-from portmp.formats import Format, complexes, losses
+from portmp.formats import Format, foreign, losses
 from portmp.formats.meeting import fits, meeting
 from portmp.routines.conversions.launch import holds
 from portmp.runtime.planes import Planes, View
@@ -191,7 +191,7 @@ def with_number(dtype: Dtype, number: object) -> Dtype:
     """The dtype in which an array and a number meet."""
     if isinstance(number, (bool, np.bool_)):
         return dtype
-    if complexes.is_complex(number):
+    if foreign.is_complex(number):
         return formats.complex_of(dtype if isinstance(dtype, Format) else default())
     if isinstance(dtype, Format):
         return dtype

@@ -20,8 +20,8 @@ from portmp.arrays.viewed import AnyArray, Elsewhere, Viewed, made, wrapped
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
 from portmp.formats import Format, convert, losses
 from portmp.formats.complexes import has_complex
-from portmp.formats.complexes import is_complex as is_complex_number
 from portmp.formats.complexes import parts as complex_parts
+from portmp.formats.foreign import is_complex as is_complex_number
 from portmp.formats.meeting import fits
 from portmp.networks import complexes
 from portmp.routines import base

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from portmp.errors import ArgumentError, UnsupportedError
-from portmp.formats import complexes, convert, decimal, spelled
+from portmp.formats import complexes, convert, decimal, exact, spelled
 
 __all__ = ["get_printoptions", "printoptions", "set_printoptions"]
 
@@ -134,7 +134,7 @@ def _texts(x: Any, quoted: bool = False) -> np.ndarray[Any, Any]:
         both = complexes.halves(limbs) if x.format.components > 1 else [limbs]
         texts = [decimal.to_strings(h, part, "short" if all_digits else "shown") for h in both]
         cut = [[_cut(t, precision) for t in of_part.ravel()] for of_part in texts]
-        whole = list(map(complexes.joined, *cut)) if len(cut) == 2 else cut[0]
+        whole = list(map(exact.joined, *cut)) if len(cut) == 2 else cut[0]
         return convert.object_array([repr(t) if quoted else t for t in whole], x.shape)
     found: np.ndarray[Any, Any] = x.to_numpy()
     return found
@@ -173,7 +173,7 @@ def formatted(x: Any, spec: str) -> str:
     if x.size != 1:
         raise ArgumentError(f"format {spec!r}: one element expected, shape {x.shape} given")
     if x.format.components > 1:
-        return complexes.joined(*(formatted(part, spec) for part in (x.real, x.imag)))
+        return exact.joined(*(formatted(part, spec) for part in (x.real, x.imag)))
     limbs = [float(plane.ravel()[0]) for plane in x.to_limbs()]
     if not math.isfinite(limbs[0]) or not limbs[0]:
         return spelled.formatted(limbs[0], spec, "")

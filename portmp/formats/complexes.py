@@ -3,18 +3,18 @@
 The limbs of a complex value are those of its real part, then those of its imaginary part.
 """
 
+from __future__ import annotations
+
 import math
 import re
-import sys
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from portmp.errors import FormatError, InputError
 from portmp.formats import convert, decimal, foreign, longer, losses
-from portmp.formats.exact import Exact
+from portmp.formats.exact import Complex, joined
 from portmp.formats.foreign import Exact as Real
 from portmp.formats.registry import COMPLEX, Format
 
@@ -24,124 +24,17 @@ _CUT = re.compile(r"(?<=[^eEpP(\s])\s*(?=[+-])")
 _CUT_HEX = re.compile(r"(?<=[^pP(\s])\s*(?=[+-])")
 
 
-class Complex:
-    """An exact complex number: what ``tolist`` gives of more than one limb.
-
-    ``real`` and ``imag`` are exact numbers, or floats where they are not finite or -0. + - * /
-    with other numbers are exact, too.
-    """
-
-    __slots__ = ("imag", "real")
-
-    def __init__(self, real: Any, imag: Any = 0) -> None:
-        self.real, self.imag = map(_kept, (real, imag))
-
-    def _with(self, other: Any) -> Any:
-        if isinstance(other, Complex):
-            return other
-        if is_complex(other):
-            return Complex(*parts(other, "operand"))
-        return Complex(other) if isinstance(other, (int, float, Fraction)) else None
-
-    def __add__(self, other: Any) -> Any:
-        it = self._with(other)
-        if it is None:
-            return NotImplemented
-        return Complex(self.real + it.real, self.imag + it.imag)
-
-    def __neg__(self) -> "Complex":
-        return Complex(-self.real, -self.imag)
-
-    def __sub__(self, other: Any) -> Any:
-        it = self._with(other)
-        return NotImplemented if it is None else self + -it
-
-    def __rsub__(self, other: Any) -> Any:
-        return -self + other
-
-    def __mul__(self, other: Any) -> Any:
-        it = self._with(other)
-        if it is None:
-            return NotImplemented
-        real = self.real * it.real - self.imag * it.imag
-        return Complex(real, self.real * it.imag + self.imag * it.real)
-
-    def __truediv__(self, other: Any) -> Any:
-        it = self._with(other)
-        if it is None:
-            return NotImplemented
-        above, below = self * it.conjugate(), it.real * it.real + it.imag * it.imag
-        return Complex(above.real / below, above.imag / below)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        it = self._with(other)
-        return NotImplemented if it is None else it / self
-
-    __radd__, __rmul__ = __add__, __mul__
-
-    def conjugate(self) -> "Complex":
-        """The number with the other sign of its imaginary part."""
-        return Complex(self.real, -self.imag)
-
-    def __eq__(self, other: object) -> bool:
-        it = self._with(other)
-        return bool(it is not None and self.real == it.real and self.imag == it.imag)
-
-    def __hash__(self) -> int:
-        width = 1 << sys.hash_info.width
-        found = (hash(self.real) + sys.hash_info.imag * hash(self.imag)) % width  # as Python's
-        found -= width if found >= width // 2 else 0
-        return -2 if found == -1 else found
-
-    def __bool__(self) -> bool:
-        return bool(self.real) or bool(self.imag)
-
-    def __complex__(self) -> complex:
-        return complex(float(self.real), float(self.imag))
-
-    def __reduce__(self) -> Any:
-        return Complex, (self.real, self.imag)
-
-    def __repr__(self) -> str:
-        return f"Complex({self.real!r}, {self.imag!r})"
-
-    def __str__(self) -> str:
-        return joined(str(self.real), str(self.imag))
-
-
-def _kept(x: Any) -> Any:
-    """An exact number, or the float that none is."""
-    if isinstance(x, (float, np.floating)):
-        special = not math.isfinite(x) or (x == 0 and math.copysign(1, x) < 0)
-        return float(x) if special else Exact(*x.as_integer_ratio())
-    return Exact(x)
-
-
 # --- numbers of all kinds to two parts ------------------------------------------------------------
-
-
-def is_complex(value: Any) -> bool:
-    """Whether a number is of a complex type, or a text with an imaginary part."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if isinstance(value, (float, int)):
-        return False
-    if isinstance(value, (complex, np.complexfloating, Complex)) or hasattr(value, "_mpc_"):
-        return True
-    if isinstance(value, (str, bytes)):
-        text = value.decode("ascii", "replace") if isinstance(value, bytes) else value
-        return text.strip()[:1] == "(" or text.strip()[-1:] in ("j", "J")
-    return type(value).__name__ in ("mpc", "acb") and hasattr(value, "imag")
 
 
 def has_complex(data: Any) -> bool:
     """Whether there are complex numbers in nested sequences, arrays of NumPy's or by themselves."""
     if isinstance(data, (np.ndarray, np.generic)):
         return data.dtype.kind == "c" or (
-            data.dtype.kind in "OUS" and any(map(is_complex, data.flat))
+            data.dtype.kind in "OUS" and any(map(foreign.is_complex, data.flat))
         )
     if not isinstance(data, (list, tuple)):
-        return is_complex(data)
+        return foreign.is_complex(data)
     found: dict[type, Any] = {}
     for one in data:
         if isinstance(one, (list, tuple, str, bytes, np.ndarray)):
@@ -149,7 +42,7 @@ def has_complex(data: Any) -> bool:
                 return True
         else:
             found.setdefault(type(one), one)
-    return any(map(is_complex, found.values()))
+    return any(map(foreign.is_complex, found.values()))
 
 
 def parts(item: Any, argument: str) -> tuple[Real, Real]:
@@ -162,7 +55,7 @@ def parts(item: Any, argument: str) -> tuple[Real, Real]:
     imaginary: Any
     if isinstance(item, str):
         real, imaginary = split(item, argument)
-    elif is_complex(item):
+    elif foreign.is_complex(item):
         real, imaginary = item.real, item.imag
     else:
         real, imaginary = item, 0
@@ -279,12 +172,6 @@ def _number(row: tuple[float, ...]) -> Any:
     if len(row) == 1 or not all(map(math.isfinite, row)):
         return row[0]
     return -0.0 if row[0] == 0 and math.copysign(1, row[0]) < 0 else convert.to_fraction(row)
-
-
-def joined(real: str, imaginary: str) -> str:
-    """The text of a number whose parts have these."""
-    sign = "" if imaginary.startswith("-") else "+"
-    return f"{real}{sign}{imaginary}j"
 
 
 def matrix_of_texts(planes: Sequence[Any], form: Format) -> np.ndarray[Any, Any]:

@@ -1,10 +1,11 @@
-"""Exact real numbers that stay exact beside Python's and NumPy's: floats count as what they are.
+"""Exact numbers, real and complex, that stay exact beside Python's and NumPy's: floats as they are.
 
 A Fraction becomes a float beside one, which loses whatever an array of more limbs would have held.
 """
 
 import math
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from portmp.errors import ArgumentError, FormatError
-from portmp.formats import convert, spelled
+from portmp.formats import convert, foreign, spelled
 from portmp.networks import constants
 
 SHOWN = 70
@@ -26,8 +27,9 @@ MOST_BITS = 1 << 20
 class Exact(Fraction):
     """A rational number; + - * / // % ** with integers, Fractions and floats give others.
 
-    Beside an infinity or NaN it is a float. An array of NumPy's floats beside it is refused, since
-    it would make it one of them; comparisons are exact.
+    Beside an infinity or NaN it is a float, beside complex numbers they are exact, too
+    (``Complex``). An array of NumPy's floats beside it is refused, since it would make it one of
+    them; comparisons are exact.
     """
 
     __slots__ = ()
@@ -58,6 +60,7 @@ class Exact(Fraction):
         return _exact(super().__round__(ndigits))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """What NumPy's operators on an exact number and its own numbers and arrays give."""
         of = _UFUNCS.get(ufunc.__name__) if method == "__call__" and not options else None
         if of is None or len(inputs) > 2:
             raise ArgumentError(
@@ -73,13 +76,13 @@ class Exact(Fraction):
 
 
 def _taken(other: Any) -> Any:
-    """The other operand as a Fraction, an infinity or NaN as a float; NotImplemented for others."""
+    """The other operand as a Fraction or Complex, an infinity or NaN as a float; NotImplemented."""
     if isinstance(other, np.ndarray) and other.shape:
-        real = "x.real" if other.dtype.kind == "c" else "x"
+        form = "cdd" if other.dtype.kind == "c" else "dd"
         raise FormatError(
             f"an array of NumPy's {other.dtype} beside an exact number: the result would have its "
-            f"digits alone; make it portmp's first, in the result's format: "
-            f'portmp.array({real}, "dd")'
+            "digits alone; make it portmp's first, in the result's format: "
+            f'portmp.array(x, "{form}")'
         )
     if isinstance(other, np.ndarray):
         other = other[()]
@@ -89,7 +92,9 @@ def _taken(other: Any) -> Any:
         return Fraction(int(other))
     if isinstance(other, (float, np.floating)):
         return Fraction(*other.as_integer_ratio()) if math.isfinite(other) else float(other)
-    return NotImplemented
+    if isinstance(other, (complex, np.complexfloating)):
+        return Complex(other.real, other.imag)
+    return other if isinstance(other, Complex) else NotImplemented
 
 
 def _power(x: Fraction, y: Fraction) -> Fraction:
@@ -119,8 +124,11 @@ def _both(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     plain: Callable[[Any, Any], Any] = _power if name == "pow" else getattr(Fraction, f"__{name}__")
 
     def found(a: Any, b: Any) -> Any:
-        if NotImplemented in (a, b):
+        if a is NotImplemented or b is NotImplemented:
             return NotImplemented
+        if isinstance(a, Complex) or isinstance(b, Complex):
+            a, b = (one if isinstance(one, Complex) else Complex(one) for one in (a, b))
+            return getattr(operator, name, divmod)(a, b)
         if isinstance(a, float) or isinstance(b, float):  # an infinity or NaN
             return getattr(operator, name, divmod)(float(a), float(b))
         return _exact(plain(a, b))
@@ -174,3 +182,132 @@ _UFUNCS: dict[str, Callable[..., Any]] = {
     **dict(zip(_COMPARISONS, _COMPARED, strict=True)),
 }
 """NumPy's functions that its numbers and arrays call for operators."""
+
+
+class Complex:
+    """An exact complex number: what ``tolist`` gives of more than one limb, and ``1j * mp.pi``.
+
+    ``real`` and ``imag`` are exact numbers, or floats where they are not finite or -0. + - * /
+    with other numbers are exact, too, and so are whole powers.
+    """
+
+    __slots__ = ("imag", "real")
+
+    def __init__(self, real: Any, imag: Any = 0) -> None:
+        self.real, self.imag = map(_kept, (real, imag))
+
+    def _with(self, other: Any) -> Any:
+        if isinstance(other, Complex):
+            return other
+        if foreign.is_complex(other) and not isinstance(other, (str, bytes)):
+            return Complex(*(foreign.exact(part, "operand") for part in (other.real, other.imag)))
+        return Complex(other) if isinstance(other, (int, float, Fraction)) else None
+
+    def __add__(self, other: Any) -> Any:
+        it = self._with(other)
+        if it is None:
+            return NotImplemented
+        return Complex(self.real + it.real, self.imag + it.imag)
+
+    def __neg__(self) -> "Complex":
+        return Complex(-self.real, -self.imag)
+
+    def __pos__(self) -> "Complex":
+        return self
+
+    def __abs__(self) -> Any:
+        """Exact where the root is rational, else as right as constants are."""
+        if isinstance(self.real, float) or isinstance(self.imag, float):
+            return math.hypot(self.real, self.imag)
+        square = self.real * self.real + self.imag * self.imag
+        root = math.isqrt(square.numerator * square.denominator << 2 * constants.BITS)
+        return Exact(root, square.denominator << constants.BITS)
+
+    def __sub__(self, other: Any) -> Any:
+        it = self._with(other)
+        return NotImplemented if it is None else self + -it
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Any:
+        it = self._with(other)
+        if it is None:
+            return NotImplemented
+        real = self.real * it.real - self.imag * it.imag
+        return Complex(real, self.real * it.imag + self.imag * it.real)
+
+    def __truediv__(self, other: Any) -> Any:
+        it = self._with(other)
+        if it is None:
+            return NotImplemented
+        above, below = self * it.conjugate(), it.real * it.real + it.imag * it.imag
+        return Complex(above.real / below, above.imag / below)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        it = self._with(other)
+        return NotImplemented if it is None else it / self
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __pow__(self, power: Any) -> Any:
+        if not isinstance(power, (int, np.integer)):
+            raise ArgumentError(
+                f"**: an exact complex number to the power {power} given; of others than integers "
+                'an array is needed: portmp.array(z, "cdd")'
+            )
+        found, square, left = Complex(1), self, abs(int(power))
+        while left:
+            found, square, left = found * square if left & 1 else found, square * square, left >> 1
+        return found if power >= 0 else 1 / found
+
+    def __rpow__(self, base: Any) -> Any:
+        return Complex(base) ** self
+
+    __array_ufunc__ = Exact.__array_ufunc__
+
+    def conjugate(self) -> "Complex":
+        """The number with the other sign of its imaginary part."""
+        return Complex(self.real, -self.imag)
+
+    def __eq__(self, other: object) -> bool:
+        it = self._with(other)
+        return bool(it is not None and self.real == it.real and self.imag == it.imag)
+
+    def __hash__(self) -> int:
+        width = 1 << sys.hash_info.width
+        found = (hash(self.real) + sys.hash_info.imag * hash(self.imag)) % width  # as Python's
+        found -= width if found >= width // 2 else 0
+        return -2 if found == -1 else found
+
+    def __bool__(self) -> bool:
+        return bool(self.real) or bool(self.imag)
+
+    def __complex__(self) -> complex:
+        return complex(float(self.real), float(self.imag))
+
+    def __reduce__(self) -> Any:
+        return Complex, (self.real, self.imag)
+
+    def __repr__(self) -> str:
+        return f"Complex({self.real!r}, {self.imag!r})"
+
+    def __str__(self) -> str:
+        return joined(str(self.real), str(self.imag))
+
+    def __format__(self, spec: str) -> str:
+        return joined(format(self.real, spec), format(self.imag, spec))
+
+
+def joined(real: str, imaginary: str) -> str:
+    """The text of a number whose parts have these."""
+    sign = "" if imaginary.startswith("-") else "+"
+    return f"{real}{sign}{imaginary}j"
+
+
+def _kept(x: Any) -> Any:
+    """An exact number, or the float that none is."""
+    if isinstance(x, (float, np.floating)):
+        special = not math.isfinite(x) or (x == 0 and math.copysign(1, x) < 0)
+        return float(x) if special else Exact(*x.as_integer_ratio())
+    return Exact(x)

@@ -92,7 +92,26 @@ def _is_flint(item: Any) -> bool:
     return type(item).__module__.partition(".")[0] == "flint"
 
 
+def is_complex(value: Any) -> bool:
+    """Whether a number is of a complex type, or a text with an imaginary part."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (float, int)):
+        return False
+    if isinstance(value, (complex, np.complexfloating)) or hasattr(value, "_mpc_"):
+        return True
+    if isinstance(value, (str, bytes)):
+        text = value.decode("ascii", "replace") if isinstance(value, bytes) else value
+        return text.strip()[:1] == "(" or text.strip()[-1:] in ("j", "J")
+    return type(value).__name__ in ("Complex", "mpc", "acb") and hasattr(value, "imag")
+
+
 def _refused(item: Any, argument: str) -> Exact:
+    if is_complex(item):
+        raise FormatError(
+            f"{argument}: a complex number is not accepted where real ones are held; cdd and "
+            "others that begin with c are formats of complex ones"
+        )
     raise FormatError(f"{argument}: {type(item).__name__} is not accepted; allowed are {ACCEPTED}")
 
 

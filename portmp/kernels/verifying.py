@@ -34,7 +34,7 @@ from portmp.arrays.viewed import Viewed
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError, PortmpError, ShapeError, VerifyError
 from portmp.files import target as targets
-from portmp.formats import Format, complexes, convert, foreign
+from portmp.formats import Format, complexes, convert, exact, foreign
 from portmp.kernels.signature import Operand
 from portmp.kernels.tuned import Subject
 from portmp.progress import lasting
@@ -241,7 +241,7 @@ def _exact(limbs: tuple[float, ...], form: Format) -> Any:
     """A number exactly: a Fraction, or a float that is not finite; of complex ones such parts."""
     halves = [limbs[i : i + form.limbs] for i in range(0, len(limbs), form.limbs)]
     found = [convert.to_fraction(half) if math.isfinite(half[0]) else half[0] for half in halves]
-    return complexes.Complex(*found) if form.components > 1 else found[0]
+    return exact.Complex(*found) if form.components > 1 else found[0]
 
 
 def _numbers(value: Any, where: str) -> tuple[tuple[int, ...], list[Any]]:
@@ -258,8 +258,8 @@ def _numbers(value: Any, where: str) -> tuple[tuple[int, ...], list[Any]]:
 def _fraction(number: Any, where: str) -> Any:
     if isinstance(number, float) and not math.isfinite(number):
         return number
-    if complexes.is_complex(number):
-        return complexes.Complex(*(part or 0 for part in complexes.parts(number, where)))
+    if foreign.is_complex(number):
+        return exact.Complex(*(part or 0 for part in complexes.parts(number, where)))
     try:
         return Fraction(number)
     except (TypeError, ValueError, OverflowError):
@@ -311,7 +311,7 @@ def _allowance(call: Call, bound: Any) -> Allowed:
 
         return within
     relative = _fraction(bound, f"{call.kernel.name}: bound")
-    if complexes.is_complex(relative) or not relative >= 0:
+    if foreign.is_complex(relative) or not relative >= 0:
         raise ArgumentError(f"{call.kernel.name}: bound: {bound!r:.60} given, at least 0 is needed")
     return lambda square, expected: square <= relative**2 * _square(expected)
 
@@ -344,8 +344,8 @@ def _short(number: Any) -> str:
     """Forty digits at most."""
     if isinstance(number, float):
         return str(number)
-    if isinstance(number, complexes.Complex):
-        return complexes.joined(_short(number.real), _short(number.imag))
+    if isinstance(number, exact.Complex):
+        return exact.joined(_short(number.real), _short(number.imag))
     with localcontext(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN):
         return str((Decimal(number.numerator) / Decimal(number.denominator)).normalize())
 
