@@ -3,6 +3,8 @@
 The limbs of a complex value are those of its real part, then those of its imaginary part.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Iterator, Sequence
