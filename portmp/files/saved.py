@@ -33,8 +33,8 @@ def save(file: Any, array: AnyArray) -> None:
     reader sees the old file or the whole new one. An array on several devices is written some rows
     at once, where it is no text; one of several processes by the first of them (all must call it).
     """
-    view = manipulation.checked(array, "save: array").planes
     path = None if hdf5.is_group(file) else checked_path(file, "save")
+    view = manipulation.checked(array, "save: array").planes
     if path and isinstance(view, Planes) and path.suffix.lower() not in hdf5.SUFFIXES:
         arrays.write(path, Array(view))
         return
