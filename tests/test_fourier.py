@@ -17,7 +17,7 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, AxisError, FormatError, ShapeError
 from portmp.formats import convert
 from portmp.routines.fourier import launch, roots, steps
-from portmp.routines.fourier.lying import Lying
+from portmp.routines.fourier.block_memory import BlockMemory
 
 HOST = "host"
 FORMS = ("complex64", "complex128", "cds", "cts", "cqs", "cdd", "ctd", "cqd")
@@ -132,7 +132,7 @@ def test_elements_lie_apart_in_block_memory(form: str) -> None:
                 each = steps.each(part, size)
                 stages, whole = steps.grouped(radices, each), size == n
                 group = each if whole and len(stages) > 2 else math.prod(stages[-1])
-                own = Lying(part, size, columns, each, group, before == 1, whole)
+                own = BlockMemory(part, size, columns, each, group, before == 1, whole)
                 at = own.at("row", "column").replace("/", "//")
                 places = {
                     eval(at, {"row": row, "column": column})

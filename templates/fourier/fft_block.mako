@@ -7,14 +7,14 @@
 <%namespace name="steps" file="/fourier/steps.mako"/>
 <%
     from math import prod
-    from portmp.routines.fourier.lying import Lying
+    from portmp.routines.fourier.block_memory import BlockMemory
     from portmp.routines.fourier.spelling import Spelling
     from portmp.routines.fourier.steps import grouped
     p, limbs = w.platform, w.format.limbs
     s, size = Spelling(w, networks, first, binary, listed), prod(radices)
     parts, stages = ("re", "im"), grouped(radices, each)
     group = each if whole and len(stages) > 2 else prod(stages[-1])
-    lying = Lying(w.format, size, columns, each, group, first, whole)
+    place = BlockMemory(w.format, size, columns, each, group, first, whole)
     ## Threads of a transform; in the last stage of the first pass they are neighbours.
     across = size // each
     turned = first and not whole
@@ -32,7 +32,7 @@ ${steps.places(s, size, whole)}\
 ${arithmetic(w, list(networks.values()))}
 ${p.kernel_of(threads, resident)} ${head()}
 {
-    ${p.shared} ${w.scalar} held[${lying.words}];
+    ${p.shared} ${w.scalar} held[${place.words}];
     const int thread = ${p.axis(p.local_id, 0)};
     const int item = ${(by_item if whole else by_column)[0]}, column = ${(by_item if whole else by_column)[1]};
 ${transform("column")}\
@@ -63,10 +63,10 @@ ${steps.let(s, z + part, w.element(of, f"{of}_start + from + ({spot} + {q * left
 % endfor
 % else:
 % for b, spot in enumerate(spots):
-        const int ${spot}at = ${lying.at(f"({left * radix} * {spot}kk + {spot}q)", mine[1])};
+        const int ${spot}at = ${place.at(f"({left * radix} * {spot}kk + {spot}q)", mine[1])};
 % endfor
-% for turn in range(0, 2, lying.parts):
-<% exchanged = parts[turn : turn + lying.parts] %>\
+% for turn in range(0, 2, place.parts):
+<% exchanged = parts[turn : turn + place.parts] %>\
 % if stage > 1 or turn:
         ${p.barrier}
 % endif
@@ -74,7 +74,7 @@ ${steps.let(s, z + part, w.element(of, f"{of}_start + from + ({spot} + {q * left
 % for m, z in enumerate(y):
 % for n, part in enumerate(exchanged):
 % for limb in w.limbs:
-        held[${(n * limbs + limb) * lying.span + lying.beyond(m * size // len(y))} + ${spot}to] = ${w.word_of(z + part, limb)};
+        held[${(n * limbs + limb) * place.span + place.beyond(m * size // len(y))} + ${spot}to] = ${w.word_of(z + part, limb)};
 % endfor
 % endfor
 % endfor
@@ -83,7 +83,7 @@ ${steps.let(s, z + part, w.element(of, f"{of}_start + from + ({spot} + {q * left
 % for spot, x in zip(spots, xs):
 % for q, z in enumerate(x):
 % for n, part in enumerate(exchanged):
-${steps.let(s, z + part, w.pack(f"held[{(n * limbs + limb) * lying.span + lying.beyond(q * left)} + {spot}at]" for limb in w.limbs))}\
+${steps.let(s, z + part, w.pack(f"held[{(n * limbs + limb) * place.span + place.beyond(q * left)} + {spot}at]" for limb in w.limbs))}\
 % endfor
 % endfor
 % endfor
@@ -94,7 +94,7 @@ ${steps.joined(s, x, y, its, constants, f"{spot}kk" if stage else "", done, left
 % endfor
 % if not last:
 % for spot in spots:
-        const int ${spot}to = ${lying.at(spot, mine[1])};
+        const int ${spot}to = ${place.at(spot, mine[1])};
 % endfor
 % endif
 <% written, done = [*zip(spots, ys)], done * radix %>\

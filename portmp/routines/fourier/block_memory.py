@@ -1,4 +1,4 @@
-"""How elements of transforms lie in block memory."""
+"""Where elements of transforms are in block memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WIDTH = 128
 """Bytes of memory that banks give at once, a word each."""
 
 
-class Lying:
+class BlockMemory:
     """Elements of *columns* transforms of a *size*, of *parts* of complex numbers at once.
 
     Threads that read every *group*-th element of a transform, the last stage's, meet other banks:
