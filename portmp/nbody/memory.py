@@ -121,9 +121,9 @@ def on_host(start: Start, forms: Sequence[Format], kept: Kept) -> int:
     running = ways + start.count * (
         (3 * size + LIMB * limbs) * bool(kept.samples) + 6 * size * kept.origin
     )
-    # Arrays of all samples, the archive and its copy; limbs likewise.
-    written = 4 * ways + start.count * DRAWN * bool(kept.samples)
-    saved = ways + start.count * 3 * 7 * size * kept.state
+    # Arrays of all samples, and what is on its way to the file; limbs likewise.
+    written = 3 * ways + start.count * DRAWN * bool(kept.samples)
+    saved = ways + start.count * 10 * size * kept.state
     return max(start.making, running, written, saved)
 
 
