@@ -48,7 +48,11 @@ ${pad}    ${sum} = ${w.function(step)}(${sum}, ${element("a", p_a, places["a"])}
 % endfor
 ${pad}    ++done;
 % if settle is not None:
-${pad}    if (done % ${period} == 0)${" {" if several else ""}
+% if several:
+${pad}    if (done % ${period} == 0) {
+% else:
+${pad}    if (done % ${period} == 0)
+% endif
 % for sum in named("sum"):
 ${pad}        ${sum} = ${w.function(settle)}(${sum});
 % endfor
