@@ -25,12 +25,12 @@ import slow
 import tiers
 
 import portmp as mp
-from portmp import cli, discovery, paths
+from portmp import cli, discovery, launched, paths
 from portmp.backends.base import Device
 from portmp.backends.cuda import nccl
 from portmp.backends.driver_api import GpuBuffer
 from portmp.distributed import direct, processes
-from portmp.errors import ArgumentError, BackendUnavailable, DeviceError
+from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, ProcessError
 from portmp.nbody.checkpoint import Checkpoint
 from portmp.nbody.trajectory import Stage
 from portmp.verify import ranks as verified
@@ -278,6 +278,7 @@ def files(folder: Path) -> None:
         mp.save(folder / name, x)
     mp.save(folder / "f.npy", a.astype("float64"))
     np.savez_compressed(folder / "packed.npz", b.to_float64())
+    mp.save(folder / "pairs.csv", b[:, :2])
 
     def ended(self: Checkpoint, stage: Stage) -> None:
         self.save(stage)
@@ -296,13 +297,27 @@ COMMANDS = (
     "gemm a.npz packed.npz -C b.npz -o product.h5",
     "solve a.npz b.npz -o x.csv",
     "solve --positive s.npz b.h5 -o x.h5",
+    "solve a.npz b.npz --refine -o refined.npz",
+    "solve a.npz b.npz --certify -o certified.npz",
+    "lstsq b.h5 b.npz -o least.npz",
+    "lstsq --polynomial 2 pairs.csv -o fit.npz",
     "eigh s.npz -o values.npz --vectors vectors.npz",
     "svd b.npz -o values.csv",
     f"nbody {RUN} -o state.npz --trajectory way.npz",
     f"nbody {RUN} -o resumed.npz --checkpoint c.npz --every 0",
 )
 MADE = ("product.npz", "product.npy", "product.h5", "x.csv", "x.h5", "values.npz", "vectors.npz")
-MADE = (*MADE, "values.csv", "state.npz", "way.npz", "resumed.npz")
+MADE = (
+    *MADE,
+    "refined.npz",
+    "certified.npz",
+    "least.npz",
+    "fit.npz",
+    "values.csv",
+    "state.npz",
+    "way.npz",
+    "resumed.npz",
+)
 MEASURED = "bench devices --experiment sum --size 1000 --runs 1 -o measured.json"
 SCRIPT = """
 import os, sys
@@ -342,7 +357,7 @@ def test_commands(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 LACKS = """
 import os, sys
 from portmp import cli
-if cli.started()[0] == 1: os.chdir(sys.argv[1])
+if cli.launched().rank == 1: os.chdir(sys.argv[1])
 cli.main(["gemm", "a.npz", "a.npz", "--device", "host:0"])
 """
 
@@ -373,8 +388,27 @@ def test_commands_of_one_process(
     for words in (["formats"], ["verify", "--format", "dd"], ["bench", "blas"]):
         assert cli.main(words) == 2
         told = capsys.readouterr().err
-        assert "started 3 times by mpiexec, and one process does it" in told
+        assert "started 3 times, and one process does it" in told
         assert "nbody, bench devices" in told
+
+
+def test_processes_that_mpi_does_not_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slurm starts several, each of which MPI believes alone: refused, before anything is done."""
+    world = types.SimpleNamespace(Get_size=lambda: 1)
+    version = "MPICH Version:      4.2\nother lines"
+    mpi = types.SimpleNamespace(COMM_WORLD=world, Get_library_version=lambda: version)
+    monkeypatch.setattr(processes, "imported", lambda: mpi)
+    monkeypatch.setenv("SLURM_NTASKS", "4")  # of the whole job: a batch script is one process
+    assert launched.launched() == (0, 1, "")
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
+    monkeypatch.setenv("SLURM_PROCID", "3")
+    assert launched.launched() == (3, 4, "SLURM_STEP_NUM_TASKS")
+    told = (
+        r"4 processes were started \(SLURM_STEP_NUM_TASKS\), .* alone by MPICH Version: 4.2, which"
+    )
+    with pytest.raises(ProcessError, match=told):
+        processes.initialize()
+    assert not processes.job()
 
 
 def test_verify_by_ranks(capsys: pytest.CaptureFixture[str]) -> None:

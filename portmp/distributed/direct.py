@@ -13,6 +13,11 @@ from portmp.backends.base import Buffer, Channel, Device, Queue
 from portmp.errors import BackendUnavailable, PortmpError, choice
 
 
+def version_of(mpi: Any) -> str:
+    """Which MPI it is, and its version."""
+    return " ".join(mpi.Get_library_version().split(",")[0].split("\n")[0].split())
+
+
 class MpiChannel(Channel):
     """By MPI to or from a rank: the host waits for what is sent, as MPI knows no queues."""
 
@@ -54,8 +59,7 @@ class Direct:
             asked = [f"MPIX_Query_{name}_support" for name in device.mpi_names]
             library = ctypes.CDLL(job.mpi.__file__)
             if not any(getattr(library, name, int)() for name in asked):
-                version = job.mpi.Get_library_version().split(",")[0].split("\n")[0]
-                return f"has {version}, which is not GPU-aware ({' and '.join(asked)} say no)"
+                return f"has {version_of(job.mpi)}, which is not GPU-aware ({' and '.join(asked)} say no)"
         return ""
 
 

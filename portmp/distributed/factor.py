@@ -207,7 +207,10 @@ def _alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
 def _spread(found: Any, like: DistributedArray) -> Any:
     """Results with axes on the devices of an array."""
     if isinstance(found, LeastSquares):
-        found.x, found.residuals = (_spread(one, like) for one in (found.x, found.residuals))
+        x, squares, values = found.x, found.residuals, found._values
+        return LeastSquares(
+            _spread(x, like), _spread(squares, like), found.rank, lambda: _spread(values(), like)
+        )
     if isinstance(found, tuple):
         parts = [_spread(one, like) for one in found]
         return type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
@@ -343,11 +346,13 @@ def solve(
     """x as b is cut up: by LU or, of positive definite matrices, by Cholesky's factors."""
     arrays, queues = team(a, b)
     assumed = systems.ASSUMED.get(assume_a, assume_a)
-    if any(options.values()) or len(arrays) < 2 or assumed not in ("gen", "pos"):
+    own = {name: options.pop(name, False) for name in ("refine", "certify")}
+    if any(options.values()) or len(arrays) < 2:
         raise Elsewhere(arrays[0])
     _check(a, "solve", square=True)
-    if a.format is not b.format or b.ndim not in (1, 2) or b.shape[0] != a.shape[0] or _few(a):
-        return _alone(function, a, b, method=method, assume_a=assume_a, lower=lower)
+    fits = a.format is b.format and b.ndim in (1, 2) and b.shape[0] == a.shape[0]
+    if any(own.values()) or assumed not in ("gen", "pos") or not fits or _few(a):
+        return _alone(function, a, b, method=method, assume_a=assume_a, lower=lower, **own)
     given = b
     if b.ndim == 1:
         place = Placement(b.placement.grid, (*b.placement.axes, layouts.whole(1)))
@@ -506,7 +511,8 @@ def _identity(shape: tuple[int, int], like: DistributedArray) -> DistributedArra
     return found
 
 
-@known("lstsq", "eigh", "eigvalsh", "svd", "svdvals", "lu_solve", "cholesky_solve", "inv")
+@known("lstsq", "trust", "eigh", "eigvalsh", "svd", "svdvals", "matrix_rank")
+@known("lu_solve", "cholesky_solve", "solve_triangular", "inv")
 def alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """What is done on one device, and cut up again as the first array was."""
     return _alone(function, *args, **options)

@@ -28,6 +28,7 @@ from portmp.backends.base import Buffer, Device, Event, Given, Host, Kernel, Pro
 from portmp.codegen.platform import Traits
 from portmp.distributed import direct
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, ProcessError, one_line
+from portmp.launched import launched
 
 LIMIT = "PORTMP_MPI_LIMIT"
 """The environment variable that says how many seconds a process waits for another one."""
@@ -358,6 +359,13 @@ def initialize(
         raise ArgumentError("initialize: called before; a process has one job")
     seconds = _limit(limit)
     mpi = imported()
+    told = launched()
+    if comm is None and told.count > mpi.COMM_WORLD.Get_size() == 1:
+        raise ProcessError(
+            f"initialize: {told.count} processes were started ({told.variable}), and this one is "
+            f"alone by {direct.version_of(mpi)}, which mpi4py has loaded: what starts them must belong to "
+            "the same MPI (its own mpiexec; srun --mpi=pmix or pmi2, as that library was built)"
+        )
     found = Processes(mpi.COMM_WORLD if comm is None else comm, mpi, seconds)
     hook, here = sys.excepthook, socket.gethostname()
     atexit.register(found.leave)

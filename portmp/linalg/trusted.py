@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from portmp.arrays import elementwise, manipulation, products, statistics
 from portmp.arrays.array import Array
+from portmp.arrays.viewed import everywhere
 from portmp.linalg.least_squares import lstsq
 from portmp.linalg.norms import norm
 
@@ -20,6 +21,7 @@ class Trust(NamedTuple):
     digits: int
 
 
+@everywhere
 def trust(a: Array, b: Array, x: Array, rcond: float | None = None) -> Trust:
     """How far the solution x of ``lstsq(a, b, rcond)`` can be trusted."""
     left = b - products.matmul(a, x)
