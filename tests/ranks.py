@@ -144,17 +144,19 @@ class Noted(Channel):
         rank = MPI.COMM_WORLD.Get_rank()
         return rank, 100 * rank + next(cls.tags)
 
-    def send(self, queue: Queue, source: Buffer, nbytes: int) -> None:
+    def send(self, queue: Queue, source: Buffer, nbytes: int) -> tuple[()]:
         data = np.empty(nbytes, np.uint8)
         queue.read(source, data)
         self.pending.append((self.comm.Isend(data, self.other, self.tag), data))
         self.messages.append("sent")
+        return ()
 
-    def receive(self, queue: Queue, target: Buffer, nbytes: int) -> None:
+    def receive(self, queue: Queue, target: Buffer, nbytes: int) -> tuple[()]:
         data = np.empty(nbytes, np.uint8)
         self.comm.Recv(data, self.other, self.tag)
         queue.write(target, data)
         self.messages.append("received")
+        return ()
 
 
 def lend() -> None:

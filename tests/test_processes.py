@@ -11,8 +11,10 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 import types
+from collections.abc import Sequence
 from contextlib import chdir
 from functools import cache
 from pathlib import Path
@@ -26,9 +28,9 @@ import tiers
 
 import portmp as mp
 from portmp import cli, discovery, launched, paths
-from portmp.backends.base import Device
+from portmp.backends.base import Channel, Device, Event
 from portmp.backends.cuda import nccl
-from portmp.backends.driver_api import GpuBuffer
+from portmp.backends.driver_api import Driver, GpuBuffer
 from portmp.distributed import direct, processes
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, ProcessError
 from portmp.nbody.checkpoint import Checkpoint
@@ -108,6 +110,9 @@ class Told:
     def share(self, mine: object, what: str) -> list[Any]:
         return [mine, *self.others]
 
+    def useless(self, begun: float, what: str, rank: int) -> str:
+        return f"{what} of rank {rank}" if time.monotonic() - begun > 0.2 else ""
+
 
 def told(*others: Any) -> Any:
     """The same, for what takes a job."""
@@ -154,6 +159,78 @@ def test_channels_are_opened_in_one_order(device: Device, monkeypatch: pytest.Mo
     way = direct.ByLibrary(found, device)
     assert opened == [("0 to 1", 1), ("1 to ?", 0), ("1 to ?", 0), ("2 to 1", 1)]
     assert way.takes(device, device)
+
+
+class Mark(Event):
+    """What is reached when a test says so."""
+
+    def __init__(self, there: bool) -> None:
+        self.there = there
+
+    def wait(self) -> None:
+        raise AssertionError("the host waits for a mark")
+
+    def reached(self) -> bool:
+        return self.there
+
+    def seconds_since(self, earlier: Event) -> float:
+        return 0.0
+
+
+def test_waits_of_a_library_have_limits(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its calls, and what waits on the device: from when it has begun there, until it is over."""
+    opening, early, soon, late = threading.Event(), Mark(False), Mark(True), Mark(False)
+    marks = [(early, late), (soon, soon), (soon, late)]
+
+    class Slow(Channel):
+        def __init__(self, device: Device, key: str, end: int) -> None:
+            assert end or opening.wait(60)
+
+        @classmethod
+        def key(cls, device: Device) -> str:
+            return "key"
+
+        def send(self, queue: Any, source: Any, nbytes: int) -> Sequence[Event]:
+            return marks.pop(0)
+
+        receive = send
+
+    def failed(error: BaseException) -> None:
+        told_.append(str(error))
+        opening.set()
+
+    told_: list[str] = []
+    monkeypatch.setattr(type(device), "channels", lambda self: Slow)
+    monkeypatch.setattr(direct, "PAUSE", 0.01)
+    found = told({(1, 0): "key"})
+    found.fail = failed
+    way = direct.ByLibrary(found, device)
+    assert told_ == ["a channel of rank 1"]
+    own: Any = None
+    way.channel(0, 1, 0, "what comes after other work").send(own, own, 8)
+    way.channel(0, 1, 0, "what has arrived").send(own, own, 8)
+    time.sleep(0.4)
+    assert len(told_) == 1 and len(way.waits) == 1
+    way.channel(1, 0, 0, "what never comes").receive(own, own, 8)
+    end = time.monotonic() + 30
+    while len(told_) < 2 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert told_[1:] == ["what never comes of rank 1"]
+    late.there = True
+
+
+def test_drivers_are_asked_without_waiting() -> None:
+    """600 is what CUDA and HIP say of an event that was not reached."""
+    answers = iter((600, 0, 700))
+    api = types.SimpleNamespace(cuCtxSetCurrent=lambda device: (0,))
+    api.cuEventQuery = lambda event: (next(answers),)
+    gpu: Any = types.SimpleNamespace(_describe=lambda status: f"error {status}")
+    gpu.current, gpu.names = lambda: api, types.SimpleNamespace(prefix="cu")
+    gpu._check = lambda result: Driver._check(gpu, result)
+    asked = [lambda: Driver.is_reached(gpu, "event")] * 2
+    assert [ask() for ask in asked] == [False, True]
+    with pytest.raises(DeviceError, match="error 700"):
+        asked[0]()
 
 
 def test_mpi_is_given_what_is_there() -> None:
@@ -215,7 +292,7 @@ def test_nccl_is_asked_in_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DeviceError, match="NCCL on gpu: remote process exited"):
         channel.receive(queue, buffer, 24)
     monkeypatch.setattr(Communicator, "recv", lambda *given, stream: done.append("received"))
-    channel.receive(queue, buffer, 24)
+    assert channel.receive(queue, buffer, 24) == ("mark of side", "mark of side")
     assert done[-2:] == ["received", "queue waits for mark of side"]
     monkeypatch.undo()
     if importlib.util.find_spec("nccl") is None:
