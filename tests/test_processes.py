@@ -434,7 +434,7 @@ def test_commands(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 LACKS = """
 import os, sys
 from portmp import cli
-if cli.launched().rank == 1: os.chdir(sys.argv[1])
+if cli.launched()[0] == 1: os.chdir(sys.argv[1])
 cli.main(["gemm", "a.npz", "a.npz", "--device", "host:0"])
 """
 

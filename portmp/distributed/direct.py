@@ -10,8 +10,9 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from portmp.backends.base import Buffer, Channel, Device, Event, Queue
 from portmp.errors import BackendUnavailable, PortmpError, ProcessError, choice
@@ -76,13 +77,15 @@ class Direct:
         return ""
 
 
-class Wait(NamedTuple):
+@dataclass(eq=False)
+class Wait:
     """What the vendor's library waits for: a rank, and why; whether it has begun, and is over."""
 
     rank: int
     what: str
     begun: Callable[[], bool]
     over: Callable[[], bool]
+    since: float = math.inf
 
 
 class Watched(Channel):
@@ -101,7 +104,7 @@ class Watched(Channel):
         marks = self.way.asked(ask, self.rank, self.what)
         if marks:
             begun, over = marks
-            self.way.note(Wait(self.rank, self.what, begun.reached, over.reached))
+            self.way.waits.append(Wait(self.rank, self.what, begun.reached, over.reached))
         return marks
 
 
@@ -114,7 +117,6 @@ class ByLibrary(Direct):
 
     def __init__(self, job: Any, device: Device) -> None:
         super().__init__(job, device)
-        self.more = threading.Condition()
         threading.Thread(target=self._watch, daemon=True).start()
         kind, own = device.channels(), job.rank
         mine = {(own, rank): kind.key(device) for rank in range(job.count) if rank != own}
@@ -135,45 +137,33 @@ class ByLibrary(Direct):
     def asked(self, ask: Callable[[], T], rank: int, what: str) -> T:
         """What a call of the library gives, which may wait for a rank."""
         over = threading.Event()
-        self.note(Wait(rank, what, lambda: True, over.is_set))
+        self.waits.append(Wait(rank, what, lambda: True, over.is_set))
         try:
             return ask()
         finally:
             over.set()
 
-    def note(self, wait: Wait) -> None:
-        """Look at it until it is over."""
-        with self.more:
-            self.waits.append(wait)
-            self.more.notify()
-
     def _watch(self) -> None:
         """End the job where something takes longer than the limit."""
-        since: dict[Wait, float] = {}
         while True:
-            with self.more:
-                while not self.waits:
-                    self.more.wait()
-                waits = list(self.waits)
-            over = [wait for wait in waits if self._is_over(wait, since)]
-            with self.more:
-                self.waits = [wait for wait in self.waits if wait not in over]
+            for wait in list(self.waits):
+                if self._is_over(wait):
+                    self.waits.remove(wait)
             time.sleep(PAUSE)
 
-    def _is_over(self, wait: Wait, since: dict[Wait, float]) -> bool:
-        """Whether nothing is waited for; else from when on it is, and whether that is too long."""
+    def _is_over(self, wait: Wait) -> bool:
+        """Whether nothing is waited for, or was for too long, which ends the job."""
         try:
-            if not wait.over():
-                if wait not in since and wait.begun():
-                    since[wait] = time.monotonic()
-                begun = since.get(wait, math.inf)
-                useless = self.job.useless(begun, wait.what, wait.rank)
-                if not useless or wait.over():
-                    return False
-                self.job.fail(ProcessError(useless))
+            if wait.over():
+                return True
+            if wait.since == math.inf and wait.begun():
+                wait.since = time.monotonic()
+            useless = self.job.useless(wait.since, wait.what, wait.rank)
+            if not useless or wait.over():
+                return False
+            self.job.fail(ProcessError(useless))
         except PortmpError:
             pass  # of the device, which the program meets as well
-        since.pop(wait, None)
         return True
 
     @staticmethod

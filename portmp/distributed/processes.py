@@ -365,10 +365,10 @@ def initialize(
         raise ArgumentError("initialize: called before; a process has one job")
     seconds = _limit(limit)
     mpi = imported()
-    told = launched()
-    if comm is None and told.count > mpi.COMM_WORLD.Get_size() == 1:
+    _, count, variable = launched()
+    if comm is None and count > mpi.COMM_WORLD.Get_size() == 1:
         raise ProcessError(
-            f"initialize: {told.count} processes were started ({told.variable}), and this one is "
+            f"initialize: {count} processes were started ({variable}), and this one is "
             f"alone by {direct.version_of(mpi)}, which mpi4py has loaded: what starts them must "
             "belong to the same MPI (its own mpiexec; srun --mpi=pmix or pmi2, as it was built)"
         )
