@@ -77,10 +77,16 @@ def main(file: str, chosen: str = "") -> int:
         for count, devices in JOBS:
             place = {"processes": count, "devices of each": devices}
             there = [row for row in told["rows"] if place.items() <= row.items()]
-            missing = [name for name in some if not any(name in row["routines"] for row in there)]
-            if missing:
-                told["rows"] += started(count, devices, missing)
-                target.write_text(json.dumps(told, indent=1) + "\n")
+            missing = [name for name in some if not there or name not in there[0]["routines"]]
+            for row in started(count, devices, missing) if missing else []:
+                same = [old for old in there if old["layout"] == row["layout"]]
+                for old in same:
+                    old["routines"] |= row["routines"]
+                    old["differ"] += row["differ"]
+                told["rows"] += [] if same else [row]
+            rows = ",\n".join(map(json.dumps, told["rows"]))
+            facts = json.dumps({name: told[name] for name in told if name != "rows"})
+            target.write_text(f'{facts[:-1]}, "rows": [\n{rows}\n]}}\n')
     wrong = [key for row in told["rows"] for key in row["differ"]]
     done = sum(sum(row["routines"].values()) for row in told["rows"])
     print(f"{done} results in {len(told['rows'])} rows, {len(wrong)} differ: {wrong[:5]}")
