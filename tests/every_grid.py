@@ -25,7 +25,7 @@ from portmp.verify.cases import cases, selected
 
 JOBS = ((1, 1), (1, 2), (1, 3), (1, 4), (2, 1), (3, 1), (4, 1), (7, 1))
 """Numbers of processes, and of devices that each has."""
-AT_ONCE = 5
+AT_ONCE = 20
 """Formats of a job."""
 
 

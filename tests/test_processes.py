@@ -348,6 +348,30 @@ def test_one_that_fails_ends_all(how: str, tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
+KILLED = """
+import os, signal
+import portmp as mp
+from portmp.files import arrays
+job = mp.distributed.initialize(devices=["host:0"])
+x = mp.distributed.ones((30, 4), "dd")
+arrays._put = lambda stream, array: os.kill(os.getpid(), signal.SIGKILL)
+mp.save("x.npz", x)
+"""
+
+
+@slow.slow("a process that is killed: most jobs that end are told why by one of theirs")
+def test_what_a_killed_job_leaves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All end at once; half a file has another name, which the next run tells."""
+    begun = time.monotonic()
+    ended = started(3, "-c", f"import os; os.chdir({str(tmp_path)!r})\n{KILLED}")
+    assert ended.returncode != 0 and time.monotonic() - begun < 35
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(".x.npz.")
+    mp.save(tmp_path / "x.npz", mp.ones((2, 2), "dd", "host:0"))
+    assert f"{left}: left by a run that ended while it wrote" in capsys.readouterr().err
+    assert mp.load(tmp_path / "x.npz").shape == (2, 2)
+
+
 def files(folder: Path) -> None:
     """Matrices of several kinds, and a run of particles that was ended after 64 steps."""
     a, b = job.drawn((37, 37), 1), job.drawn((37, 5), 2)

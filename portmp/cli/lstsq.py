@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from typing import Any
 
 import portmp as mp
 from portmp.cli.shared import MATRIX, finish, matrix_options, prepare, waiting
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
             )
         short = found.residuals.to_strings("short")
         return finish(args, found.x, told, rank=found.rank, residuals=short)
-    given = read(args.a)
+    given: Any = read(args.a)
     data = given.gather() if len(given.pieces) > 1 else given
     if args.b is not None or args.polynomial < 0 or data.ndim != 2 or data.shape[1] != 2:
         raise ArgumentError("--polynomial DEGREE: one file with two columns, y and x, expected")
