@@ -508,17 +508,16 @@ def _reflected(
 
     def times(x: DistributedArray, sign: int) -> DistributedArray:
         """Columns times their powers of two: those of 1 as well, if there are others."""
-        return joined(
-            here(lambda i: _times(x.pieces[i], found[i], sign), queues), x.placement, queues
-        )
+        pieces = here(lambda i: _times(x.pieces[i], found[i], sign), queues)
+        return joined(pieces, x.placement, queues)
 
     def factor(steps: Qr, w: Columns) -> None:
         kept[:] = [steps.kept(w)]
         steps.factor(w, kept[0])
 
     w, steps = _made(Qr, times(near, -1) if scaled else near, by, factor)
-    width = place.axes[1].block
-    r = _whole(_uppers(steps, w, rows), layouts.columns((rows, a.shape[1]), len(queues), width), a)
+    upper = layouts.columns((rows, a.shape[1]), len(queues), place.axes[1].block)
+    r = _whole(_uppers(steps, w, rows), upper, a)
     exact = definition.SQUARES_EXACT[a.format.word][a.format.limbs - 1]
     if exact:
         ends = [abs(_diagonal(tile)).to_limbs()[0] for tile in r.tiles()]
@@ -566,12 +565,9 @@ def _near_one(x: DistributedArray) -> bool:
 def _tall(a: DistributedArray, b: DistributedArray, limit: float, method: Any) -> Any:
     """Least squares by QR; None where columns depend on each other."""
     by, n, queues = operands.by(method, a.format, "lstsq"), a.shape[1], a.queues
-    found = _reflected(a, by, n)
-    if found is None:
-        return None
-    r, factors = found
-    upper = r.gather(queues[a.home])
-    if not least_squares.is_full(upper, limit):
+    r, factors = _reflected(a, by, n) or (None, [])
+    upper = None if r is None else r.gather(queues[a.home])
+    if upper is None or not least_squares.is_full(upper, limit):
         return None
     sides = _sides(b)
     place = layouts.columns(sides.shape, len(queues))
