@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+import every_grid
 import numpy as np
 import pytest
 import ranks as job
@@ -80,6 +81,21 @@ def test_same_bits(count: int, devices: str, names: str, tmp_path: Path) -> None
     ended = started(count, str(Path(job.__file__)), str(file), devices, names)
     assert ended.returncode == 0, ended.stderr
     assert json.loads(file.read_text()) == wanted
+
+
+PAIRS = tuple(zip(every_grid.JOBS, ("dd", "cdd", "float32", "qs") * 2, strict=True))
+
+
+@slow.slow("layouts and routines by turns; every_grid.py runs all pairs of all formats, recorded")
+@pytest.mark.parametrize(("sizes", "form"), PAIRS)
+def test_every_layout_and_routine(sizes: tuple[int, int], form: str) -> None:
+    """Recorded digests, in a format for each number of processes and devices."""
+    tiers.check("cpu")
+    tiers.check("mpi")
+    rows = every_grid.started(*sizes, [form])
+    assert len(rows) == len(verified.layouts(sizes[0] * sizes[1]))
+    for row in rows:
+        assert row["differ"] == [] and row["routines"][form] > 12, row
 
 
 WAYS = (("mpi", "sums"), ("nccl", "products"), ("mpi", EVERY), ("nccl", EVERY))

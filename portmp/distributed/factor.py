@@ -608,7 +608,7 @@ def _identity(shape: tuple[int, int], like: DistributedArray) -> DistributedArra
     return found
 
 
-@known("trust", "eigh", "eigvalsh", "svd", "svdvals", "matrix_rank")
+@known("eigh", "eigvalsh", "svd", "svdvals", "matrix_rank")
 @known("lu_solve", "cholesky_solve", "solve_triangular", "inv")
 def alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """What is done on one device, and cut up again as the first array was."""
