@@ -2611,8 +2611,8 @@ FAULTS = (
     Fault(
         "several processes: every process opens its own channels first",
         "portmp/distributed/direct.py",
-        "for ends in sorted(keys) if",
-        "for ends in sorted(keys, key=lambda ends: ends[0] != own) if",
+        "for ends in sorted(keys)\n",
+        "for ends in sorted(keys, key=lambda ends: ends[0] != own)\n",
         "test_processes.py",
         "channels_are_opened",
     ),
@@ -2692,7 +2692,7 @@ FAULTS = (
     ),
     Fault(
         "several processes: a batch script counts as several",
-        "portmp/launched.py",
+        "portmp/distributed/launched.py",
         '"SLURM_STEP_NUM_TASKS": ',
         '"SLURM_NTASKS": ',
         "test_processes.py",

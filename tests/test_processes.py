@@ -28,11 +28,11 @@ import slow
 import tiers
 
 import portmp as mp
-from portmp import cli, discovery, launched, paths
+from portmp import cli, discovery, paths
 from portmp.backends.base import Channel, Device, Event
 from portmp.backends.cuda import nccl
 from portmp.backends.driver_api import Driver, GpuBuffer
-from portmp.distributed import direct, processes
+from portmp.distributed import direct, launched, processes
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, ProcessError
 from portmp.nbody.checkpoint import Checkpoint
 from portmp.nbody.trajectory import Stage

@@ -15,8 +15,8 @@ from collections.abc import Collection, Sequence
 from typing import Any, NoReturn
 
 from portmp.definition import __version__
+from portmp.distributed.launched import launched
 from portmp.errors import ArgumentError, CompileError, PortmpError, one_line, printable, suggestion
-from portmp.launched import launched
 
 COMMANDS = {
     "devices": "list devices, and why a backend has none",

@@ -27,8 +27,8 @@ from portmp import discovery
 from portmp.backends.base import Buffer, Device, Event, Given, Host, Kernel, Properties, Queue
 from portmp.codegen.platform import Traits
 from portmp.distributed import direct
+from portmp.distributed.launched import launched
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, ProcessError, one_line
-from portmp.launched import launched
 
 LIMIT = "PORTMP_MPI_LIMIT"
 """The environment variable that says how many seconds a process waits for another one."""
