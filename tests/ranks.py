@@ -42,13 +42,22 @@ def _products(place: Place) -> list[Any]:
 def _factors(place: Place) -> list[Any]:
     a = place(drawn((N, N), 1), 2)
     lu, qr = mp.linalg.lu_factor(a), mp.linalg.qr(a)
+    qr = (*qr, *mp.linalg.qr(place(drawn((60, 40), 2, "float32"), 0)))
     return [lu.lu, lu.piv, *mp.linalg.lu(a), *qr, mp.linalg.cholesky(a @ a.T)]
 
 
 def _systems(place: Place) -> list[Any]:
     a, b = place(drawn((N, N), 1), 0), place(drawn((N, 5), 2), 1)
     positive = mp.linalg.solve(a @ a.T, b, assume_a="pos")
-    return [mp.linalg.solve(a, b), mp.linalg.solve(a, place(drawn(N, 3), 0)), positive]
+    tall = mp.linalg.lstsq(place(drawn((N, 40), 4), 2), b)
+    refined = mp.linalg.solve(a, b, refine=True).x
+    return [
+        *tall[:2],
+        refined,
+        mp.linalg.solve(a, b),
+        mp.linalg.solve(a, place(drawn(N, 3), 0)),
+        positive,
+    ]
 
 
 def _elements(place: Place) -> list[Any]:
@@ -144,17 +153,19 @@ class Noted(Channel):
         rank = MPI.COMM_WORLD.Get_rank()
         return rank, 100 * rank + next(cls.tags)
 
-    def send(self, queue: Queue, source: Buffer, nbytes: int) -> None:
+    def send(self, queue: Queue, source: Buffer, nbytes: int) -> tuple[()]:
         data = np.empty(nbytes, np.uint8)
         queue.read(source, data)
         self.pending.append((self.comm.Isend(data, self.other, self.tag), data))
         self.messages.append("sent")
+        return ()
 
-    def receive(self, queue: Queue, target: Buffer, nbytes: int) -> None:
+    def receive(self, queue: Queue, target: Buffer, nbytes: int) -> tuple[()]:
         data = np.empty(nbytes, np.uint8)
         self.comm.Recv(data, self.other, self.tag)
         queue.write(target, data)
         self.messages.append("received")
+        return ()
 
 
 def lend() -> None:

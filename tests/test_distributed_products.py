@@ -134,6 +134,42 @@ def test_factors(layout: Any, shape: str, form: str) -> None:
     check_same(mp.linalg.qr(s, "r"), mp.linalg.qr(a, "r"))
 
 
+SCALED = slow.mostly_slow(["float32", "qs", "dd", "cdd"], ["float32"], "another format")
+
+
+@pytest.mark.parametrize("form", SCALED)
+def test_least_squares(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By all devices, also of scaled columns, which those of float32 are; the rank, and s."""
+    real = form.removeprefix("c")
+    a, b = drawn((90, 70), real), drawn((90, 3), real, 2)
+    if form != real:
+        a, b = (x + 1j * drawn(x.shape, real, 3) for x in (a, b))
+    small = a * 1
+    small[:, 65] = small[:, 65] * mp.array("1e-20" if "float" in form else "1e-250", real)
+    dependent = a * 1
+    dependent[:, 65] = a[:, 64]
+    gathered: list[str] = []
+    alone = factor._alone
+    monkeypatch.setattr(
+        factor, "_alone", lambda f, *x, **y: gathered.append(f.__name__) or alone(f, *x, **y)
+    )
+    s, t = mp.shard(a, team(3), mp.BlockCyclic(16, 1, 3)), mp.shard(b, team(3))
+    for x in (a, small):
+        for one, other in zip(mp.linalg.qr(mp.shard(x, like=s)), mp.linalg.qr(x), strict=True):
+            check_same(one, other)
+    for side, cut in ((b, t), (b[:, 0], mp.shard(b[:, 0], team(3)))):
+        found, wanted = mp.linalg.lstsq(s, cut), mp.linalg.lstsq(a, side)
+        check_same(found.x, wanted.x)
+        check_same(found.residuals, wanted.residuals)
+        assert found.rank == wanted.rank == 70
+    assert not gathered
+    found = mp.linalg.lstsq(mp.shard(dependent, like=s), t)
+    check_same(found.x, mp.linalg.lstsq(dependent, b).x)
+    assert found.rank == 69 and gathered == ["lstsq"]
+    few = mp.shard(a[:, :4], team(2))
+    check_same(mp.linalg.lstsq(few, mp.shard(b, team(2))).s, mp.linalg.svdvals(a[:, :4]))
+
+
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("layout", slow.mostly_slow(CUTS, CUTS[1:2], "other layouts"), ids=repr)
 def test_systems(layout: Any, form: str) -> None:
@@ -208,16 +244,26 @@ ALONE: dict[str, Callable[[Any], Any]] = {
     "lstsq": lambda x: mp.linalg.lstsq(x, x).x,
     "inv": mp.linalg.inv,
     "lu_solve": lambda x: mp.linalg.lu_solve(mp.linalg.lu_factor(x), x),
+    "refine": lambda x: mp.linalg.solve(x, x.T, refine=True),
+    "certify": lambda x: mp.linalg.solve(x, x.T, certify=True),
+    "sym": lambda x: mp.linalg.solve(x + x.T, x, assume_a="sym"),
+    "triangular": lambda x: mp.linalg.solve_triangular(x, x),
+    "zeros": lambda x: mp.linalg.lstsq(x * 0, x).x,
 }
 
 
-@pytest.mark.parametrize("name", slow.mostly_slow(ALONE, ["lu_solve"], "other functions"))
+@pytest.mark.parametrize(
+    "name", slow.mostly_slow(ALONE, ["lu_solve", "certify"], "other functions")
+)
 def test_done_on_one_device(name: str) -> None:
     """Gathered, and cut up as the operand is; so is what meets a device without kernels."""
     a = drawn((6, 6))
     found, wanted = ALONE[name](mp.shard(a, team(2), mp.BlockCyclic(2, 1, 2))), ALONE[name](a)
     both = [x if isinstance(x, tuple) else (x,) for x in (found, wanted)]
     for one, other in zip(*both, strict=True):
+        if isinstance(other, tuple):
+            assert one == other
+            continue
         check_same(one, other)
         assert len(one.devices) == 2
     mixed = mp.shard(a, team(2, HOST))
@@ -251,7 +297,10 @@ def test_what_one_device_has_no_room_for(monkeypatch: pytest.MonkeyPatch) -> Non
     s = mp.shard(drawn((40, 40)), team(2))
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(type(s.devices[0]), "free_memory", lambda self: 20_000)
-    told = "eigvalsh: of an array on several devices .*takes 25600 bytes on .*, 5600 more than is"
+    told = (
+        "eigvalsh: of an array on several devices .*takes 25600 bytes on .*, 5600 more than is .*"
+        "; a device with 25600 bytes free would fit, or here 31 of its rows"
+    )
     with pytest.raises(OutOfMemory, match=told):
         mp.linalg.eigvalsh(s)
     with pytest.raises(

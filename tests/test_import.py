@@ -163,6 +163,8 @@ def test_help_loads_the_command_line_alone() -> None:
     assert of_portmp(loaded_by(code)) == LIGHT | {
         "portmp.cli",
         "portmp.definition",
+        "portmp.distributed",
+        "portmp.distributed.launched",
         "portmp.errors",
     }
 

@@ -11,13 +11,16 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 import types
+from collections.abc import Sequence
 from contextlib import chdir
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+import every_grid
 import numpy as np
 import pytest
 import ranks as job
@@ -26,11 +29,11 @@ import tiers
 
 import portmp as mp
 from portmp import cli, discovery, paths
-from portmp.backends.base import Device
+from portmp.backends.base import Channel, Device, Event
 from portmp.backends.cuda import nccl
-from portmp.backends.driver_api import GpuBuffer
-from portmp.distributed import direct, processes
-from portmp.errors import ArgumentError, BackendUnavailable, DeviceError
+from portmp.backends.driver_api import Driver, GpuBuffer
+from portmp.distributed import direct, launched, processes
+from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, ProcessError
 from portmp.nbody.checkpoint import Checkpoint
 from portmp.nbody.trajectory import Stage
 from portmp.verify import ranks as verified
@@ -80,6 +83,21 @@ def test_same_bits(count: int, devices: str, names: str, tmp_path: Path) -> None
     assert json.loads(file.read_text()) == wanted
 
 
+PAIRS = tuple(zip(every_grid.JOBS, ("dd", "cdd", "float32", "qs") * 2, strict=True))
+
+
+@slow.slow("layouts and routines by turns; every_grid.py runs all pairs of all formats, recorded")
+@pytest.mark.parametrize(("sizes", "form"), PAIRS)
+def test_every_layout_and_routine(sizes: tuple[int, int], form: str) -> None:
+    """Recorded digests, in a format for each number of processes and devices."""
+    tiers.check("cpu")
+    tiers.check("mpi")
+    rows = every_grid.started(*sizes, [form])
+    assert len(rows) == len(verified.layouts(sizes[0] * sizes[1]))
+    for row in rows:
+        assert row["differ"] == [] and row["routines"][form] > 12, row
+
+
 WAYS = (("mpi", "sums"), ("nccl", "products"), ("mpi", EVERY), ("nccl", EVERY))
 
 
@@ -107,6 +125,9 @@ class Told:
 
     def share(self, mine: object, what: str) -> list[Any]:
         return [mine, *self.others]
+
+    def useless(self, begun: float, what: str, rank: int) -> str:
+        return f"{what} of rank {rank}" if time.monotonic() - begun > 0.2 else ""
 
 
 def told(*others: Any) -> Any:
@@ -154,6 +175,78 @@ def test_channels_are_opened_in_one_order(device: Device, monkeypatch: pytest.Mo
     way = direct.ByLibrary(found, device)
     assert opened == [("0 to 1", 1), ("1 to ?", 0), ("1 to ?", 0), ("2 to 1", 1)]
     assert way.takes(device, device)
+
+
+class Mark(Event):
+    """What is reached when a test says so."""
+
+    def __init__(self, there: bool) -> None:
+        self.there = there
+
+    def wait(self) -> None:
+        raise AssertionError("the host waits for a mark")
+
+    def reached(self) -> bool:
+        return self.there
+
+    def seconds_since(self, earlier: Event) -> float:
+        return 0.0
+
+
+def test_waits_of_a_library_have_limits(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its calls, and what waits on the device: from when it has begun there, until it is over."""
+    opening, early, soon, late = threading.Event(), Mark(False), Mark(True), Mark(False)
+    marks = [(early, late), (soon, soon), (soon, late)]
+
+    class Slow(Channel):
+        def __init__(self, device: Device, key: str, end: int) -> None:
+            assert end or opening.wait(60)
+
+        @classmethod
+        def key(cls, device: Device) -> str:
+            return "key"
+
+        def send(self, queue: Any, source: Any, nbytes: int) -> Sequence[Event]:
+            return marks.pop(0)
+
+        receive = send
+
+    def failed(error: BaseException) -> None:
+        told_.append(str(error))
+        opening.set()
+
+    told_: list[str] = []
+    monkeypatch.setattr(type(device), "channels", lambda self: Slow)
+    monkeypatch.setattr(direct, "PAUSE", 0.01)
+    found = told({(1, 0): "key"})
+    found.fail = failed
+    way = direct.ByLibrary(found, device)
+    assert told_ == ["a channel of rank 1"]
+    own: Any = None
+    way.channel(0, 1, 0, "what comes after other work").send(own, own, 8)
+    way.channel(0, 1, 0, "what has arrived").send(own, own, 8)
+    time.sleep(0.4)
+    assert len(told_) == 1 and len(way.waits) == 1
+    way.channel(1, 0, 0, "what never comes").receive(own, own, 8)
+    end = time.monotonic() + 30
+    while len(told_) < 2 and time.monotonic() < end:
+        time.sleep(0.01)
+    assert told_[1:] == ["what never comes of rank 1"]
+    late.there = True
+
+
+def test_drivers_are_asked_without_waiting() -> None:
+    """600 is what CUDA and HIP say of an event that was not reached."""
+    answers = iter((600, 0, 700))
+    api = types.SimpleNamespace(cuCtxSetCurrent=lambda device: (0,))
+    api.cuEventQuery = lambda event: (next(answers),)
+    gpu: Any = types.SimpleNamespace(_describe=lambda status: f"error {status}")
+    gpu.current, gpu.names = lambda: api, types.SimpleNamespace(prefix="cu")
+    gpu._check = lambda result: Driver._check(gpu, result)
+    asked = [lambda: Driver.is_reached(gpu, "event")] * 2
+    assert [ask() for ask in asked] == [False, True]
+    with pytest.raises(DeviceError, match="error 700"):
+        asked[0]()
 
 
 def test_mpi_is_given_what_is_there() -> None:
@@ -215,7 +308,7 @@ def test_nccl_is_asked_in_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DeviceError, match="NCCL on gpu: remote process exited"):
         channel.receive(queue, buffer, 24)
     monkeypatch.setattr(Communicator, "recv", lambda *given, stream: done.append("received"))
-    channel.receive(queue, buffer, 24)
+    assert channel.receive(queue, buffer, 24) == ("mark of side", "mark of side")
     assert done[-2:] == ["received", "queue waits for mark of side"]
     monkeypatch.undo()
     if importlib.util.find_spec("nccl") is None:
@@ -271,6 +364,30 @@ def test_one_that_fails_ends_all(how: str, tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
+KILLED = """
+import os, signal
+import portmp as mp
+from portmp.files import arrays
+job = mp.distributed.initialize(devices=["host:0"])
+x = mp.distributed.ones((30, 4), "dd")
+arrays._put = lambda stream, array: os.kill(os.getpid(), signal.SIGKILL)
+mp.save("x.npz", x)
+"""
+
+
+@slow.slow("a process that is killed: most jobs that end are told why by one of theirs")
+def test_what_a_killed_job_leaves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All end at once; half a file has another name, which the next run tells."""
+    begun = time.monotonic()
+    ended = started(3, "-c", f"import os; os.chdir({str(tmp_path)!r})\n{KILLED}")
+    assert ended.returncode != 0 and time.monotonic() - begun < 35
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(".x.npz.")
+    mp.save(tmp_path / "x.npz", mp.ones((2, 2), "dd", "host:0"))
+    assert f"{left}: left by a run that ended while it wrote" in capsys.readouterr().err
+    assert mp.load(tmp_path / "x.npz").shape == (2, 2)
+
+
 def files(folder: Path) -> None:
     """Matrices of several kinds, and a run of particles that was ended after 64 steps."""
     a, b = job.drawn((37, 37), 1), job.drawn((37, 5), 2)
@@ -278,6 +395,7 @@ def files(folder: Path) -> None:
         mp.save(folder / name, x)
     mp.save(folder / "f.npy", a.astype("float64"))
     np.savez_compressed(folder / "packed.npz", b.to_float64())
+    mp.save(folder / "pairs.csv", b[:, :2])
 
     def ended(self: Checkpoint, stage: Stage) -> None:
         self.save(stage)
@@ -296,13 +414,27 @@ COMMANDS = (
     "gemm a.npz packed.npz -C b.npz -o product.h5",
     "solve a.npz b.npz -o x.csv",
     "solve --positive s.npz b.h5 -o x.h5",
+    "solve a.npz b.npz --refine -o refined.npz",
+    "solve a.npz b.npz --certify -o certified.npz",
+    "lstsq b.h5 b.npz -o least.npz",
+    "lstsq --polynomial 2 pairs.csv -o fit.npz",
     "eigh s.npz -o values.npz --vectors vectors.npz",
     "svd b.npz -o values.csv",
     f"nbody {RUN} -o state.npz --trajectory way.npz",
     f"nbody {RUN} -o resumed.npz --checkpoint c.npz --every 0",
 )
 MADE = ("product.npz", "product.npy", "product.h5", "x.csv", "x.h5", "values.npz", "vectors.npz")
-MADE = (*MADE, "values.csv", "state.npz", "way.npz", "resumed.npz")
+MADE = (
+    *MADE,
+    "refined.npz",
+    "certified.npz",
+    "least.npz",
+    "fit.npz",
+    "values.csv",
+    "state.npz",
+    "way.npz",
+    "resumed.npz",
+)
 MEASURED = "bench devices --experiment sum --size 1000 --runs 1 -o measured.json"
 SCRIPT = """
 import os, sys
@@ -342,7 +474,7 @@ def test_commands(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 LACKS = """
 import os, sys
 from portmp import cli
-if cli.started()[0] == 1: os.chdir(sys.argv[1])
+if cli.launched()[0] == 1: os.chdir(sys.argv[1])
 cli.main(["gemm", "a.npz", "a.npz", "--device", "host:0"])
 """
 
@@ -373,8 +505,27 @@ def test_commands_of_one_process(
     for words in (["formats"], ["verify", "--format", "dd"], ["bench", "blas"]):
         assert cli.main(words) == 2
         told = capsys.readouterr().err
-        assert "started 3 times by mpiexec, and one process does it" in told
+        assert "started 3 times, and one process does it" in told
         assert "nbody, bench devices" in told
+
+
+def test_processes_that_mpi_does_not_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slurm starts several, each of which MPI believes alone: refused, before anything is done."""
+    world = types.SimpleNamespace(Get_size=lambda: 1)
+    version = "MPICH Version:      4.2\nother lines"
+    mpi = types.SimpleNamespace(COMM_WORLD=world, Get_library_version=lambda: version)
+    monkeypatch.setattr(processes, "imported", lambda: mpi)
+    monkeypatch.setenv("SLURM_NTASKS", "4")  # of the whole job: a batch script is one process
+    assert launched.launched() == (0, 1, "")
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
+    monkeypatch.setenv("SLURM_PROCID", "3")
+    assert launched.launched() == (3, 4, "SLURM_STEP_NUM_TASKS")
+    told = (
+        r"4 processes were started \(SLURM_STEP_NUM_TASKS\), .* alone by MPICH Version: 4.2, which"
+    )
+    with pytest.raises(ProcessError, match=told):
+        processes.initialize()
+    assert not processes.job()
 
 
 def test_verify_by_ranks(capsys: pytest.CaptureFixture[str]) -> None:

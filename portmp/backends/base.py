@@ -154,6 +154,11 @@ class Event(ABC):
     def seconds_since(self, earlier: Event) -> float:
         """Device time from *earlier* to this mark; waits for both."""
 
+    def reached(self) -> bool:
+        """Whether the queue has come so far; waits for it where a device cannot be asked."""
+        self.wait()
+        return True
+
 
 class Queue(ABC):
     """An in-order stream of copies and launches on one device."""
@@ -564,12 +569,16 @@ class Channel(ABC):
         raise NotImplementedError
 
     @abstractmethod
-    def send(self, queue: Queue, source: Buffer, nbytes: int) -> None:
-        """Send what a buffer holds after the work so far in a queue."""
+    def send(self, queue: Queue, source: Buffer, nbytes: int) -> Sequence[Event]:
+        """Send what a buffer holds after the work so far in a queue.
+
+        Two marks: of where the device begins to wait for the other end, and of where that is over;
+        none where the host has waited.
+        """
 
     @abstractmethod
-    def receive(self, queue: Queue, target: Buffer, nbytes: int) -> None:
-        """Let what comes be in a buffer before further work in its queue."""
+    def receive(self, queue: Queue, target: Buffer, nbytes: int) -> Sequence[Event]:
+        """Let what comes be in a buffer before further work in its queue; marks likewise."""
 
 
 class Device(ABC):

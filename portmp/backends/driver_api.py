@@ -100,6 +100,8 @@ STAGED, STAGED_HALF = 1 << 12, 1 << 15
 _WORD = 16
 
 _TIMED_EVENT = 0
+_NOT_READY = 600
+"""What both vendors' drivers say of an event that was not reached."""
 _NON_BLOCKING = 1
 
 
@@ -259,6 +261,11 @@ class Driver(ABC):
         self._check(getattr(api, f"{names.prefix}EventRecord")(event, stream))
         return event
 
+    def is_reached(self, event: Any) -> bool:
+        """Whether a stream has come to an event; nothing is waited for."""
+        (status,) = getattr(self.current(), f"{self.names.prefix}EventQuery")(event)
+        return int(status) != _NOT_READY and self._check((status,)) is None
+
     def knows(self, other: Driver) -> bool:
         """Whether events of *other*'s device can be waited for by this one."""
         return self._api is other._api
@@ -378,6 +385,9 @@ class GpuEvent(Event):
 
     def wait(self) -> None:
         self.driver.call("EventSynchronize", self.handle)
+
+    def reached(self) -> bool:
+        return self.driver.is_reached(self.handle)
 
     def seconds_since(self, earlier: Event) -> float:
         if not isinstance(earlier, GpuEvent) or earlier.driver is not self.driver:

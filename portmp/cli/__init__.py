@@ -15,6 +15,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, NoReturn
 
 from portmp.definition import __version__
+from portmp.distributed.launched import launched
 from portmp.errors import ArgumentError, CompileError, PortmpError, one_line, printable, suggestion
 
 COMMANDS = {
@@ -38,10 +39,8 @@ COMMANDS = {
     "cache": "show or clear the cache of compiled kernels",
 }
 """What each does, by its name, which is that of its module."""
-RANKED = ("gemm", "solve", "eigh", "svd", "nbody", "bench devices")
+RANKED = ("gemm", "solve", "lstsq", "eigh", "svd", "nbody", "bench devices")
 """Commands that several processes of MPI do together (docs/distributed.md)."""
-_STARTED = {"OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK", "PMI_SIZE": "PMI_RANK"}
-"""Variables by which those who start processes of MPI tell how many there are, and which it is."""
 _NO_JSON = ("render", "bench", "report")
 """Commands whose results are texts and files; those of ``bench`` have the option themselves."""
 _NEGATIVE = re.compile(r"-(?:[0-9.]|inf|nan)", re.IGNORECASE)
@@ -102,20 +101,12 @@ def flag(parser: argparse.ArgumentParser, name: str, about: str) -> None:
     parser.add_argument(name, action="store_true", help=about)
 
 
-def started() -> tuple[int, int]:
-    """Which process it is, and of how many that mpiexec started."""
-    for size, rank in _STARTED.items():
-        if os.environ.get(size, "").isdigit():
-            return int(os.environ.get(rank) or 0), int(os.environ[size])
-    return 0, 1
-
-
 def _join(args: argparse.Namespace, count: int) -> None:
     """Meet the other processes; ArgumentError for commands that one process does."""
     command = f"{args.command} {vars(args).get('benchmark', '')}".strip()
     if command not in RANKED:
         raise ArgumentError(
-            f"{command}: started {count} times by mpiexec, and one process does it; several do "
+            f"{command}: started {count} times, and one process does it; several do "
             f"{', '.join(RANKED)}; verify --ranks N starts its processes itself"
         )
     from portmp.distributed import processes
@@ -129,9 +120,9 @@ def _join(args: argparse.Namespace, count: int) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status.
 
-    Of processes that mpiexec started the first one alone writes to the terminal.
+    Of processes that mpiexec or srun started the first one alone writes to the terminal.
     """
-    rank, count = started()
+    rank, count, _ = launched()
     if rank:
         sys.stdout = sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     for name in ("stdout", "stderr"):

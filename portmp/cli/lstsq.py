@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from typing import Any
 
 import portmp as mp
 from portmp.cli.shared import MATRIX, finish, matrix_options, prepare, waiting
@@ -43,7 +44,8 @@ def run(args: argparse.Namespace) -> int:
             )
         short = found.residuals.to_strings("short")
         return finish(args, found.x, told, rank=found.rank, residuals=short)
-    data = read(args.a)
+    given: Any = read(args.a)
+    data = given.gather() if len(given.pieces) > 1 else given
     if args.b is not None or args.polynomial < 0 or data.ndim != 2 or data.shape[1] != 2:
         raise ArgumentError("--polynomial DEGREE: one file with two columns, y and x, expected")
     names = [name.lower() for name in files.headings(args.a)]
@@ -53,4 +55,4 @@ def run(args: argparse.Namespace) -> int:
     with waiting("lstsq", data):
         fit = polynomial_fit(x, y, args.polynomial)
         told = mp.linalg.trust(powers(x, args.polynomial), y, fit, 0.0)
-    return finish(args, fit, told)
+    return finish(args, fit if data is given else mp.shard(fit), told)

@@ -7,6 +7,7 @@ vectors, go to all others, which change their own columns.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import groupby
 from typing import Any, TypeVar
 
@@ -20,13 +21,22 @@ from portmp.arrays.viewed import Elsewhere
 from portmp.distributed import layout as layouts
 from portmp.distributed import tiles, transport
 from portmp.distributed.array import DistributedArray
-from portmp.distributed.functions import here, known, team
+from portmp.distributed.functions import here, joined, known, team
 from portmp.distributed.helpers import Helpers
 from portmp.distributed.layout import Placement, Rows
 from portmp.distributed.tiles import Columns, ColumnSteps, block
 from portmp.errors import MatrixShapeError, OutOfMemory, choice
-from portmp.linalg import elimination, operands, orthogonal, positive_definite, scaling, systems
-from portmp.linalg.least_squares import LeastSquares
+from portmp.linalg import (
+    elimination,
+    least_squares,
+    operands,
+    orthogonal,
+    positive_definite,
+    scaling,
+    systems,
+)
+from portmp.linalg.singular import svdvals
+from portmp.linalg.triangular import solve_triangular
 from portmp.networks import ieee
 from portmp.routines import base
 from portmp.routines.cholesky.launch import CholeskyOnDevice
@@ -206,8 +216,11 @@ def _alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
 
 def _spread(found: Any, like: DistributedArray) -> Any:
     """Results with axes on the devices of an array."""
-    if isinstance(found, LeastSquares):
-        found.x, found.residuals = (_spread(one, like) for one in (found.x, found.residuals))
+    if isinstance(found, least_squares.LeastSquares):
+        x, squares, values = found.x, found.residuals, found._values
+        return least_squares.LeastSquares(
+            _spread(x, like), _spread(squares, like), found.rank, lambda: _spread(values(), like)
+        )
     if isinstance(found, tuple):
         parts = [_spread(one, like) for one in found]
         return type(found)(*parts) if hasattr(found, "_fields") else tuple(parts)
@@ -237,14 +250,23 @@ def _by_columns(a: DistributedArray, place: Placement | None = None) -> Columns:
 
 def _back(w: Columns, place: Placement, like: DistributedArray) -> DistributedArray:
     """A matrix by columns as one that is cut up as another is."""
+    return _as(_whole(w, place, like), like)
+
+
+def _as(found: DistributedArray, like: DistributedArray) -> DistributedArray:
+    """The same, cut up as another array is."""
+    same = found.shape == like.shape
+    target = like.placement if same else like.layout.place(found.shape, len(like.queues))
+    return found.placed(target, like.queues)
+
+
+def _whole(w: Columns, place: Placement, like: DistributedArray) -> DistributedArray:
+    """A matrix by columns as an array; what there is none of is new memory."""
     views: list[Planes] = []
     for i, queue in enumerate(like.queues):
         mine = w.local.get(i)
         views.append(allocate(like.format, place.local(i), queue) if mine is None else _plane(mine))
-    found = DistributedArray.made(views, place, like.queues)
-    same = found.shape == like.shape
-    target = like.placement if same else like.layout.place(found.shape, len(like.queues))
-    return found.placed(target, like.queues)
+    return DistributedArray.made(views, place, like.queues)
 
 
 def _plane(x: Planes) -> Planes:
@@ -343,15 +365,14 @@ def solve(
     """x as b is cut up: by LU or, of positive definite matrices, by Cholesky's factors."""
     arrays, queues = team(a, b)
     assumed = systems.ASSUMED.get(assume_a, assume_a)
-    if any(options.values()) or len(arrays) < 2 or assumed not in ("gen", "pos"):
+    own = {name: options.pop(name, False) for name in ("refine", "certify")}
+    if any(options.values()) or len(arrays) < 2:
         raise Elsewhere(arrays[0])
     _check(a, "solve", square=True)
-    if a.format is not b.format or b.ndim not in (1, 2) or b.shape[0] != a.shape[0] or _few(a):
-        return _alone(function, a, b, method=method, assume_a=assume_a, lower=lower)
-    given = b
-    if b.ndim == 1:
-        place = Placement(b.placement.grid, (*b.placement.axes, layouts.whole(1)))
-        given = DistributedArray.made([base.column_of(v) for v in b.views], place, queues)
+    fits = a.format is b.format and b.ndim in (1, 2) and b.shape[0] == a.shape[0]
+    if any(own.values()) or assumed not in ("gen", "pos") or not fits or _few(a):
+        return _alone(function, a, b, method=method, assume_a=assume_a, lower=lower, **own)
+    given = _sides(b)
     by = operands.by(method, a.format, "solve")
     if assumed == "pos":
         w = _lower(a if lower else a.mT, by, "solve")
@@ -453,44 +474,126 @@ def cholesky(
 
 @known("qr")
 def qr(
-    function: Callable[..., Any],
-    a: Any,
-    mode: str = "reduced",
-    *,
-    pivoting: bool = False,
-    method: Any = "auto",
+    function: Any, a: Any, mode: str = "reduced", *, pivoting: bool = False, method: Any = "auto"
 ) -> Any:
-    """Q and R as a is cut up; with pivoting, and of four limbs of float32, on one device."""
+    """Q and R as a is cut up; with pivoting on one device."""
     _check(a, "qr")
     choice("qr: mode", mode, orthogonal.MODES)
-    form, queues = a.format, a.queues
-    limits = definition.SQUARES_EXACT, definition.NEGLIGIBLE
-    exact, negligible = (one[form.word][form.limbs - 1] for one in limits)
-    careful = exact > negligible
-    if _few(a) or pivoting or careful:
-        return _alone(function, a, mode, pivoting=pivoting, method=method)
-    by, (m, n) = operands.by(method, form, "qr"), a.shape
+    by, (m, n) = operands.by(method, a.format, "qr"), a.shape
     rows = m if mode == "complete" else min(m, n)
-    place = tiles.placement((m, n), len(queues))
+    found = None if _few(a) or pivoting else _reflected(a, by, rows)
+    if found is None:
+        return _alone(function, a, mode, pivoting=pivoting, method=method)
+    r, factors = found
+    if mode == "r":
+        return r
+    identity = _identity((m, rows), a)
+    x, _ = _made(Qr, identity, by, lambda steps, x: steps.apply_all(factors, x, False))
+    return orthogonal.QR(_back(x, identity.placement, a), r)
+
+
+def _reflected(
+    a: DistributedArray, by: Method, rows: int
+) -> tuple[DistributedArray, list[Reflectors[Columns]]] | None:
+    """The first rows of R, and the factors of Q.
+
+    None where columns are short of others, of four limbs of float32, which one device does.
+    """
+    queues, place = a.queues, tiles.placement(a.shape, len(a.queues))
     near = a.placed(place, queues)
-    scaled = any(scaling.columns(piece).powers.any() for piece in near._once())
-    if any(transport.shared(scaled, queues, "columns that are scaled")):
-        return _alone(function, a, mode, method=method)
+    found = here(lambda i: scaling.columns(near.pieces[i]).powers, queues)
+    own = any(powers.any() for powers in found if powers is not None)
+    scaled = any(transport.shared(own, queues, "columns that are scaled"))
     kept: list[Any] = []
+
+    def times(x: DistributedArray, sign: int) -> DistributedArray:
+        """Columns times their powers of two: those of 1 as well, if there are others."""
+        pieces = here(lambda i: _times(x.pieces[i], found[i], sign), queues)
+        return joined(pieces, x.placement, queues)
 
     def factor(steps: Qr, w: Columns) -> None:
         kept[:] = [steps.kept(w)]
         steps.factor(w, kept[0])
 
-    w, steps = _made(Qr, a, by, factor)
-    upper = layouts.columns((rows, n), len(queues), place.axes[1].block)
-    r = _back(_uppers(steps, w, rows), upper, a)
-    if mode == "r":
-        return r
-    identity = _identity((m, rows), a)
-    factors = steps.all_reflectors(kept[0])
-    x, _ = _made(Qr, identity, by, lambda steps, x: steps.apply_all(factors, x, False))
-    return orthogonal.QR(_back(x, identity.placement, a), r)
+    w, steps = _made(Qr, times(near, -1) if scaled else near, by, factor)
+    upper = layouts.columns((rows, a.shape[1]), len(queues), place.axes[1].block)
+    r = _whole(_uppers(steps, w, rows), upper, a)
+    exact = definition.SQUARES_EXACT[a.format.word][a.format.limbs - 1]
+    if exact:
+        ends = [abs(_diagonal(tile)).to_limbs()[0] for tile in r.tiles()]
+        short = any(((each > 0) & (each < exact)).any() for each in ends)
+        if any(transport.shared(short, queues, "short columns")):
+            return None
+    r = times(r, 1) if scaled else r
+    return _as(r, a), steps.all_reflectors(kept[0])
+
+
+def _times(x: Any, powers: Any, sign: int) -> Any:
+    """Columns of one device times powers of two; each number at least once."""
+    if powers.any():
+        return scaling.times_power(x, sign * powers)
+    return x * creation.array(np.ones(powers.shape), x.format.component, x.queue)
+
+
+def _diagonal(tile: Any) -> Any:
+    """What a tile of whole columns has of the diagonal."""
+    first, width = tile.start[1], tile.array.shape[1]
+    return manipulation.diagonal(tile.array[first : first + width], 0, -2, -1)
+
+
+@known("lstsq")
+def lstsq(function: Any, a: Any, b: Any, rcond: Any = None, *, method: Any = "auto") -> Any:
+    """Of a tall matrix of full rank by all devices, but for R, which is small; else by one."""
+    fits = isinstance(a, DistributedArray) and isinstance(b, DistributedArray)
+    fits = fits and a.ndim == 2 and b.ndim in (1, 2) and a.shape[1] <= a.shape[0] == b.shape[0]
+    fits = fits and a.format is b.format and a.queues == b.queues and b.size and not _few(a)
+    if fits and _near_one(a) and _near_one(b):
+        found = _tall(a, b, least_squares.limit_of(a, rcond), method)
+        if found is not None:
+            return found
+    return _alone(function, a, b, rcond, method=method)
+
+
+def _near_one(x: DistributedArray) -> bool:
+    """Whether the squares of all elements can be taken as they are."""
+    own = [float(scaling.sizes(piece).max()) for piece in x._once() if piece.size]
+    every = transport.shared(own, x.queues, "sizes of elements")
+    low, high = scaling.SQUARES[x.format.word]
+    return bool(low <= np.max([size for each in every for size in each]) <= high)
+
+
+def _tall(a: DistributedArray, b: DistributedArray, limit: float, method: Any) -> Any:
+    """Least squares by QR; None where columns depend on each other."""
+    by, n, queues = operands.by(method, a.format, "lstsq"), a.shape[1], a.queues
+    r, factors = _reflected(a, by, n) or (None, [])
+    upper = None if r is None else r.gather(queues[a.home])
+    if upper is None or not least_squares.is_full(upper, limit):
+        return None
+    sides = _sides(b)
+    place = layouts.columns(sides.shape, len(queues))
+
+    def applied(steps: Qr, c: Columns) -> None:
+        for one in factors:
+            QrSteps.apply(steps, one, c, True)
+
+    c, steps = _made(Qr, sides, by, applied, place)
+    count = sides.shape[1]
+    top = steps.part(c, slice(0, n), slice(0, count))
+    right = _back(top, layouts.columns((n, count), len(queues)), sides).gather(queues[a.home])
+    alone = solve_triangular(upper, right, method="direct" if by is None else by)
+    x = _spread(alone, a)
+    squares = (sides - a @ x)._each(scaling.squares).sum(axis=0)
+    x = x if b.ndim == 2 else _spread(alone[:, 0], a)
+    values = partial(svdvals, a, method=method)
+    return least_squares.LeastSquares(x, squares, n, values)
+
+
+def _sides(b: DistributedArray) -> DistributedArray:
+    """Right-hand sides as a matrix."""
+    if b.ndim == 2:
+        return b
+    place = Placement(b.placement.grid, (*b.placement.axes, layouts.whole(1)))
+    return DistributedArray.made([base.column_of(v) for v in b.views], place, b.queues)
 
 
 def _identity(shape: tuple[int, int], like: DistributedArray) -> DistributedArray:
@@ -501,12 +604,12 @@ def _identity(shape: tuple[int, int], like: DistributedArray) -> DistributedArra
     )
     found = DistributedArray.made(views, place, like.queues)
     for tile in found.tiles():
-        first, width = tile.start[1], tile.array.shape[1]
-        manipulation.diagonal(tile.array[first : first + width], 0, -2, -1)[...] = 1
+        _diagonal(tile)[...] = 1
     return found
 
 
-@known("lstsq", "eigh", "eigvalsh", "svd", "svdvals", "lu_solve", "cholesky_solve", "inv")
+@known("eigh", "eigvalsh", "svd", "svdvals", "matrix_rank")
+@known("lu_solve", "cholesky_solve", "solve_triangular", "inv")
 def alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """What is done on one device, and cut up again as the first array was."""
     return _alone(function, *args, **options)

@@ -32,13 +32,17 @@ def check_room(
     for name, nbytes in needed.items():
         device = devices[name]
         short = nbytes - _free(device, nbytes)
+        if short > 0 and what == "gather":
+            rows = (nbytes - short) * shape[0] // nbytes
+            advice = f"a device with {nbytes} bytes free would fit, or here {rows} of its rows"
+        elif short > 0:
+            advice = _advice(item * math.prod(shape), placement, queues)
         if short > 0:
             lies = f" ({placement.layout!r} on {len(queues)} devices)" if len(queues) > 1 else ""
             beyond = "it has" if nbytes > device.properties.memory else "is free"
             raise OutOfMemory(
                 f"{what}: {kind} of shape {shape} takes {nbytes} bytes on {name}{lies}, "
-                f"{short} more than {beyond}: {device.room()}; "
-                f"{_advice(item * math.prod(shape), placement, queues)}"
+                f"{short} more than {beyond}: {device.room()}; {advice}"
             )
 
 

@@ -27,6 +27,7 @@ from portmp import discovery
 from portmp.backends.base import Buffer, Device, Event, Given, Host, Kernel, Properties, Queue
 from portmp.codegen.platform import Traits
 from portmp.distributed import direct
+from portmp.distributed.launched import launched
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, ProcessError, one_line
 
 LIMIT = "PORTMP_MPI_LIMIT"
@@ -223,19 +224,25 @@ class Processes:
     def _wait(self, request: Any, what: str, rank: int | None = None) -> None:
         """Wait until MPI has done something; ProcessError where that takes too long."""
         begun, pause = time.monotonic(), 1e-6
-        whom = "others" if rank is None else f"rank {rank}"
         while not self._tested(request):
-            waited = time.monotonic() - begun
-            told = f"rank {self.rank} waits for {whom}: {what}"
-            if rank is not None and self._gone(rank) and not self._tested(request):
-                raise ProcessError(f"{told}; it has ended")
-            if waited > self.limit:
-                raise ProcessError(
-                    f"{told}; nothing came in {self.limit:g} seconds (initialize(limit=...) or "
-                    f"{LIMIT} sets them): do all processes call the same functions?"
-                )
+            useless = self.useless(begun, what, rank)
+            if useless and not self._tested(request):
+                raise ProcessError(useless)
             time.sleep(pause)
             pause = min(2 * pause, 1e-3)
+
+    def useless(self, begun: float, what: str, rank: int | None) -> str:
+        """Why it is useless to wait on for another process: a sentence, or nothing."""
+        whom = "others" if rank is None else f"rank {rank}"
+        told = f"rank {self.rank} waits for {whom}: {what}"
+        if rank is not None and self._gone(rank):
+            return f"{told}; it has ended"
+        if time.monotonic() - begun > self.limit:
+            return (
+                f"{told}; nothing came in {self.limit:g} seconds (initialize(limit=...) or "
+                f"{LIMIT} sets them): do all processes call the same functions?"
+            )
+        return ""
 
     def _tested(self, request: Any) -> bool:
         with self._lock:
@@ -296,7 +303,7 @@ class Processes:
     def _settle(self) -> None:
         """Wait until all that was sent has arrived, up to the limit."""
         end = time.monotonic() + self.limit
-        while self._sending and time.monotonic() < end:
+        while (self._sending or (self.direct and self.direct.waits)) and time.monotonic() < end:
             time.sleep(1e-3)
         with self._lock:
             self._sending = []
@@ -358,6 +365,13 @@ def initialize(
         raise ArgumentError("initialize: called before; a process has one job")
     seconds = _limit(limit)
     mpi = imported()
+    _, count, variable = launched()
+    if comm is None and count > mpi.COMM_WORLD.Get_size() == 1:
+        raise ProcessError(
+            f"initialize: {count} processes were started ({variable}), and this one is "
+            f"alone by {direct.version_of(mpi)}, which mpi4py has loaded: what starts them must "
+            "belong to the same MPI (its own mpiexec; srun --mpi=pmix or pmi2, as it was built)"
+        )
     found = Processes(mpi.COMM_WORLD if comm is None else comm, mpi, seconds)
     hook, here = sys.excepthook, socket.gethostname()
     atexit.register(found.leave)

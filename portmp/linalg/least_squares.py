@@ -72,12 +72,7 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "auto"
     sides, vector = operands.right(b, matrix, "lstsq", m, MatrixShapeError)
     if sides.ndim != 2:
         raise MatrixShapeError(f"lstsq: b {b.shape} given, one or two axes are needed")
-    unit = matrix.format.unit_roundoff
-    if isinstance(rcond, (int, float)) and rcond == -1:
-        rcond = unit
-    if rcond is not None and not (isinstance(rcond, (int, float)) and 0 <= rcond <= 1):
-        raise ArgumentError(f"lstsq: rcond {rcond!r} given, a number from 0 to 1, or -1, is needed")
-    limit = max(m, n) * unit if rcond is None else float(rcond)
+    limit = limit_of(matrix, rcond)
     by = operands.by(method, matrix.format, "lstsq")
     left, right = scaling.for_squares(matrix), scaling.for_squares(sides)
     x, rank = _smallest(left.x, right.x, limit, by)
@@ -86,6 +81,16 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "auto"
     squares = scaling.squares(rest).sum(axis=0)
     values = partial(svdvals, matrix, method=method)
     return LeastSquares(x[:, 0] if vector else x, squares, rank, values)
+
+
+def limit_of(a: Array, rcond: float | None) -> float:
+    """What a condition number is below one over, of full rank; ArgumentError for other numbers."""
+    unit = a.format.unit_roundoff
+    if isinstance(rcond, (int, float)) and rcond == -1:
+        rcond = unit
+    if rcond is not None and not (isinstance(rcond, (int, float)) and 0 <= rcond <= 1):
+        raise ArgumentError(f"lstsq: rcond {rcond!r} given, a number from 0 to 1, or -1, is needed")
+    return max(a.shape) * unit if rcond is None else float(rcond)
 
 
 def lstsq_as_numpy(a: Array, b: Array, rcond: float | None = None) -> LeastSquares:
@@ -105,7 +110,7 @@ def _smallest(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]
     tall = m >= n
     count = min(m, n)
     q, r = reflected(a if tall else operands.adjoint(a), by, count)
-    if not _full(r, limit):
+    if not is_full(r, limit):
         return _deficient(a, b, limit, by)
     if tall:
         c = operands.stacked(b)
@@ -121,7 +126,7 @@ def _as(by: Method) -> By:
     return "direct" if by is None else by
 
 
-def _full(r: Array, limit: float) -> bool:
+def is_full(r: Array, limit: float) -> bool:
     """Whether an upper triangle's condition number is below 1 / limit, as it is estimated."""
     if operands.is_singular(r):
         return False

@@ -81,7 +81,7 @@ def columns(x: Array) -> Scaled:
     return Scaled(times_power(x, -powers), powers)
 
 
-_SQUARES = {"float32": (2.0**-24, 2.0**48), "float64": (2.0**-400, 2.0**480)}
+SQUARES = {"float32": (2.0**-24, 2.0**48), "float64": (2.0**-400, 2.0**480)}
 """Sizes whose squares, and sums of some of them, neither overflow nor lose limbs, by word."""
 
 
@@ -94,7 +94,7 @@ def for_squares(x: Array) -> Scaled:
     if not x.size:
         return Scaled(x, np.zeros(batch, np.int64))
     largest = sizes(x).max(axis=(-2, -1)).to_limbs()[0].astype(np.float64)
-    low, high = _SQUARES[x.format.word]
+    low, high = SQUARES[x.format.word]
     outside = np.isfinite(largest) & (largest > 0) & ((largest < low) | (largest > high))
     powers = np.where(outside, np.frexp(np.where(outside, largest, 1.0))[1], 0).astype(np.int64)
     return Scaled(times_power(x, -powers), powers)

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from portmp.arrays import elementwise, manipulation, products, statistics
+from portmp.arrays import elementwise, products, sorting, statistics
 from portmp.arrays.array import Array
 from portmp.linalg.least_squares import lstsq
 from portmp.linalg.norms import norm
@@ -23,11 +23,11 @@ class Trust(NamedTuple):
 def trust(a: Array, b: Array, x: Array, rcond: float | None = None) -> Trust:
     """How far the solution x of ``lstsq(a, b, rcond)`` can be trusted."""
     left = b - products.matmul(a, x)
-    size = float(norm(manipulation.ravel(b)))
-    residual = float(norm(manipulation.ravel(left))) / size if size else 0.0
+    size = float(norm(b.reshape(-1)))
+    residual = float(norm(left.reshape(-1))) / size if size else 0.0
     change = elementwise.abs(lstsq(a, left, rcond).x)
     known = elementwise.abs(x)
-    ratio = elementwise.where(known > 0, change / known, elementwise.sign(change))
+    ratio = sorting.where(known > 0, change / known, elementwise.sign(change))
     worst = float(statistics.max(ratio)) if x.size else 0.0
     if not math.isfinite(worst):
         return Trust(residual, 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from portmp.backends.base import Buffer, Channel, Queue
+from portmp.backends.base import Buffer, Channel, Event, Queue
 from portmp.backends.cuda_array import NAME, lent
 from portmp.backends.driver_api import GpuBuffer, GpuDevice
 from portmp.errors import BackendUnavailable, DeviceError, one_line
@@ -30,20 +30,23 @@ class NcclChannel(Channel):
         device.driver.current()
         return library().get_unique_id()
 
-    def send(self, queue: Queue, source: Buffer, nbytes: int) -> None:
-        self._move("send", queue, source, nbytes)
+    def send(self, queue: Queue, source: Buffer, nbytes: int) -> tuple[Event, Event]:
+        return self._move("send", queue, source, nbytes)
 
-    def receive(self, queue: Queue, target: Buffer, nbytes: int) -> None:
-        self._move("recv", queue, target, nbytes)
-        queue.wait(self.side.record())
+    def receive(self, queue: Queue, target: Buffer, nbytes: int) -> tuple[Event, Event]:
+        begun, ended = self._move("recv", queue, target, nbytes)
+        queue.wait(ended)
+        return begun, ended
 
-    def _move(self, how: str, queue: Queue, buffer: Buffer, nbytes: int) -> None:
+    def _move(self, how: str, queue: Queue, buffer: Buffer, nbytes: int) -> tuple[Event, Event]:
         self.side.wait(queue.record())
+        begun = self.side.record()
         buffer.note(self.side)
         assert isinstance(buffer, GpuBuffer)
         memory = SimpleNamespace(**{NAME: lent(buffer.pointer, "uint8", (nbytes,), (1,), None)})
         move, stream = getattr(self.comm, how), self.device.stream_number(self.side)
         self._asked(lambda: move(memory, self.other, stream=stream))
+        return begun, self.side.record()
 
     def _asked(self, ask: Any) -> Any:
         """What NCCL does with this GPU; DeviceError in its words."""
