@@ -630,7 +630,7 @@ LONG: dict[str, tuple[tuple[int, int], Callable[[mp.Array], mp.Array], Callable[
 }
 
 
-@slow(TWICE, unless=on_two_devices(2))
+@slow(TWICE, unless=on_two_devices(0))
 @slow("devices have shown the same bits in verify", unless=lambda p: p["name"] != "qr of halves")
 @pytest.mark.parametrize("name", LONG)
 def test_bits_of_several_blocks(every_device: Device, name: str) -> None:

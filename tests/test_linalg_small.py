@@ -236,7 +236,7 @@ def test_panels_of_cpus(
     """In vectors by one core, and those of more rows than it takes by several: the same."""
     monkeypatch.setattr(panel, "ALONE", dict.fromkeys(panel.ALONE, rows))
     f = formats.get(form)
-    for shape in ((70, 67) if factors == "lu" else (80, 40), (33, 7), (5, 41)):
+    for shape in ((70, 67) if factors == "lu" else (66, 34), (33, 7), (5, 41)):
         if factors == "lu":
             compare_lu(device, f, shape, "lu of CPUs", overwrite=True)
         else:
