@@ -244,7 +244,13 @@ def test_panels_of_cpus(
 
 
 @pytest.mark.parametrize(
-    ("anywhere", "n"), [(DEFAULT, 8), (DEFAULT, 64), (NARROW, 32)], indirect=["anywhere"]
+    ("anywhere", "n"),
+    mostly_slow(
+        [(DEFAULT, 8), (DEFAULT, 64), (NARROW, 8), (NARROW, 32)],
+        [(DEFAULT, 64), (NARROW, 8)],
+        "one size of each",
+    ),
+    indirect=["anywhere"],
 )
 def test_one_launch(gpu: Device, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stack of small matrices is factored by one launch, whatever their size."""
