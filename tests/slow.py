@@ -24,16 +24,26 @@ from typing import Any
 import pytest
 import tiers
 
-from portmp import discovery
+from portmp import discovery, formats
 
 SETTING = "PORTMP_SLOW"
 SLICES = 28
 """Days after which each slow test has run."""
 
+WORDS = {f: formats.get(f).words for f in (*formats.NAMES, *formats.COMPLEX, *formats.STORED)}
+"""Of each format, by which the costs of a test's cases differ most."""
 
-def slow(why: str, unless: Callable[..., bool] | None = None) -> pytest.MarkDecorator:
-    """Leave a test to the slow tier, but for the cases whose parameters make *unless* true."""
-    return pytest.mark.slow(why, unless=unless)
+
+def slow(
+    why: str,
+    unless: Callable[..., bool] | None = None,
+    weight: Callable[[Mapping[str, Any]], float] | None = None,
+) -> pytest.MarkDecorator:
+    """Leave a test to the slow tier, but for the cases whose parameters make *unless* true.
+
+    *weight* tells of the parameters of a case how many times those of another it costs (see cost).
+    """
+    return pytest.mark.slow(why, unless=unless, weight=weight)
 
 
 def mostly_slow(values: Iterable[Any], fast: Collection[Any], why: str) -> list[Any]:
@@ -112,12 +122,38 @@ def resolved(setting: str, day: date) -> str:
     raise ValueError(f"{SETTING}={setting!r} is not none, few, all, rotate or a slice such as 3/10")
 
 
-def chosen(nodeid: str, setting: str) -> bool:
-    """Whether a resolved setting asks for this slow test."""
+def chosen(costs: Mapping[str, float], setting: str) -> set[str]:
+    """The slow tests of these names that a resolved setting asks for."""
     if setting in ("none", "all") or _few(setting):
-        return setting == "all"
+        return set(costs) if setting == "all" else set()
     number, of = map(int, setting.split("/"))
-    return zlib.crc32(nodeid.encode()) % of == number
+    return {name for name, day in dealt(costs, of).items() if day == number}
+
+
+def dealt(costs: Mapping[str, float], of: int) -> dict[str, int]:
+    """The day of each of these tests, of which the costs are given: days have like parts of a file.
+
+    The cases of a test are dealt one after another, those that cost most first, and tests of a
+    file go on where the one before ended. On which day a file begins is chosen by its name
+    alone: other files change nothing.
+    """
+    days: dict[str, int] = {}
+    turns: dict[str, int] = {}
+    for name in sorted(costs, key=lambda n: (n.partition("[")[0], -costs[n], n)):
+        file = name.partition("::")[0]
+        turn = turns.setdefault(file, zlib.crc32(file.encode()))
+        turns[file] += 1
+        days[name] = turn % of
+    return days
+
+
+def cost(item: pytest.Item) -> float:
+    """What a case costs beside others of its test: words of its widest format, times the mark's."""
+    whole = float(max((WORDS.get(w, 1) for w in re.split(r"[\[\]-]", item.nodeid)), default=1))
+    for mark in item.iter_markers("slow"):
+        if weight := mark.kwargs.get("weight"):
+            whole *= weight(_parameters(item))
+    return whole
 
 
 def _few(setting: str) -> str:
@@ -134,12 +170,16 @@ def one_of_each(names: Iterable[str], day: int) -> set[str]:
     return {some[day % len(some)] for some in cases.values()}
 
 
+def _parameters(item: pytest.Item) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    return found
+
+
 def is_slow(item: pytest.Item) -> bool:
     """Whether a mark leaves this case of a test to the slow tier."""
-    parameters: Mapping[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
     for mark in item.iter_markers("slow"):
         unless = mark.kwargs.get("unless")
-        if unless is None or not unless(parameters):
+        if unless is None or not unless(_parameters(item)):
             return True
     return False
 
@@ -148,7 +188,8 @@ def select(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Ite
     """Tests to run, tests to leave out, and how many could be left out."""
     setting = os.environ.get(SETTING, "none")
     slow_ones = [i for i in items if is_slow(i)]
-    left = [i for i in slow_ones if not chosen(i.nodeid, setting)]
+    taken = chosen({i.nodeid: cost(i) for i in slow_ones}, setting)
+    left = [i for i in slow_ones if i.nodeid not in taken]
     out = set(left)
     kept = [i for i in items if i not in out]
     if day := _few(setting):

@@ -38,9 +38,15 @@ def _kept(case: dict[str, str]) -> bool:
     return case["part"] == "core" and case["name"] in (WHOLE if first else EACH)
 
 
+def _weight(case: dict[str, str]) -> float:
+    """Kernels of all other routines are many times those of the core."""
+    return 1 if case["part"] == "core" else 8
+
+
 @slow(
     "devices give the same bits from the same networks",
     unless=lambda p: p["name"] == "dd" or (p["part"] == "core" and p["name"] in WHOLE),
+    weight=_weight,
 )
 @pytest.mark.parametrize("part", ["core", "rest"])
 @pytest.mark.parametrize("name", formats.NAMES)
@@ -55,7 +61,7 @@ def test_networks_of_every_format(device: Device, name: str) -> None:
     assert _differences(command.run(device, _chosen(name, "core"))) == []
 
 
-@slow("formats and devices seldom fail together", unless=_kept)
+@slow("formats and devices seldom fail together", unless=_kept, weight=_weight)
 @pytest.mark.parametrize("part", ["core", "rest"])
 @pytest.mark.parametrize("name", formats.NAMES)
 def test_device_gives_the_recorded_digests(every_device: Device, name: str, part: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 from gmpy2 import mpq
 from hunting import Hunt, Prey
 from operands import rationals
-from slow import TURNS, by_turns, mostly_slow, slow
+from slow import TURNS, by_turns, mostly_slow, one_in, slow
 
 import portmp as mp
 from portmp import definition, formats, networks
@@ -110,6 +110,10 @@ def check_all(form: str, kind: str, device: Any, accuracy: str = "accurate") -> 
     check_norm(vector)
 
 
+HALF = one_in(2, kind=MAKERS, form=ALL)
+
+
+@slow("the same code", unless=lambda p: p["form"] in formats.STANDARD or HALF(p))
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("form", ALL)
 def test_bounds_hold_on_the_host(form: str, kind: str) -> None:

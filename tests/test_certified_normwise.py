@@ -13,7 +13,7 @@ from gmpy2 import mpq
 from hunting import FOUND
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow import mostly_slow
+from slow import mostly_slow, one_in, slow
 from test_certified import ALL, HOST, MAKERS, fractions
 from test_certified import check as check_bounds
 
@@ -66,6 +66,10 @@ def products(form: str, a: Any, b: Any, c: Any, device: Any, how: dict[str, Any]
     check(mp.gemm(left, right, **given, **NORMWISE), mp.gemm(left, right, **given), ended)
 
 
+HALF = one_in(2, kind=MAKERS, form=ALL)
+
+
+@slow("the same code", unless=lambda p: p["form"] in formats.STANDARD or HALF(p))
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("form", ALL)
 def test_bounds_hold_on_the_host(form: str, kind: str) -> None:

@@ -77,6 +77,7 @@ def test_bytes_are_permuted(anywhere: Device) -> None:
     assert y.to_numpy().tolist() == expected
 
 
+@slow(TURNS, unless=by_turns("dtype", ("int32", "uint32")))
 @pytest.mark.parametrize("dtype", ["int32", "uint32"])
 def test_dot4(dtype: str, anywhere: Device) -> None:
     """Products of bytes, summed modulo 2^32."""
@@ -349,6 +350,7 @@ def test_constants(form: str, anywhere: Device) -> None:
     assert m.to_numpy().tolist() == [2**64 - 1, 2**63, 0, 1]
 
 
+@slow(TURNS, unless=by_turns("kind", ("float32", "float64", "uint32", "int64")))
 @pytest.mark.parametrize(
     ("kind", "lanes"), [("float32", 4), ("float32", 2), ("float64", 2), ("uint32", 4), ("int64", 2)]
 )

@@ -340,7 +340,7 @@ def bits_of(a: mp.Array) -> list[list[bytes]]:
     return [[limb.tobytes() for limb in x.to_limbs()] for x in found]
 
 
-@slow(TWICE, unless=on_two_devices(0))
+@slow(TWICE, unless=on_two_devices(2))
 @slow("verify compares all formats", unless=lambda p: p["form"] == "cdd")
 @pytest.mark.parametrize("form", ["cdd", "cqs"])
 def test_bits(every_device: Device, form: str) -> None:

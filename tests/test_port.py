@@ -1131,9 +1131,8 @@ def test_a_template_that_is_whole(every_device: str) -> None:
     given = mp.array([v for row in values for v in row], "dd", every_device)
     out = mp.zeros((35 * 40,), "dd", every_device)
     space["transpose"](out=out, **{"in": given}, width=40, height=35, blocks_x=2, blocks_y=2)
-    assert out.to_fractions() == [
-        given.to_fractions()[i * 40 + j] for j in range(40) for i in range(35)
-    ]
+    before = given.to_fractions()
+    assert out.to_fractions() == [before[i * 40 + j] for j in range(40) for i in range(35)]
 
 
 @slow(TWICE, unless=on_two_devices(1))

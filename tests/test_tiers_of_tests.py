@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from datetime import date, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,16 +19,49 @@ import times
 from portmp import paths
 from portmp.schedules import database
 
-NAMES = [f"tests/test_any.py::test_some[{i}]" for i in range(500)]
+COSTS = {
+    f"tests/test_{file}.py::test_some[{device}-{form}-{part}]": words * (1.0 if part else 8.0)
+    for file in ("any", "other")
+    for form, words in slow.WORDS.items()
+    for device in ("cpu:0", "opencl:0", "opencl:1", "opencl:2")
+    for part in range(2)
+}
 
 
 def test_each_slow_test_has_its_day() -> None:
     """In as many days as there are slices all of them run, and one day's part can be repeated."""
     days = [slow.resolved("rotate", date(2026, 2, 26) + timedelta(n)) for n in range(slow.SLICES)]
-    taken = [{name for name in NAMES if slow.chosen(name, day)} for day in days]
-    assert sum(map(len, taken)) == len(NAMES) and set().union(*taken) == set(NAMES)
+    taken = [slow.chosen(COSTS, day) for day in days]
+    assert sum(map(len, taken)) == len(COSTS) and set().union(*taken) == set(COSTS)
     assert all(taken)
     assert slow.resolved(days[0], date(2000, 1, 1)) == days[0]
+
+
+def test_days_cost_alike() -> None:
+    """What costs most is dealt out first; a file's tests have their days without other files."""
+    days = slow.dealt(COSTS, slow.SLICES)
+    for file in ("any", "other"):
+        mine = {n: c for n, c in COSTS.items() if f"_{file}.py" in n}
+        assert {n: days[n] for n in mine} == slow.dealt(mine, slow.SLICES)
+        costly = sorted(mine, key=lambda n: (-mine[n], n))[: slow.SLICES]
+        assert {days[n] for n in costly} == {*range(slow.SLICES)}
+        sums = [sum(c for n, c in mine.items() if days[n] == d) for d in range(slow.SLICES)]
+        assert max(sums) - min(sums) <= max(mine.values())
+    few = slow.dealt({f"a.py::test_{k}[{i}]": 1.0 for k in range(14) for i in range(4)}, 28)
+    assert Counter(Counter(few.values()).values()) == {2: 28}
+    assert len({day for name, day in few.items() if "_5[" in name}) == 4
+
+
+def test_costs_of_cases() -> None:
+    """Words of the widest format of the name, times what the mark says of the parameters."""
+    case = SimpleNamespace(
+        nodeid="tests/test_a.py::test_b[opencl:0-ds-cqd-rest]",
+        callspec=SimpleNamespace(params={"part": "rest"}),
+        iter_markers=lambda name: [slow.slow("why", weight=lambda p: len(p["part"])).mark],
+    )
+    assert slow.cost(case) == 8 * 4  # type: ignore[arg-type]
+    plain = SimpleNamespace(nodeid="tests/test_dd.py::test_x", iter_markers=lambda name: [])
+    assert slow.cost(plain) == 1  # type: ignore[arg-type]
 
 
 def test_a_case_of_each_test() -> None:
@@ -37,14 +71,14 @@ def test_a_case_of_each_test() -> None:
     assert all(len(day) == 3 and "a.py::x" in day for day in days)
     assert set().union(*days) == set(names)
     assert slow.resolved("few", date(2026, 2, 26)) == f"few/{date(2026, 2, 26).toordinal()}"
-    assert not any(slow.chosen(name, "few/3") for name in NAMES)
+    assert not slow.chosen(COSTS, "few/3")
 
 
 def test_settings_of_the_slow_tier() -> None:
     """None of them by default, all, and no word that means nothing."""
     assert slow.resolved("", date.today()) == "none"
-    assert not any(slow.chosen(name, "none") for name in NAMES)
-    assert all(slow.chosen(name, "all") for name in NAMES)
+    assert not slow.chosen(COSTS, "none")
+    assert slow.chosen(COSTS, "all") == set(COSTS)
     for word in ("some", "few/", "12/12", "3/", "-1/3", "0/0"):
         with pytest.raises(ValueError, match="PORTMP_SLOW"):
             slow.resolved(word, date.today())
