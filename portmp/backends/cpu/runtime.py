@@ -394,7 +394,8 @@ def _shares() -> Iterator[int]:
     yield sys.maxsize
     with contextlib.suppress(OSError, ValueError):
         quota, period = (
-            int((CGROUPS / "cpu" / f"cpu.cfs_{name}_us").read_text()) for name in ("quota", "period")
+            int((CGROUPS / "cpu" / f"cpu.cfs_{name}_us").read_text())
+            for name in ("quota", "period")
         )
         if quota > 0:
             yield -(-quota // period)
