@@ -677,10 +677,10 @@ def test_folders_that_no_program_runs_from(
     loaded = [runtime.loaded(binary) for binary in binaries]
     assert loaded[0]._handle != loaded[1]._handle
     monkeypatch.delattr(runtime.os, "memfd_create")
-    with pytest.raises(LaunchError, match="map segment.*; set TMPDIR to a folder"):
+    with pytest.raises(LaunchError, match=r"map segment.*; set TMPDIR to a folder"):
         runtime.loaded(binaries[0])
     monkeypatch.setattr(runtime, "_pool", [])
-    with pytest.raises(BackendUnavailable, match="folder that programs may run from$"):
+    with pytest.raises(BackendUnavailable, match=r"folder that programs may run from$"):
         runtime.by_first_clang(CpuDevice)
 
 
