@@ -302,6 +302,8 @@ def test_equal_ratios_of_complex_numbers(start: Any, stop: Any, count: int, endp
     wanted = sign * np.geomspace(*(sign * end for end in ends), count, endpoint)
     assert found.shape == wanted.shape
     assert np.allclose(found, wanted, rtol=1e-12, atol=0)
+    if start == -1 and endpoint:  # with one limb the quotient's imaginary part is -0
+        assert mp.geomspace(-1 + 0j, 1, 3, "complex128").to_numpy()[1].imag == -1
 
 
 def test_rows_of_equal_distances() -> None:
