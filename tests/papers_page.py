@@ -238,7 +238,25 @@ def _copies() -> Iterator[list[str]]:
             yield [f"{routine} {both}", *theirs, with_size(row, cell(row.get("share"), "%"), size)]
 
 
+def _machines(name: str) -> Place:
+    """What a paper says of its machines."""
+    machines = paper_of(name)["machines"]
+    facts = dict.fromkeys(fact for about in machines.values() for fact in about)
+    return Place(
+        "Settings",
+        ", ".join(machines),
+        "portmp devices",
+        "The paper's machines. What `portmp devices` tells of those at hand.",
+        ("", *machines),
+        [
+            [fact, *(f"{m[fact]:g}" if fact in m else NONE for m in machines.values())]
+            for fact in facts
+        ],
+    )
+
+
 def _hpcs_places() -> Iterator[Place]:
+    yield _machines("hpcs2011")
     rates = [record(kind, "hpcs2011", "rates") for kind in ("gpu", "cpu")]
     yield Place(
         "Table 1",
@@ -381,6 +399,7 @@ def _slfp_format(form: formats.Format) -> Iterator[str]:
 
 
 def _slfp_places() -> Iterator[Place]:
+    yield _machines("slfp")
     yield Place(
         "Table 1",
         "the formats",
@@ -652,6 +671,7 @@ def _ts_errors() -> Iterator[list[str]]:
 
 
 def _ts_places() -> Iterator[Place]:
+    yield _machines("ts2021")
     yield Place(
         "Figures 19 to 22",
         "rates of products in blocks",

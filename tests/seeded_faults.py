@@ -2722,6 +2722,30 @@ FAULTS = (
         "test_processes.py",
         "file_that_one",
     ),
+    Fault(
+        "spirals: half a turn goes by the sign of a zero",
+        "portmp/arrays/arranging.py",
+        "functions.log(ratio + 0j if complexes.is_complex(ratio) else ratio)",
+        "functions.log(ratio)",
+        "test_numpy_conventions.py",
+        "equal_ratios",
+    ),
+    Fault(
+        "processors: shares of the groups around a process's own are not asked for",
+        "portmp/backends/cpu/runtime.py",
+        "groups += [CGROUPS / own, *(CGROUPS / own).parents]",
+        "groups += [CGROUPS / own]",
+        "test_cpu.py",
+        "of_a_container",
+    ),
+    Fault(
+        "suites: an experiment begins only where time is left",
+        "portmp/bench/experiment.py",
+        "if seconds <= left or begins:",
+        "if seconds <= left:",
+        "test_bench.py",
+        "experiment_begins",
+    ),
 )
 
 

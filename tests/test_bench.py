@@ -578,7 +578,17 @@ def test_the_runner(device: Device) -> None:
     ]
     assert run.skipped[0]["reason"] == "no luck, none" and "may be used" in run.skipped[2]["reason"]
     assert one.shown(found) == ["x of -", "name", "a"]
-    assert one.shown({"rows": []}) == ["x of -", "nothing was measured"]
+    for nothing in ({"rows": []}, {"rows": [], "name": None}):
+        assert one.shown(nothing) == ["x of -", "nothing was measured"]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_each_experiment_begins(device: Device, whole: bool) -> None:
+    """Among others that share a limit, however little is left: with a case that is short."""
+    budget = measure.Budget(1e-9, {"x": 1, "y": 1}, whole)
+    run = experiment.Run(device, None, 1, budget, bench_blas.Progress(False))
+    told = [run.too_long(name, name, t) for name, t in (("x", 1.0), ("x", 0.1), ("y", 3.0))]
+    assert told == [not whole, True, True] and len(run.skipped) == sum(told)
 
 
 def test_tables() -> None:

@@ -234,6 +234,25 @@ def test_sizes_that_time_allows(device: Device, monkeypatch: pytest.MonkeyPatch)
     assert "would take about 62.5 ms; 0.0 s of the limit" in run.skipped[1]["reason"]
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_ceilings_take_no_time_of_the_limit(
+    device: Device, whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else little of a short one would be left for the table; in suites they are short."""
+    run, clock = bench(device), [0.0]
+    monkeypatch.setattr(measure.time, "monotonic", lambda: clock[0])
+    run.budget, run.ceilings = Budget(10.0, {"rates": 1}, whole), None
+
+    def slow(device: Device, words: set[str], rounds: int) -> Ceilings:
+        clock[0] += 4.0 * rounds
+        return Ceilings("cpu", RATES, 1e9, "triad")
+
+    monkeypatch.setattr(measured.roofline, "measured", slow)
+    run.limits()
+    run.limits()
+    assert run.budget.left("rates") == (6.0 if whole else 10.0)
+
+
 def command(device: Device, *words: str) -> int:
     """``portmp bench hpcs2011`` on a device."""
     return cli.main(["bench", "hpcs2011", "--device", device.name, "--runs", "1", *words])

@@ -91,7 +91,7 @@ def test_formats(run: Run) -> None:
     status, text, _ = run("formats")
     assert status == 0 and all(name in text for name in formats.NAMES)
     rows = {r["name"]: r for r in json.loads(run("formats", "--json")[1])["formats"]}
-    assert set(rows) == {*formats.NAMES, *formats.STORED}
+    assert set(rows) == {*formats.NAMES, *formats.COMPLEX, *formats.STORED}
     assert (rows["qd"]["limbs"], rows["qd"]["bits"], rows["d+s"]["bytes"]) == (4, 212, 12)
 
 
@@ -246,6 +246,22 @@ def test_certified_zeros(run: Run) -> None:
     assert status == 0 and "no component's error is above 0: proved" in told
 
 
+def test_texts_of_complex_numbers(run: Run) -> None:
+    """Without a format they are complex ones; a real format says which are. Comments are none."""
+    _write("c.txt", "# 1j\n 1+2j (3-4j)\n 2J 5\n")
+    _write("r.csv", "1,2 # 3j\n3,4\n")
+    found = json.loads(run("gemm", "c.txt", "c.txt", "--json")[1])
+    assert found["format"] == "cdd" and found["values"][0] == ["5.0+10.0j", "26.0-18.0j"]
+    assert json.loads(run("gemm", "r.csv", "r.csv", "--json")[1])["format"] == "dd"
+    np.save("c.npy", np.array([[1j]]))
+    for name, said in (
+        ("c.txt", "c.txt, line 2, column 1: a complex number is not"),
+        ("c.npy", "c.npy: arrays of dtype complex128 are not"),
+    ):
+        status, _, told = run("gemm", name, name, "--format", "dd")
+        assert status == 2 and f"{said} accepted where real ones are held; cdd and" in told
+
+
 def test_eigh(run: Run) -> None:
     """Values and vectors from files, of one matrix and of two, some of them."""
     _write("a.csv", "2,9\n1,2\n")
@@ -259,6 +275,11 @@ def test_eigh(run: Run) -> None:
     assert np.allclose(np.loadtxt("v.csv", delimiter=",").ravel(), np.sqrt(0.5))
     _write("b.csv", "2,0\n0,2\n")
     assert "symmetric" not in run("eigh", "b.csv")[2]
+    _write("h.csv", "2,1+2j\n1-2j,2\n")
+    status, out, told = run("eigh", "h.csv", "--json")
+    assert status == 0 and json.loads(out)["format"] == "dd" and "Hermitian" not in told
+    _write("s.csv", "2,2j\n2j,2\n")
+    assert "s.csv: not Hermitian: its lower triangle alone is read" in run("eigh", "s.csv")[2]
     found = json.loads(run("eigh", "a.csv", "b.csv", "--json")[1])
     assert np.allclose(np.array(found["values"], float), [0.5, 1.5])
     for words, message in (

@@ -377,6 +377,9 @@ def test_order_is_refused_by_name() -> None:
         "frexp": lambda: mp.frexp(z),
         "degrees": lambda: mp.degrees(z),
         "quantile": lambda: mp.quantile(z, 0.5),
+        "histogram": lambda: mp.histogram(z),
+        "digitize": lambda: mp.digitize(z, [0, 1]),
+        "clip": lambda: mp.clip(z, 0, 1),
         "explain": lambda: mp.explain("gemm", square, square),
     }
     for name, call in refused.items():

@@ -628,15 +628,60 @@ def test_objects_for_other_systems(processor: CpuDevice, target: str) -> None:
     assert pool.startswith(start)
 
 
-def test_processors_of_a_container(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Its share bounds those of the mask."""
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        ({"cpu.max": "max 100000"}, 8),
+        ({"cpu.max": "250000 100000"}, 3),
+        ({"cpu.max": "10000 100000"}, 1),
+        ({"a/b/cpu.max": "max 100000", "a/cpu.max": "150000 100000"}, 2),
+        ({"a/b/cpu.max": "400000 100000", "cpu.max": "600000 100000"}, 4),
+        ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, 8),
+        ({"cpu/cpu.cfs_quota_us": "450000", "cpu/cpu.cfs_period_us": "100000"}, 5),
+        ({}, 8),
+    ],
+)
+def test_processors_of_a_container(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, files: dict[str, str], wanted: int
+) -> None:
+    """Its share, and that of each group of processes around this one, bounds those of the mask."""
     mine = runtime.processors()
     assert 1 <= mine <= (runtime.os.cpu_count() or 1)
-    monkeypatch.setattr(runtime, "Path", lambda name: tmp_path / "cpu.max")
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{text}\n")
+    (tmp_path / "own").write_text("1:cpu:/\n0::/a/b\n")
+    monkeypatch.setattr(runtime, "CGROUPS", tmp_path)
+    monkeypatch.setattr(runtime, "GROUPS", tmp_path / "own")
     monkeypatch.setattr(runtime.os, "sched_getaffinity", lambda process: range(8), raising=False)
-    for text, wanted in (("max 100000", 8), ("250000 100000", 3), ("10000 100000", 1)):
-        (tmp_path / "cpu.max").write_text(text)
-        assert runtime.processors() == wanted
+    assert runtime.processors() == wanted
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files in memory are Linux's")
+def test_folders_that_no_program_runs_from(
+    processor: CpuDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Code is loaded from memory; where that is forbidden too, the message says what to set."""
+    opened = ctypes.CDLL
+
+    def refusing(name: str, *more: Any, **named: Any) -> ctypes.CDLL:
+        if not Path(name).is_symlink():
+            raise OSError("failed to map segment from shared object")
+        return opened(name, *more, **named)
+
+    monkeypatch.setattr(runtime.ctypes, "CDLL", refusing)
+    binaries = [
+        processor.compile(head("__global int *x") + f"{{ x[0] = {number}; }}\n")
+        for number in (1, 2)
+    ]
+    loaded = [runtime.loaded(binary) for binary in binaries]
+    assert loaded[0]._handle != loaded[1]._handle
+    monkeypatch.delattr(runtime.os, "memfd_create")
+    with pytest.raises(LaunchError, match=r"map segment.*; set TMPDIR to a folder"):
+        runtime.loaded(binaries[0])
+    monkeypatch.setattr(runtime, "_pool", [])
+    with pytest.raises(BackendUnavailable, match=r"folder that programs may run from$"):
+        runtime.by_first_clang(CpuDevice)
 
 
 def test_code_is_for_the_processor_that_compiled_it(

@@ -332,7 +332,7 @@ def test_it_runs_no_kernels(host: Device) -> None:
         (["tune"], "runs no kernels"),
         (["bench", "blas"], "times say nothing"),
         (["bench", "nbody"], "times say nothing"),
-        (["bench", "methods"], "a driver is installed by: "),
+        (["bench", "methods"], "portmp devices lists those that are here"),
         (["compile", "gemm"], "--device: host:0 runs no kernels"),
         (["render", "gemm"], "--device: host:0 runs no kernels"),
     ],
@@ -409,7 +409,8 @@ def test_the_first_example_needs_no_driver() -> None:
     promised = re.findall(r"^print\(.*?\)\s+# (.*?)(?: on every device)?$", block[1], re.MULTILINE)
     assert done.stdout.splitlines() == promised
     assert re.fullmatch(
-        r"portmp: no device works here, so the host reference computes: .*install.*\n", done.stderr
+        r"portmp: no device works here, so the host .*; PORTMP_CLANG=.*; unset it, or .*\n",
+        done.stderr,
     )
 
 
@@ -477,12 +478,28 @@ def test_the_demo_passes_without_a_driver() -> None:
     assert "slow: no kernels" in done.stderr
 
 
-def test_what_installs_a_compiler(host: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_installs_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is here and does not work is not named again."""
-    monkeypatch.setattr(cpu, "find_spec", lambda name: None)
-    assert host.remedy.startswith("pip install '.[cpu]' in a checkout of portmp")
-    monkeypatch.setattr(cpu, "find_spec", lambda name: name)
-    assert "pip" not in host.remedy and "apt-get install clang-19" in host.remedy
+    pip: list[str] = ["ziglang"]
+    there: dict[str, list[str]] = {"clang": [], "ld.lld": [], "ld": []}
+    monkeypatch.setattr(cpu, "find_spec", lambda name: name if name in pip else None)
+    monkeypatch.setattr(cpu.tools, "versioned_tools", lambda name: there[name])
+    monkeypatch.setattr(cpu.tools, "version_of", lambda command: (int(command[0]), ""))
+    monkeypatch.setattr(cpu.sys, "platform", "linux")
+    monkeypatch.delenv("PORTMP_CLANG", raising=False)
+    assert cpu.install() == "on Debian and Ubuntu apt-get install clang-19"
+    pip.clear()
+    there["clang"] = ["15"]
+    way = "pip install '.[cpu]' in a checkout of portmp"
+    assert cpu.install() == f"{way}, or on Debian and Ubuntu apt-get install clang-19"
+    there["clang"] = ["19"]
+    assert cpu.install() == f"{way}, or on Debian and Ubuntu apt-get install lld-19, a linker"
+    there["ld"] = ["ld"]
+    assert cpu.install() == way
+    pip.append("ziglang")
+    assert cpu.install() == "a clang of another version from 17 on, on PATH"
+    monkeypatch.setenv("PORTMP_CLANG", "clang-19")
+    assert cpu.install() == "unset PORTMP_CLANG, or name another clang"
 
 
 @pytest.mark.parametrize(

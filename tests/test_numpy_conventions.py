@@ -276,6 +276,43 @@ def test_covariances_draws_and_equal_ratios() -> None:
             right = [first * (last / first) ** (mpmath.mpf(k) / 4) for k in range(5)]
             errors = [abs(f / r - 1) for f, r in zip(found.to_mpmath(), right, strict=True)]
             assert max(errors) < 1e-28
+    rows = mp.geomspace([1, -1], [4, -4], 3)  # of one sign each
+    assert abs(rows - mp.array([[1, -1], [2, -2], [4, -4]])).max() < 1e-30
+
+
+SPIRALS = (
+    (1j, 1000j, 4),
+    (1 + 1j, 5 - 3j, 5),
+    (1, -1, 5),
+    (-1, 1, 3),
+    ([1 + 1j, 2], [5, 3j], 3),
+    (1e-300 + 1e-305j, -1e305 + 1e305j, 4),
+    (2j, 5, 1),
+    (2j, 5, 0),
+)
+
+
+@pytest.mark.parametrize(("start", "stop", "count"), SPIRALS)
+@pytest.mark.parametrize("endpoint", [True, False])
+def test_equal_ratios_of_complex_numbers(start: Any, stop: Any, count: int, endpoint: bool) -> None:
+    """NumPy's spiral; half a turn goes against the clock from either end."""
+    ends = [np.asarray(end, complex) for end in (start, stop)]
+    found = mp.geomspace(*(end.tolist() for end in ends), count, endpoint, "cqd").to_numpy()
+    sign = -1 if start == -1 else 1  # where NumPy goes by a zero's sign
+    wanted = sign * np.geomspace(*(sign * end for end in ends), count, endpoint)
+    assert found.shape == wanted.shape
+    assert np.allclose(found, wanted, rtol=1e-12, atol=0)
+    if start == -1 and endpoint:  # with one limb the quotient's imaginary part is -0
+        assert mp.geomspace(-1 + 0j, 1, 3, "complex128").to_numpy()[1].imag == -1
+
+
+def test_rows_of_equal_distances() -> None:
+    """Lists are ends as arrays are, complex ones too."""
+    for ends in (([1, 2], [3, 4]), (0, [3, 4]), ([1j, 2], 5), (0j, np.array([5.0, 6]))):
+        found, wanted = mp.linspace(*ends, 3, "qd"), np.linspace(*ends, 3)
+        assert found.dtype.name == ("cqd" if wanted.dtype == complex else "qd")
+        assert np.array_equal(found.to_numpy(), wanted)
+    assert mp.linspace(["0.1"], ["0.3"], 3, "qd")[1].to_strings(50) == ["0.2"]
 
 
 def test_infinities_and_points_themselves() -> None:

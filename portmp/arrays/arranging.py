@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import composed, creation, dtypes, elementwise, functions, indexing, manipulation
+from portmp.arrays import (
+    complexes,
+    composed,
+    creation,
+    dtypes,
+    elementwise,
+    functions,
+    indexing,
+    manipulation,
+)
 from portmp.arrays.creation import Where
 from portmp.arrays.products import diag
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers
@@ -293,27 +302,31 @@ def geomspace(
 ) -> Any:
     """*num* numbers of equal ratios from *start* to *stop*, which are of one sign: by logarithms.
 
-    Element i is start e^(i log(stop / start) / d), d as of ``linspace``; the ends are exact. Where
-    the quotient leaves the format's range, it is that of numbers over powers of two. A format may
-    follow *num*, as in ``linspace``.
+    Element i is start e^(i log(stop / start) / d), d as of ``linspace``; the ends are exact.
+    Between complex numbers, of any angle, that is a spiral, the shorter way round (half a turn:
+    against the clock). Where the quotient leaves the format's range, it is that of numbers over
+    powers of two. A format may follow *num*, as in ``linspace``.
     """
     endpoint, dtype = (True, endpoint) if creation.is_format(endpoint) else (endpoint, dtype)
     ends = creation.linspace(start, stop, 2, dtype=dtype, device=device)
     first, last = ends[0], ends[1]
-    sizes = ends.to_limbs()[0].astype(np.float64)
-    if not np.isfinite(sizes).all() or not sizes.all() or np.ptp(np.sign(sizes)):
+    whole = complexes.is_complex(ends)
+    size = elementwise.maximum(*map(abs, complexes.halves(ends))) if whole else ends
+    sizes = size.to_limbs()[0].astype(np.float64)
+    if not np.isfinite(sizes).all() or not sizes.all() or np.ptp(np.sign(sizes), axis=0).any():
+        needed = "but 0 are" if whole else "of one sign are"
         raise ArgumentError(
-            f"geomspace: start, stop: {start!s:.40}, {stop!s:.40} given, finite numbers of one "
-            "sign are needed"
+            f"geomspace: start, stop: {start!s:.40}, {stop!s:.40} given, finite numbers "
+            f"{needed} needed"
         )
     ratio, pieces = last / first, 1
-    if composed.in_range(ratio, least=True):
-        wide = functions.log(ratio)
+    if composed.in_range(size[1] / size[0] if whole else ratio, least=True):
+        wide = _log(ratio)
     else:
-        power = composed.exponents(ends)
-        near, pieces = composed.ldexp(ends, -power), 2
-        twos = (power[1] - power[0]).astype(ratio.dtype)
-        wide = functions.log(near[1] / near[0]) / 2 + twos / 2 * constants.ln2
+        power = composed.exponents(size)
+        near, pieces = composed.times_powers(ends, -power), 2
+        twos = (power[1] - power[0]).astype(size.dtype)
+        wide = _log(near[1] / near[0]) / 2 + twos / 2 * constants.ln2
     factors = functions.exp(creation.linspace(wide * 0, wide, num, endpoint=endpoint))
     found = first * factors
     if pieces == 2:
@@ -323,6 +336,11 @@ def geomspace(
     if num > 1 and endpoint:
         found[-1] = last
     return found
+
+
+def _log(ratio: AnyArray) -> Any:
+    """Its logarithm; where an imaginary part is -0, as of 0."""
+    return functions.log(ratio + 0j if complexes.is_complex(ratio) else ratio)
 
 
 # --- places of triangles and diagonals ------------------------------------------------------------

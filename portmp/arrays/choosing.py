@@ -128,6 +128,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Which bin of edges in order, rising or falling, each element lies in, from 0 (int64)."""
     given = manipulation.checked(x, "x")
     if isinstance(given.dtype, Format):
+        formats.real_only(given.dtype, "digitize")
         edges = elementwise.beside_one(bins, given, given.dtype, "digitize: bins")
     else:
         edges = creation.asarray(bins, device=given.queue)

@@ -149,6 +149,7 @@ def histogram_bin_edges(
     """The edges of the bins that ``histogram`` takes; *weights* change nothing."""
     values = composed.as_values(manipulation.ravel(manipulation.checked(x, "x")))
     form = values.dtype
+    formats.real_only(form, "histogram")
     if isinstance(form, Format) and form.coded:
         form = form.arithmetic
         values = values.astype(form)

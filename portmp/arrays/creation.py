@@ -498,12 +498,21 @@ def _exact(value: Any, argument: str) -> Fraction:
     return Fraction(found)
 
 
+def _ends(given: Any, kind: Any, where: Where) -> Any:
+    """Ends as an array of a format, or of its complex one; a single one as it is."""
+    if not isinstance(given, (list, tuple, np.ndarray)):
+        return given
+    whole = isinstance(kind, Format) and complexes.has_complex(given)
+    return asarray(given, dtype=formats.complex_of(kind) if whole else kind, device=where)
+
+
 def _end(x: Any, which: int) -> Any:
     """The real or the imaginary part of an end."""
     if not isinstance(x, Viewed):
         return complexes.parts(x, "linspace")[which]
-    halves = complex_arrays.halves(x) if complex_arrays.is_complex(x) else (x, 0)
-    return halves[which]
+    if complex_arrays.is_complex(x):
+        return complex_arrays.halves(x)[which]
+    return zeros(x.shape, x.dtype, x.queue) if which else x
 
 
 @as_(Spaced)
@@ -531,8 +540,13 @@ def linspace(
     (count,) = integers((num,), "num", count=1)
     if count < 0:
         raise ArgumentError(f"linspace: num: {count} given, a number from 0 on is needed")
+    known = next((x for x in (start, stop) if isinstance(x, Viewed)), None)
+    if any(isinstance(x, (list, tuple, np.ndarray)) for x in (start, stop)):
+        kind = chosen(format, dtype, None if known is None else known.dtype)
+        where = known.queue if device is None and known is not None else device
+        start, stop = (_ends(x, kind, where) for x in (start, stop))
+        known = next(x for x in (start, stop) if isinstance(x, Viewed))
     if any(complex_arrays.is_complex(x) or complexes.has_complex(x) for x in (start, stop)):
-        known = next((x for x in (start, stop) if isinstance(x, Viewed)), None)
         kind = chosen(format, dtype, None if known is None else known.dtype)
         form = formats.complex_of(kind if isinstance(kind, Format) else dtypes.default())
         where = device if device is not None or known is None else known.queue

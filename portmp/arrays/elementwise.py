@@ -686,6 +686,8 @@ def clip(
     """
     min, max = a_min if min is None else min, a_max if max is None else max
     x = as_arrays([x, *(end for end in (min, max) if isinstance(end, Viewed))], "clip: x")[0]
+    if isinstance(x.dtype, Format):
+        formats.real_only(x.dtype, "clip")
     found = positive(x) if min is None and max is None else x
     for end, cut in ((min, maximum), (max, minimum)):
         found = found if end is None else cut(found, end)

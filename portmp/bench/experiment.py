@@ -156,7 +156,7 @@ class Experiment:
         """Its tables, and sentences between them."""
         if self.tables:
             return list(self.tables(found))
-        title = self.title.format_map(_Known(found))
+        title = self.title.format_map(_Known((k, v) for k, v in found.items() if v is not None))
         return [Table(title, self.columns, found["rows"], found.get("paper", {}))]
 
     @property
@@ -177,6 +177,10 @@ class Experiment:
         return bool(beyond) or not row.get("same_bits", True)
 
 
+SOON = 2.0
+"""Seconds that the first case of each experiment may take, whatever others took before."""
+
+
 @dataclass
 class Run:
     """One run on one device: what was asked for, the time that is left, what was left out."""
@@ -194,6 +198,8 @@ class Run:
     beside: Row = field(default_factory=dict)
     """What an experiment tells that belongs to no row."""
     journal: Journal = field(default_factory=Journal)
+    begun: set[str] = field(default_factory=set)
+    """Experiments of which a case was about to be measured."""
 
     @property
     def kind(self) -> str:
@@ -217,9 +223,14 @@ class Run:
         self.skipped.append(found | more)
 
     def too_long(self, experiment: str, what: str, seconds: float, parts: int = 1) -> bool:
-        """Whether *seconds* are more than this part may take; then it is noted as skipped."""
+        """Whether *seconds* are more than this part may take; then it is noted as skipped.
+
+        Among others that share a limit each experiment begins: a short first case has its time.
+        """
         left = self.budget.left(experiment, parts)
-        if seconds <= left:
+        begins = self.budget.whole and experiment not in self.begun and seconds < SOON
+        self.begun.add(experiment)
+        if seconds <= left or begins:
             return False
         reason = (
             f"would take about {duration(seconds)}; {left:.1f} s of the limit of "

@@ -1,4 +1,4 @@
-"""``portmp eigh``: eigenvalues of symmetric matrices in files."""
+"""``portmp eigh``: eigenvalues of symmetric and Hermitian matrices in files."""
 
 import argparse
 import sys
@@ -36,9 +36,14 @@ def run(args: argparse.Namespace) -> int:
         )
     options: dict[str, Any] = {"UPLO": "U" if args.upper else "L", "subset_by_index": subset}
     for name, x in ((args.a, a), (args.b, b)):
-        if x is not None and x.ndim > 1 and x.shape == x.mT.shape and not (x == x.mT).all():
-            half = "upper" if args.upper else "lower"
-            print(f"{name}: not symmetric: its {half} triangle alone is read", file=sys.stderr)
+        if x is not None and x.ndim > 1 and x.shape == x.mT.shape:
+            whole = x.format.components > 1
+            if not (x == (mp.conj(x.mT) if whole else x.mT)).all():
+                kind, half = (
+                    "Hermitian" if whole else "symmetric",
+                    "upper" if args.upper else "lower",
+                )
+                print(f"{name}: not {kind}: its {half} triangle alone is read", file=sys.stderr)
     with waiting("eigh", a):
         if args.vectors is None:
             return finish(args, mp.linalg.eigvalsh(a, b, **options))

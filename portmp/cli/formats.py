@@ -16,7 +16,7 @@ def run(args: argparse.Namespace) -> int:
     same = ("name", "limbs", "word", "bits", "digits", "about")
     rows: list[dict[str, Any]] = [
         {k: getattr(f, k) for k in same} | {"bytes": f.itemsize, "stored_short": f.coded}
-        for f in map(formats.get, (*formats.NAMES, *formats.STORED))
+        for f in map(formats.get, (*formats.NAMES, *formats.COMPLEX, *formats.STORED))
     ]
     if args.json:
         print(json.dumps({"formats": rows}, indent=1))

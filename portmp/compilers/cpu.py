@@ -24,7 +24,7 @@ from portmp.errors import BackendUnavailable, CompileError
 
 PRELUDE = Path(__file__).with_name("opencl_prelude.h")
 OLDEST = 17
-_SYSTEM = "on Debian and Ubuntu apt-get install clang-19"
+_DEBIAN = "on Debian and Ubuntu apt-get install"
 
 STACK_OF_FIBRE, STACK = 200_000, 8_000_000
 """Bytes of variables that a kernel may have; pool.c has some more on its stacks."""
@@ -91,11 +91,15 @@ def _candidates() -> Iterator[Clang]:
         yield _with_linker(str(path))
 
 
-def _with_linker(path: str) -> Clang:
-    """A clang of the system's: linkers start sooner than it does, where they need no options."""
+def _linkers() -> list[str]:
+    """The system's, which start sooner than clang does, where they need no options."""
     names = ("ld.lld", "ld") if sys.platform == "linux" else ()
-    linkers = [str(found) for name in names for found in tools.versioned_tools(name)]
-    return Clang((path,), "", tuple(linkers[:1]) or (path, "-nostdlib"))
+    return [str(found) for name in names for found in tools.versioned_tools(name)]
+
+
+def _with_linker(path: str) -> Clang:
+    """A clang of the system's."""
+    return Clang((path,), "", tuple(_linkers()[:1]) or (path, "-nostdlib"))
 
 
 def found() -> Iterator[Clang]:
@@ -119,10 +123,16 @@ def found() -> Iterator[Clang]:
 
 
 def install() -> str:
-    """What installs a compiler; beside one from pip another, whose name is then given."""
-    if find_spec("ziglang") is None:
-        return f"pip install '.[cpu]' in a checkout of portmp, or {_SYSTEM}"
-    return f"{_SYSTEM}, and PORTMP_CLANG=clang-19"
+    """What brings a compiler, or another one, of what is not there yet."""
+    if os.environ.get("PORTMP_CLANG"):
+        return "unset PORTMP_CLANG, or name another clang"
+    ways = [] if find_spec("ziglang") else ["pip install '.[cpu]' in a checkout of portmp"]
+    clangs = (str(path) for path in tools.versioned_tools("clang"))
+    if not any(tools.version_of((path,))[0] >= OLDEST for path in clangs):
+        ways.append(f"{_DEBIAN} clang-19")
+    elif sys.platform == "linux" and not _linkers():
+        ways.append(f"{_DEBIAN} lld-19, a linker")
+    return ", or ".join(ways) or f"a clang of another version from {OLDEST} on, on PATH"
 
 
 @cache

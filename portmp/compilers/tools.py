@@ -16,10 +16,12 @@ ROCM_FOLDERS = ("/opt/rocm/llvm/bin", "/opt/rocm/lib/llvm/bin")
 
 
 def search_folders(extra: Sequence[str] = ()) -> Iterator[Path]:
-    """The folders of PATH, then *extra*; only those that exist."""
+    """The folders of PATH, then *extra*; only those that exist, each by its first name."""
+    there: dict[Path, Path] = {}
     for folder in [*os.environ.get("PATH", "").split(os.pathsep), *extra]:
         if folder and Path(folder).is_dir():
-            yield Path(folder)
+            there.setdefault(Path(folder).resolve(), Path(folder))
+    return iter(there.values())
 
 
 def versioned_tools(name: str, extra: Sequence[str] = ()) -> list[Path]:

@@ -33,12 +33,6 @@ CHECKED = "oclgrind"
 """The device that checks kernels, also found only when it is asked for."""
 
 
-FALLEN_BACK = (
-    "no device works here, so the host reference computes: the same bits, but slowly; a compiler "
-    "for CPUs is installed by"
-)
-
-
 @dataclass(frozen=True)
 class Found:
     """What one backend found, or why it found nothing."""
@@ -171,10 +165,12 @@ def get(name: str | Device | Queue | None = None) -> Device:
 
 def _tell(chosen: Device) -> None:
     """Say why the default device is no better one: none works, or a setting names no clang."""
+    problem = find(PROCESSOR).problem
     if chosen.by_reference:
-        _say(f"portmp: {FALLEN_BACK}: {chosen.remedy}")
-    elif chosen.properties.kind == "cpu" and find(PROCESSOR).problem.startswith("PORTMP_"):
-        _say(f"portmp: {find(PROCESSOR).problem}; {chosen.name} is the default device instead")
+        slow = "no device works here, so the host reference computes: the same bits, but slowly"
+        _say(f"portmp: {slow}; {problem or 'portmp devices tells why'}")
+    elif chosen.properties.kind == "cpu" and problem.startswith("PORTMP_"):
+        _say(f"portmp: {problem}; {chosen.name} is the default device instead")
 
 
 def hardware(name: str | Device | None = None) -> Device:
@@ -183,7 +179,8 @@ def hardware(name: str | Device | None = None) -> Device:
     if device.by_reference:
         raise DeviceError(
             f"device {device.name!r} runs no kernels: it computes by the host reference, whose "
-            f"times say nothing of any device; a driver is installed by: {device.remedy}"
+            "times say nothing of any device; portmp devices lists those that are here, and what "
+            "is missing"
         )
     if device.interpreted:
         raise DeviceError(

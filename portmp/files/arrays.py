@@ -126,12 +126,16 @@ def _holds_complex(name: str, kind: str, data: bytes) -> bool:
     """Whether a file without a format's name says that its numbers are complex."""
     if kind == ".mtx":
         return data[:200].lower().split(b"\n")[0].split()[3:4] == [b"complex"]
+    if kind in _COMMENTS:
+        return _IMAGINARY.search(data) is not None
     with reading(name):
         return kind == ".npy" and _header(io.BytesIO(data), len(data)).dtype.kind == "c"
 
 
 _COMMENTS = {".csv": b"#", ".txt": b"#", ".mtx": b"%"}
 """How comments begin in the kinds of files that are text."""
+_IMAGINARY = re.compile(rb"^[^#\n]*(?:[0-9.]|nan|inf|infinity)j[)\"]?\s*(?:[,;\s]|\Z)", re.M | re.I)
+"""A line with the end of a complex number, outside of its comment."""
 _NOTE = re.compile(rb"^[#%] portmp ([\w+]+) \(([0-9, ]*)\)$", re.MULTILINE)
 
 

@@ -11,7 +11,7 @@ from portmp.arrays.array import Array
 from portmp.arrays.elementwise import is_readable
 from portmp.errors import InputError
 from portmp.files.content import afford_numbers, decoded
-from portmp.formats import Format, complexes, convert, parse
+from portmp.formats import Format, complexes, convert, foreign, parse
 
 Plane = np.ndarray[Any, Any]
 Number = Fraction | float
@@ -100,6 +100,8 @@ def _fields(text: str, mark: str | None, place: str) -> list[str]:
 
 def field_limbs(field: str, place: str, form: Format) -> tuple[float, ...]:
     """The limbs of a field: of a complex format those of both its parts."""
+    if form.components == 1 and foreign.is_complex(field):
+        foreign.refused(field, place)
     texts = complexes.split(field, place) if form.components > 1 else (field,)
     part = form.component
     values = [parsed_field(text, place, part) for text in texts]

@@ -172,10 +172,8 @@ def _from_array(data: Array, fmt: Format, argument: str) -> list[Array]:
             return _from_items(list(data.ravel()), data.shape, fmt, argument)
         return change_format(words, formats.get(_SUMS[len(words)]), fmt)
     elif kind not in "iuUSTO":
-        raise FormatError(
-            f"{argument}: arrays of dtype {data.dtype} are not accepted; allowed are "
-            f"{foreign.ACCEPTED}"
-        )
+        allowed = foreign.COMPLEX_ONES if kind == "c" else f"; allowed are {foreign.ACCEPTED}"
+        raise FormatError(f"{argument}: arrays of dtype {data.dtype} are not accepted{allowed}")
     # Integers come here to be converted exactly, or refused with the place of the first.
     return _from_items(data.ravel().tolist(), data.shape, fmt, argument)
 

@@ -39,7 +39,7 @@ def exact(item: Any, argument: str) -> Exact:
     for accepts, value in _READERS:
         if accepts(item):
             return value(item, argument)
-    return _refused(item, argument)
+    return refused(item, argument)
 
 
 def _of_bytes(item: bytes, argument: str) -> Exact:
@@ -106,12 +106,15 @@ def is_complex(value: Any) -> bool:
     return type(value).__name__ in ("Complex", "mpc", "acb") and hasattr(value, "imag")
 
 
-def _refused(item: Any, argument: str) -> Exact:
+COMPLEX_ONES = (
+    " where real ones are held; cdd and others that begin with c are formats of complex ones"
+)
+
+
+def refused(item: Any, argument: str) -> Exact:
+    """FormatError for what is no real number."""
     if is_complex(item):
-        raise FormatError(
-            f"{argument}: a complex number is not accepted where real ones are held; cdd and "
-            "others that begin with c are formats of complex ones"
-        )
+        raise FormatError(f"{argument}: a complex number is not accepted{COMPLEX_ONES}")
     raise FormatError(f"{argument}: {type(item).__name__} is not accepted; allowed are {ACCEPTED}")
 
 
@@ -119,7 +122,7 @@ _READERS: Sequence[tuple[Callable[[Any], bool], Callable[[Any, str], Exact]]] = 
     (lambda x: isinstance(x, str), parse_number),
     (lambda x: isinstance(x, bytes), _of_bytes),
     (lambda x: isinstance(x, (float, np.float32)), lambda x, _: float(x)),
-    (lambda x: isinstance(x, (bool, np.bool_)), _refused),
+    (lambda x: isinstance(x, (bool, np.bool_)), refused),
     (lambda x: isinstance(x, numbers.Integral), lambda x, _: int(x)),
     (
         lambda x: isinstance(x, numbers.Rational),

@@ -355,19 +355,58 @@ def loaded(binary: bytes) -> ctypes.CDLL:
         try:
             return ctypes.CDLL(str(file))
         except OSError as error:
-            where = "; TMPDIR names a folder that programs may run from" * ("map" in str(error))
-            raise LaunchError(f"the binary does not load: {error}{where}") from None
+            if "map" not in str(error):
+                raise LaunchError(f"the binary does not load: {error}") from None
+            try:
+                return _loaded_from_memory(binary, file)
+            except (AttributeError, OSError):
+                raise LaunchError(f"the binary does not load: {error}; {_NO_PROGRAMS}") from None
+
+
+_NO_PROGRAMS = "set TMPDIR to a folder that programs may run from"
+
+
+def _loaded_from_memory(binary: bytes, file: Path) -> ctypes.CDLL:
+    """The same where no program may run from the folder: its name there leads to memory."""
+    place = os.memfd_create(file.name)
+    try:
+        with open(place, "wb", closefd=False) as stream:
+            stream.write(binary)
+        file.unlink()
+        file.symlink_to(f"/proc/self/fd/{place}")
+        return ctypes.CDLL(str(file))
+    finally:
+        os.close(place)
 
 
 def processors() -> int:
     """How many this process may use: those of its mask, within its container's share."""
     mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        share = -(-int(quota) // int(period))
-    except (OSError, ValueError):
-        return mine
-    return max(min(mine, share), 1)
+    return max(min(mine, *_shares()), 1)
+
+
+CGROUPS, GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+"""Where Linux has groups of processes and their limits, and which of them this process is in."""
+
+
+def _shares() -> Iterator[int]:
+    """Processors that this process's groups may use: of version 2 all around it, of 1 the outer."""
+    yield sys.maxsize
+    with contextlib.suppress(OSError, ValueError):
+        quota, period = (
+            int((CGROUPS / "cpu" / f"cpu.cfs_{name}_us").read_text())
+            for name in ("quota", "period")
+        )
+        if quota > 0:
+            yield -(-quota // period)
+    groups = [CGROUPS]
+    with contextlib.suppress(OSError):
+        for own in re.findall(r"^0::/(.+)$", GROUPS.read_text(), re.M):
+            groups += [CGROUPS / own, *(CGROUPS / own).parents]
+    for group in groups:
+        with contextlib.suppress(OSError, ValueError):  # "max": as many as there are
+            quota, period = map(int, (group / "cpu.max").read_text().split())
+            yield -(-quota // period)
 
 
 def _model() -> str:
@@ -463,6 +502,8 @@ def by_first_clang(device: Callable[[cpu.Clang], CpuDevice]) -> CpuDevice:
             found = device(clang)
         except (CompileError, LaunchError) as error:
             problems.append(f"{' '.join(clang.command)}: {error}")
+            if _NO_PROGRAMS in str(error):
+                raise BackendUnavailable(problems[-1]) from None
         else:
             found.clangs = clangs
             return found

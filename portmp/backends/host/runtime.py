@@ -128,13 +128,6 @@ class HostDevice(Device):
             "device works"
         )
 
-    @property
-    def remedy(self) -> str:
-        """What installs a compiler for this machine's processor."""
-        from portmp.compilers import cpu  # which imports more than importing portmp may
-
-        return cpu.install()
-
     def allocate(self, nbytes: int) -> HostBuffer:
         try:
             return HostBuffer(self, np.empty(max(nbytes, 1), np.uint8), nbytes)

@@ -114,10 +114,12 @@ class Bench(BesideVendor):
     """The same as it was measured: what a CPU is compared with."""
 
     def limits(self) -> Ceilings:
-        """The device's own rates, measured once."""
+        """The device's own rates, measured once, beside the limit of time."""
         if self.ceilings is None:
             self.progress.show(f"bench {self.device.name}: measuring the ceilings")
-            self.ceilings = roofline.measured(self.device, {"float64"})
+            rounds = 1 if self.budget.whole else roofline.ROUNDS
+            with self.budget.beside():
+                self.ceilings = roofline.measured(self.device, {"float64"}, rounds)
         return self.ceilings
 
     def affordable(
