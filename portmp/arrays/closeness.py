@@ -9,11 +9,14 @@ import numpy as np
 from portmp import formats
 from portmp.arrays import creation, dtypes, elementwise, statistics
 from portmp.arrays.viewed import AnyArray, Viewed
-from portmp.errors import FormatError, PortmpError
+from portmp.errors import FormatError, InputError, ShapeError
 from portmp.formats import Format
 from portmp.formats.meeting import fits
 
 __all__ = ["allclose", "array_equal", "array_equiv", "isclose"]
+
+_NOT_ALIKE = (FormatError, InputError, ShapeError)
+"""What is raised where operands cannot be compared, so that they are not equal."""
 
 
 def _arrays(a: Any, b: Any, exact: bool = True) -> tuple[Any, Any]:
@@ -48,7 +51,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """Whether two arrays have one shape and equal elements, to the last digit. A wait."""
     try:
         first, second = _arrays(a1, a2)
-    except PortmpError:
+    except _NOT_ALIKE:
         return False
     return first.shape == second.shape and bool(statistics.all(same(first, second, equal_nan)))
 
@@ -65,9 +68,10 @@ def same(a: AnyArray, b: AnyArray, equal_nan: bool = True) -> Any:
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Whether two arrays broadcast together and have equal elements. A wait."""
     try:
-        return bool(statistics.all(elementwise.equal(*_arrays(a1, a2))))
-    except PortmpError:
+        found = elementwise.equal(*_arrays(a1, a2))
+    except _NOT_ALIKE:
         return False
+    return bool(statistics.all(found))
 
 
 def isclose(

@@ -559,7 +559,8 @@ def linspace(
     index = index.reshape(count, *[1] * distance.ndim)
     steps = index * distance
     found, step = first + steps / parts, distance / parts
-    if not is_recording() and not bool(elementwise.isfinite(steps[-1:]).all()):
+    # What is captured reads nothing, and takes the way that holds for all.
+    if is_recording() or not bool(elementwise.isfinite(steps[-1:]).all()):
         # In parts, where the difference or a product is beyond the range; equal ends stay.
         share, finite = index / parts, elementwise.isfinite(steps)
         there = elementwise.where(share == 0, first, first * (1 - share) + last * share)

@@ -26,7 +26,7 @@ def fuse(function: Callable[..., Any]) -> Callable[..., Any]:
     The function may use elementwise operations and functions, comparisons, ``where``, ``clip`` and
     what else is made of these, views, broadcasting, Python's numbers and, at its end, one ``sum``,
     ``prod``, ``max`` or ``min``; it returns one array. Results have the bits of the same calls
-    without ``fuse``, in every format; each operand is read once, and nothing but the result is
+    without ``fuse``, in every real format; each operand is read once, and nothing but the result is
     written.
 
     Python runs the function once for each kind of operands: their formats and shapes, and the
