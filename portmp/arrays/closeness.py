@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import creation, dtypes, elementwise, statistics
+from portmp.arrays import creation, dtypes, elementwise, statistics, typed
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import FormatError, InputError, ShapeError
 from portmp.formats import Format
@@ -74,6 +74,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
     return bool(statistics.all(found))
 
 
+@typed.gives(typed.PlainArray)
 def isclose(
     a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False
 ) -> AnyArray:

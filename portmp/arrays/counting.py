@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import composed, creation, elementwise, manipulation, sorting, statistics
+from portmp.arrays import composed, creation, elementwise, manipulation, sorting, statistics, typed
 from portmp.arrays.numerics import in_order, values_beside
 from portmp.arrays.statistics import Axis
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers
@@ -19,6 +19,7 @@ from portmp.runtime.planes import Numbers
 __all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "percentile", "quantile"]
 
 
+@typed.as_(typed.Counts)
 def bincount(x: AnyArray, /, weights: Any = None, minlength: int = 0) -> Any:
     """How often each integer from 0 on is in a vector of integers (int64). A wait.
 
@@ -72,6 +73,7 @@ def _sums(values: AnyArray, ends: Any) -> Any:
     return found
 
 
+@typed.as_(typed.Histogram)
 def histogram(
     x: AnyArray,
     /,
@@ -95,6 +97,7 @@ def histogram(
     below = sorting.searchsorted(ordered, edges)
     last = sorting.searchsorted(ordered, edges[-1:], side="right")
     ends = manipulation.concat([below[:-1], last])
+    found: Any
     if weights is None:
         found = statistics.diff(ends)
     else:
@@ -105,6 +108,7 @@ def histogram(
     return found, edges
 
 
+@typed.as_(typed.Histogram2d)
 def histogram2d(
     x: Any,
     y: Any,
@@ -135,7 +139,7 @@ def histogram2d(
     shape = tuple(ends.size - 1 for ends in edges)
     cells = (places[0] * shape[1] + places[1])[inside]
     given = None if weights is None else _weights(weights, points[0], "histogram2d")[inside]
-    found = bincount(cells, given, math.prod(shape)).reshape(shape)
+    found: Any = bincount(cells, given, math.prod(shape)).reshape(shape)
     if density:
         found = found.astype(edges[0].dtype, copy=False)
         widths = [statistics.diff(ends) for ends in edges]
@@ -143,6 +147,7 @@ def histogram2d(
     return found, edges[0], edges[1]
 
 
+@typed.gives(typed.Array)
 def histogram_bin_edges(
     x: AnyArray, /, bins: Any = 10, range: tuple[Any, Any] | None = None, weights: Any = None
 ) -> Any:
@@ -292,7 +297,7 @@ def _at_share(ordered: AnyArray, share: Any, method: str, name: str) -> Any:
     return sorting.where(elementwise.isnan(last), last, found)
 
 
-quantile = _at_shares(
+quantile: typed.Shares = _at_shares(
     "quantile",
     1,
     """What lies at the share q (an exact scalar from 0 to 1, or some) of the elements in order.
@@ -303,4 +308,4 @@ quantile = _at_shares(
     *weights*, which ``inverted_cdf`` alone takes: of the shape of x, or of its *axis*.
     """,
 )
-percentile = _at_shares("percentile", 100, "``quantile`` of q / 100, which is exact.")
+percentile: typed.Shares = _at_shares("percentile", 100, "``quantile`` of q / 100, which is exact.")

@@ -670,6 +670,7 @@ def like_number(value: Any, like: V) -> V:
     return made
 
 
+@typed.as_(typed.Clipped)
 def clip(
     x: AnyArray,
     /,

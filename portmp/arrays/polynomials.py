@@ -13,6 +13,7 @@ from portmp.arrays import (
     elementwise,
     manipulation,
     numerics,
+    typed,
 )
 from portmp.arrays.viewed import AnyArray, Viewed, integers
 from portmp.errors import ArgumentError, ShapeError
@@ -57,6 +58,7 @@ def _trimmed(p: AnyArray) -> AnyArray:
     return found if found.size else p[-1:]
 
 
+@typed.gives(typed.Array)
 def poly(roots: Any) -> Any:
     """The coefficients of the polynomial with these roots and 1 for the highest power.
 
@@ -87,12 +89,14 @@ def _in_pairs(x: Any) -> bool:
     return one == other
 
 
+@typed.as_(typed.OfPolynomials)
 @takes_objects
 def polyadd(a1: Any, a2: Any) -> Any:
     """The sum of two polynomials."""
     return _both(elementwise.add, a1, a2, "polyadd")
 
 
+@typed.as_(typed.OfPolynomials)
 @takes_objects
 def polysub(a1: Any, a2: Any) -> Any:
     """The difference of two polynomials."""
@@ -105,6 +109,7 @@ def _both(function: Any, a1: Any, a2: Any, what: str) -> Any:
     return function(*(manipulation.pad(x, (n - x.size, 0)) for x in (first, second)))
 
 
+@typed.as_(typed.OfPolynomials)
 @takes_objects
 def polymul(a1: Any, a2: Any) -> Any:
     """The product of two polynomials."""
@@ -140,6 +145,7 @@ def _times(m: Any, what: str) -> int:
     return count
 
 
+@typed.keeps
 @takes_objects
 def polyder(p: Any, m: int = 1) -> Any:
     """The m-th derivative."""
@@ -154,6 +160,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     return found
 
 
+@typed.keeps
 @takes_objects
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The m-th antiderivative, with constants *k* (0 by default), the first integral's first."""
@@ -171,6 +178,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return found
 
 
+@typed.meets
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """Sums of a[n + k] conj(v[n]) over n for all shifts k: ``convolve`` with v turned round."""
     first, second = _coefficients(a, v, what="correlate")

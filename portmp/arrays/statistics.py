@@ -543,8 +543,8 @@ def _cumulative(function: Any) -> Any:
     return method
 
 
-cumsum = _cumulative(cumulative_sum)
-cumprod = _cumulative(cumulative_prod)
+cumsum: typed.RunningOf = _cumulative(cumulative_sum)
+cumprod: typed.RunningOf = _cumulative(cumulative_prod)
 
 
 def _edge(end: Any, x: AnyArray, axis: int) -> Any:
@@ -559,6 +559,7 @@ def _edge(end: Any, x: AnyArray, axis: int) -> Any:
     return manipulation.broadcast_to(wrapped(elementwise.like_number(limbs, x.planes)), shape)
 
 
+@typed.keeps
 def diff(
     x: AnyArray, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
 ) -> Any:
@@ -584,6 +585,7 @@ def diff(
     return found
 
 
+@typed.as_(typed.Reduced)
 def ptp(x: AnyArray, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The largest less the smallest element."""
     return _into(max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims), out)
@@ -604,6 +606,7 @@ def spread_weights(weights: AnyArray, x: AnyArray, axis: Axis, what: str) -> Any
     return manipulation.broadcast_to(weights, x.shape)
 
 
+@typed.as_(typed.Weighted)
 def average(
     x: Any,
     axis: Axis = None,

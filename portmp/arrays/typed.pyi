@@ -3,7 +3,17 @@
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, overload
+from typing import (
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
 import numpy as np
 
@@ -16,6 +26,7 @@ from portmp.formats import Format
 K = TypeVar("K")
 P = ParamSpec("P")
 A = TypeVar("A", Array, PlainArray)
+A_co = TypeVar("A_co", Array, PlainArray, covariant=True)
 
 Operand: TypeAlias = (
     "Viewed[Any] | complex | str | Fraction | Decimal | np.ndarray[Any, Any] | np.generic"
@@ -25,6 +36,8 @@ Operand: TypeAlias = (
 Truths: TypeAlias = "Viewed[Any] | np.ndarray[Any, Any] | bool"
 Axis: TypeAlias = int | tuple[int, ...] | None
 Where: TypeAlias = str | Device | Queue | None
+Dtype: TypeAlias = "str | Format | np.dtype[Any] | type | None"
+"""What names a format, or a dtype of integers or truth values."""
 Shape: TypeAlias = int | Sequence[int]
 Plain: TypeAlias = Literal[
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"
@@ -40,11 +53,78 @@ class Kept(Protocol[P]):
     def __call__(self, x: A, /, *given: P.args, **named: P.kwargs) -> A: ...
     @overload
     def __call__(self, x: Any, /, *given: P.args, **named: P.kwargs) -> Any: ...
+    @overload
+    def __get__(self, array: None, owner: Any = None) -> Self: ...
+    @overload
     def __get__(self, array: K, owner: Any = None) -> Callable[P, K]: ...
 
 Keeping: TypeAlias = Kept[...]
 
 def keeps(function: Callable[Concatenate[Any, P], Any]) -> Kept[P]: ...
+def gives(kind: type[K]) -> Callable[[Callable[P, Any]], Callable[P, K]]:
+    """A decorator: whatever the function is given, its result is of this type."""
+
+class Meeting(Protocol[P]):
+    """Of two arrays of integers integers, of values and anything else values."""
+
+    @overload
+    def __call__(
+        self, x1: PlainArray, x2: PlainArray, /, *given: P.args, **named: P.kwargs
+    ) -> PlainArray: ...
+    @overload
+    def __call__(self, x1: Array, x2: Operand, /, *given: P.args, **named: P.kwargs) -> Array: ...
+    @overload
+    def __call__(self, x1: Operand, x2: Array, /, *given: P.args, **named: P.kwargs) -> Array: ...
+    @overload
+    def __call__(self, x1: Operand, x2: Operand, /, *given: P.args, **named: P.kwargs) -> Any: ...
+
+def meets(function: Callable[Concatenate[Any, Any, P], Any]) -> Meeting[P]: ...
+
+class Joined(Protocol[P]):
+    """Of arrays of one kind an array of that kind."""
+
+    @overload
+    def __call__(self, arrays: Sequence[A] | A, /, *given: P.args, **named: P.kwargs) -> A: ...
+    @overload
+    def __call__(self, arrays: Any, /, *given: P.args, **named: P.kwargs) -> Any: ...
+
+def joins(function: Callable[Concatenate[Any, P], Any]) -> Joined[P]: ...
+
+class Cut(Protocol[P]):
+    """Parts of an array, which are of its kind."""
+
+    @overload
+    def __call__(self, x: A, /, *given: P.args, **named: P.kwargs) -> list[A]: ...
+    @overload
+    def __call__(self, x: Any, /, *given: P.args, **named: P.kwargs) -> list[Any]: ...
+
+Cutting: TypeAlias = Cut[...]
+
+def cuts(function: Callable[Concatenate[Any, P], Any]) -> Cut[P]: ...
+
+class Together(Protocol):
+    """Arrays that are made alike, each of its own kind."""
+
+    @overload
+    def __call__(self, *arrays: A) -> list[A]: ...
+    @overload
+    def __call__(self, *arrays: Any) -> list[Any]: ...
+
+class Grids(Protocol):
+    """Coordinates along axes, each of its own kind."""
+
+    @overload
+    def __call__(self, *arrays: A, indexing: str = "xy", sparse: bool = False) -> list[A]: ...
+    @overload
+    def __call__(self, *arrays: Any, indexing: str = "xy", sparse: bool = False) -> list[Any]: ...
+
+class Slices(Protocol):
+    """Views of an array's slices, which are of its kind."""
+
+    @overload
+    def __call__(self, x: A, /, axis: int = 0) -> tuple[A, ...]: ...
+    @overload
+    def __call__(self, x: Any, /, axis: int = 0) -> tuple[Any, ...]: ...
 
 class OfOne(Protocol):
     """Values of one operand, integers and truth values as values of the default format."""
@@ -135,6 +215,217 @@ class PlainOfTwo(_WithMethods, Protocol):
         self, x1: Operand, x2: Operand, /, out: PlainArray | None = None, *, where: Truths = True
     ) -> PlainArray: ...
 
+class DivMod(Protocol):
+    """Quotients and remainders, of two arrays of integers integers."""
+
+    @overload
+    def __call__(
+        self, x1: PlainArray, x2: PlainArray, /, out: Any = None, *, where: Truths = True
+    ) -> tuple[PlainArray, PlainArray]: ...
+    @overload
+    def __call__(
+        self, x1: Array, x2: Operand, /, out: Any = None, *, where: Truths = True
+    ) -> tuple[Array, Array]: ...
+    @overload
+    def __call__(
+        self, x1: Operand, x2: Operand, /, out: Any = None, *, where: Truths = True
+    ) -> tuple[Any, Any]: ...
+
+class ModF(Protocol):
+    """Two values of each."""
+
+    def __call__(
+        self,
+        x: Operand,
+        /,
+        out: tuple[Array | None, Array | None] | None = None,
+        *,
+        where: Truths = True,
+    ) -> tuple[Array, Array]: ...
+
+class FrExp(Protocol):
+    """Of each a value and an integer."""
+
+    def __call__(
+        self,
+        x: Operand,
+        /,
+        out: tuple[Array | None, PlainArray | None] | None = None,
+        *,
+        where: Truths = True,
+    ) -> tuple[Array, PlainArray]: ...
+
+class Chosen(Protocol):
+    """Elements of two operands, which meet as in functions; of a condition alone indices."""
+
+    @overload
+    def __call__(self, condition: Operand, /) -> tuple[PlainArray, ...]: ...
+    @overload
+    def __call__(self, condition: Operand, x1: PlainArray, x2: PlainArray, /) -> PlainArray: ...
+    @overload
+    def __call__(self, condition: Operand, x1: Array, x2: Operand, /) -> Array: ...
+    @overload
+    def __call__(self, condition: Operand, x1: Operand, x2: Array, /) -> Array: ...
+    @overload
+    def __call__(self, condition: Operand, x1: Operand, x2: Operand, /) -> Any: ...
+
+class Clipped(Protocol):
+    """Values between bounds, and integers between integers."""
+
+    @overload
+    def __call__(
+        self,
+        x: Array,
+        /,
+        min: Operand | None = None,
+        max: Operand | None = None,
+        *,
+        out: Array | None = None,
+        a_min: Operand | None = None,
+        a_max: Operand | None = None,
+    ) -> Array: ...
+    @overload
+    def __call__(
+        self,
+        x: PlainArray,
+        /,
+        min: int | None = None,
+        max: int | None = None,
+        *,
+        out: PlainArray | None = None,
+        a_min: int | None = None,
+        a_max: int | None = None,
+    ) -> PlainArray: ...
+    @overload
+    def __call__(
+        self, x: Operand, /, min: Operand | None = None, max: Operand | None = None, **more: Any
+    ) -> Any: ...
+    @overload
+    def __get__(self, array: None, owner: Any = None) -> Self: ...
+    @overload
+    def __get__(self, array: Array, owner: Any = None) -> Callable[..., Array]: ...
+    @overload
+    def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
+
+class Dense(Protocol):
+    """An array whose elements lie one behind another, of its own kind or of a dtype."""
+
+    @overload
+    def __call__(self, a: A) -> A: ...
+    @overload
+    def __call__(self, a: Operand, dtype: Dtype = None) -> Any: ...
+
+class ByIndex(Protocol):
+    """For each integer the element of one of several arrays."""
+
+    @overload
+    def __call__(
+        self, a: Operand, choices: Sequence[A], mode: str = "raise", out: A | None = None
+    ) -> A: ...
+    @overload
+    def __call__(self, a: Operand, choices: Any, mode: str = "raise", out: Any = None) -> Any: ...
+    def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
+
+class Compressed(Protocol):
+    """Parts of an array, which is the second operand."""
+
+    @overload
+    def __call__(
+        self, condition: Operand, x: A, axis: int | None = None, out: A | None = None
+    ) -> A: ...
+    @overload
+    def __call__(
+        self, condition: Operand, x: Operand, axis: int | None = None, out: Any = None
+    ) -> Any: ...
+
+class OfPolynomials(Protocol):
+    """Coefficients or values of two; polynomials as objects give such."""
+
+    @overload
+    def __call__(self, a1: PlainArray, a2: PlainArray, /) -> PlainArray: ...
+    @overload
+    def __call__(self, a1: Array, a2: Operand, /) -> Array: ...
+    @overload
+    def __call__(self, a1: Operand, a2: Array, /) -> Array: ...
+    @overload
+    def __call__(self, a1: Any, a2: Any, /) -> Any: ...
+
+class Multiplied(Protocol):
+    """Products of arrays of this library; arrays of others give their own."""
+
+    @overload
+    def __call__(
+        self, x1: PlainArray, x2: PlainArray, /, *, out: PlainArray | None = None
+    ) -> PlainArray: ...
+    @overload
+    def __call__(self, x1: Array, x2: Operand, /, *, out: Array | None = None) -> Array: ...
+    @overload
+    def __call__(self, x1: Operand, x2: Array, /, *, out: Array | None = None) -> Array: ...
+    @overload
+    def __call__(self, x1: Any, x2: Any, /, *, out: Any = None) -> Any: ...
+
+class Dotted(Protocol):
+    """The same, and pairs with *bound*."""
+
+    @overload
+    def __call__(
+        self, x: PlainArray, y: PlainArray, *, out: PlainArray | None = None
+    ) -> PlainArray: ...
+    @overload
+    def __call__(
+        self,
+        x: Array,
+        y: Operand,
+        *,
+        accuracy: str = "accurate",
+        schedule: Any = None,
+        out: Array | None = None,
+        rounding: str | None = None,
+        bound: Literal[False] = False,
+    ) -> Array: ...
+    @overload
+    def __call__(
+        self,
+        x: Array,
+        y: Operand,
+        *,
+        accuracy: str = "accurate",
+        schedule: Any = None,
+        bound: Literal[True, "tight"],
+    ) -> tuple[Array, Array]: ...
+    @overload
+    def __call__(self, x: Any, y: Any, **options: Any) -> Any: ...
+    @overload
+    def __get__(self, array: None, owner: Any = None) -> Self: ...
+    @overload
+    def __get__(self, array: Array, owner: Any = None) -> _OwnDotted: ...
+    @overload
+    def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
+
+class _OwnDotted(Protocol):
+    """That of an array of values, as its method."""
+
+    @overload
+    def __call__(
+        self,
+        y: Operand,
+        *,
+        accuracy: str = "accurate",
+        schedule: Any = None,
+        out: Array | None = None,
+        rounding: str | None = None,
+        bound: Literal[False] = False,
+    ) -> Array: ...
+    @overload
+    def __call__(
+        self,
+        y: Operand,
+        *,
+        accuracy: str = "accurate",
+        schedule: Any = None,
+        bound: Literal[True, "tight"],
+    ) -> tuple[Array, Array]: ...
+
 # --- over axes
 
 class Reduced(Protocol):
@@ -154,7 +445,53 @@ class Reduced(Protocol):
     ) -> A: ...
     @overload
     def __call__(self, x: Any, /, axis: Axis = None, **options: Any) -> Any: ...
-    def __get__(self, array: K, owner: Any = None) -> Callable[..., K]: ...
+    @overload
+    def __get__(self, array: None, owner: Any = None) -> Self: ...
+    @overload
+    def __get__(self, array: A, owner: Any = None) -> _OwnReduced[A]: ...
+    @overload
+    def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
+
+class _OwnReduced(Protocol[A]):
+    """That of an array, as its method."""
+
+    def __call__(
+        self,
+        axis: Axis = None,
+        *,
+        keepdims: bool = False,
+        out: A | None = None,
+        initial: Any = None,
+        where: Truths = True,
+    ) -> A: ...
+
+class _OwnSummed(Protocol[A]):
+    """That of an array, as its method."""
+
+    @overload
+    def __call__(
+        self,
+        axis: Axis = None,
+        *,
+        keepdims: bool = False,
+        out: A | None = None,
+        rounding: str | None = None,
+        bound: Literal[False] = False,
+        initial: Any = None,
+        where: Truths = True,
+    ) -> A: ...
+    @overload
+    def __call__(
+        self,
+        axis: Axis = None,
+        *,
+        bound: Literal[True, "tight"],
+        dtype: Dtype = None,
+        keepdims: bool = False,
+        where: Truths = True,
+    ) -> tuple[Array, Array]: ...
+    @overload
+    def __call__(self, axis: Axis = None, **options: Any) -> Any: ...
 
 class Summed(Protocol):
     """The same, of another dtype where one is given; a pair with *bound*."""
@@ -187,6 +524,11 @@ class Summed(Protocol):
     ) -> tuple[Array, Array]: ...
     @overload
     def __call__(self, x: Any, /, axis: Axis = None, **options: Any) -> Any: ...
+    @overload
+    def __get__(self, array: None, owner: Any = None) -> Self: ...
+    @overload
+    def __get__(self, array: A, owner: Any = None) -> _OwnSummed[A]: ...
+    @overload
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
 
 class Averaged(Protocol):
@@ -276,7 +618,298 @@ class Running(Protocol):
     @overload
     def __call__(self, x: Any, /, **options: Any) -> Any: ...
 
+class RunningOf(Protocol):
+    """A number for each element, of all in C order where no axis is named, as NumPy has it."""
+
+    @overload
+    def __call__(self, x: A, axis: int | None = None, *, out: A | None = None) -> A: ...
+    @overload
+    def __call__(self, x: Any, axis: int | None = None, **options: Any) -> Any: ...
+    @overload
+    def __get__(self, array: None, owner: Any = None) -> Self: ...
+    @overload
+    def __get__(self, array: A, owner: Any = None) -> _OwnRunning[A]: ...
+    @overload
+    def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
+
+class _OwnRunning(Protocol[A]):
+    """That of an array, as its method."""
+
+    @overload
+    def __call__(self, axis: int | None = None, *, out: A | None = None) -> A: ...
+    @overload
+    def __call__(self, axis: int | None = None, *, dtype: Dtype, **options: Any) -> Any: ...
+
+class Middle(Protocol):
+    """Values of ordered rows, of integers those of the default format."""
+
+    def __call__(
+        self, x: Operand, axis: Axis = None, *, keepdims: bool = False, out: Array | None = None
+    ) -> Array: ...
+
+class Shares(Protocol):
+    """Values below which a share of rows lies."""
+
+    def __call__(
+        self,
+        x: Operand,
+        /,
+        q: Operand,
+        axis: Axis = None,
+        *,
+        method: str = "linear",
+        keepdims: bool = False,
+        out: Array | None = None,
+        weights: Operand | None = None,
+    ) -> Array: ...
+
+class Weighted(Protocol):
+    """Values, with *returned* the sums of weights, too."""
+
+    @overload
+    def __call__(
+        self,
+        x: Operand,
+        axis: Axis = None,
+        weights: Operand | None = None,
+        returned: Literal[False] = False,
+        *,
+        keepdims: bool = False,
+    ) -> Array: ...
+    @overload
+    def __call__(
+        self,
+        x: Operand,
+        axis: Axis = None,
+        weights: Operand | None = None,
+        *,
+        returned: Literal[True],
+        keepdims: bool = False,
+    ) -> tuple[Array, Array]: ...
+
+class Traced(Protocol):
+    """Sums of diagonals, of the elements' dtype or another one."""
+
+    @overload
+    def __call__(self, x: A, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A: ...
+    @overload
+    def __call__(self, x: Any, /, *given: Any, **options: Any) -> Any: ...
+    @overload
+    def __get__(self, array: None, owner: Any = None) -> Self: ...
+    @overload
+    def __get__(self, array: A, owner: Any = None) -> _OwnTrace[A]: ...
+    @overload
+    def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
+
+class _OwnTrace(Protocol[A_co]):
+    """That of an array, as its method."""
+
+    @overload
+    def __call__(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A_co: ...
+    @overload
+    def __call__(self, *given: Any, **options: Any) -> Any: ...
+
+class Traces(Protocol):
+    """Sums of the diagonals of matrices in the last two axes."""
+
+    @overload
+    def __call__(self, x: A, /, *, offset: int = 0) -> A: ...
+    @overload
+    def __call__(self, x: Any, /, *, offset: int = 0, dtype: Dtype) -> Any: ...
+
+class Different(Protocol):
+    """Different elements, and a tuple with what is asked for beside."""
+
+    @overload
+    def __call__(self, x: A, /, *, axis: int | None = None, equal_nan: bool = True) -> A: ...
+    @overload
+    def __call__(self, x: Any, /, *given: Any, **options: Any) -> Any: ...
+
+class Sorted(Protocol):
+    """Indices that put elements in order."""
+
+    def __call__(
+        self,
+        x: Operand,
+        /,
+        axis: int | None = -1,
+        *,
+        descending: bool = False,
+        stable: bool = True,
+        kind: str | None = None,
+    ) -> PlainArray: ...
+    def __get__(self, array: Any, owner: Any = None) -> Callable[..., PlainArray]: ...
+
+# --- transforms
+
+class Transform(Protocol):
+    """Fourier transforms along an axis."""
+
+    def __call__(
+        self,
+        x: Operand,
+        /,
+        n: int | None = None,
+        axis: int = -1,
+        norm: str | None = None,
+        out: Array | None = None,
+    ) -> Array: ...
+
+class TransformOfAxes(Protocol):
+    """Fourier transforms along several axes."""
+
+    def __call__(
+        self,
+        x: Operand,
+        /,
+        s: Sequence[int] | None = None,
+        axes: Sequence[int] | None = ...,
+        norm: str | None = None,
+        out: Array | None = None,
+    ) -> Array: ...
+
+class CosineTransform(Protocol):
+    """Cosine and sine transforms along an axis."""
+
+    def __call__(
+        self,
+        x: Operand,
+        /,
+        type: Literal[2, 3] = 2,
+        n: int | None = None,
+        axis: int = -1,
+        norm: str | None = None,
+    ) -> Array: ...
+
 # --- new arrays
+
+class Made(Protocol):
+    """Values, unless a dtype of integers or truth values is named, or all are truth values."""
+
+    @overload
+    def __call__(
+        self,
+        data: Any,
+        format: Plain,
+        device: Where = None,
+        *,
+        copy: bool | None = True,
+        ndmin: int = 0,
+    ) -> PlainArray: ...
+    @overload
+    def __call__(
+        self,
+        data: Any,
+        *,
+        dtype: Plain,
+        device: Where = None,
+        copy: bool | None = True,
+        ndmin: int = 0,
+    ) -> PlainArray: ...
+    @overload
+    def __call__(
+        self,
+        data: Any,
+        format: Dtype = None,
+        device: Where = None,
+        rounding: str | None = None,
+        *,
+        dtype: Dtype = None,
+        copy: bool | None = True,
+        ndmin: int = 0,
+    ) -> Array: ...
+
+class Taken(Protocol):
+    """An array itself, or one of numbers: of integers integers, unless a dtype is named."""
+
+    @overload
+    def __call__(
+        self, obj: A, /, *, dtype: None = None, device: Where = None, copy: bool | None = None
+    ) -> A: ...
+    @overload
+    def __call__(
+        self, obj: Any, /, *, dtype: Plain, device: Where = None, copy: bool | None = None
+    ) -> PlainArray: ...
+    @overload
+    def __call__(
+        self, obj: Any, /, *, dtype: str | Format, device: Where = None, copy: bool | None = None
+    ) -> Array: ...
+    @overload
+    def __call__(
+        self, obj: Any, /, *, dtype: Dtype = None, device: Where = None, copy: bool | None = None
+    ) -> Any: ...
+
+class Cast(Protocol):
+    """The elements of an array in another dtype."""
+
+    @overload
+    def __call__(
+        self, x: Any, dtype: Plain, /, *, copy: bool = True, device: Where = None
+    ) -> PlainArray: ...
+    @overload
+    def __call__(
+        self, x: Any, dtype: str | Format, /, *, copy: bool = True, device: Where = None
+    ) -> Array: ...
+    @overload
+    def __call__(
+        self, x: Any, dtype: Dtype, /, *, copy: bool = True, device: Where = None
+    ) -> Any: ...
+
+class OwnCast(Protocol):
+    """That of an array, as its method; *rounding*: a storage format's."""
+
+    @overload
+    def __call__(self, dtype: Plain, rounding: None = None, *, copy: bool = True) -> PlainArray: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(
+        self, dtype: str | Format, rounding: str | None = None, *, copy: bool = True
+    ) -> Array: ...
+    @overload
+    def __call__(self, dtype: Dtype, rounding: str | None = None, *, copy: bool = True) -> Any: ...
+
+class Filling(Protocol):
+    """Equal numbers of an array's shape and dtype."""
+
+    @overload
+    def __call__(self, x: A, /, fill_value: Any, *, device: Where = None) -> A: ...
+    @overload
+    def __call__(
+        self, x: Any, /, fill_value: Any, *, dtype: Plain, device: Where = None
+    ) -> PlainArray: ...
+    @overload
+    def __call__(
+        self, x: Any, /, fill_value: Any, *, dtype: str | Format, device: Where = None
+    ) -> Array: ...
+    @overload
+    def __call__(
+        self, x: Any, /, fill_value: Any, *, dtype: Dtype = None, device: Where = None
+    ) -> Any: ...
+
+class Counts(Protocol):
+    """How often each integer is there, or the sums of its weights."""
+
+    @overload
+    def __call__(self, x: Operand, /, weights: None = None, minlength: int = 0) -> PlainArray: ...
+    @overload
+    def __call__(self, x: Operand, /, weights: Operand, minlength: int = 0) -> Array: ...
+
+class Histogram(Protocol):
+    """How many elements are in each bin, and the bins' edges."""
+
+    @overload
+    def __call__(
+        self, x: Operand, /, bins: Any = 10, range: tuple[Any, Any] | None = None
+    ) -> tuple[PlainArray, Array]: ...
+    @overload
+    def __call__(
+        self,
+        x: Operand,
+        /,
+        bins: Any = 10,
+        range: tuple[Any, Any] | None = None,
+        density: bool | None = None,
+        weights: Operand | None = None,
+    ) -> tuple[Any, Array]: ...
 
 class Filled(Protocol):
     """An array of a shape: values, unless a dtype of integers or truth values is named."""
@@ -390,3 +1023,21 @@ class Spaced(Protocol):
         endpoint: bool = True,
         retstep: Literal[True],
     ) -> tuple[Array, Array]: ...
+
+class Histogram2d(Protocol):
+    """How many points are in each rectangle, and the edges of both axes."""
+
+    @overload
+    def __call__(
+        self, x: Operand, y: Operand, bins: Any = 10, range: Any = None
+    ) -> tuple[PlainArray, Array, Array]: ...
+    @overload
+    def __call__(
+        self,
+        x: Operand,
+        y: Operand,
+        bins: Any = 10,
+        range: Any = None,
+        density: bool | None = None,
+        weights: Operand | None = None,
+    ) -> tuple[Any, Array, Array]: ...
