@@ -109,6 +109,9 @@ class Methods(Operators[V]):
         dot: typed.Dotted
         trace: typed.Traced
 
+        real: Self
+        imag: Self
+
         def conj(self) -> Self: ...
         def conjugate(self) -> Self: ...
         def round(self, decimals: int = 0, *, out: Self | None = None) -> Self: ...
@@ -126,6 +129,7 @@ class Methods(Operators[V]):
         swapaxes, repeat = manipulation.swapaxes, manipulation.repeat
         take, diagonal = manipulation.take, manipulation.diagonal
         dot, trace = products.dot, products.trace
+        real, imag = property(composed.real, _set_real), property(composed.imag, _set_imag)
         conj = conjugate = composed.conj
         round, clip = functions.round, elementwise.clip
         compress = _kept
@@ -157,9 +161,6 @@ class Methods(Operators[V]):
     def itemsize(self) -> int:
         """Bytes of an element in memory."""
         return sum(np.dtype(part).itemsize for part in self.planes.parts)
-
-    real = property(composed.real, _set_real)
-    imag = property(composed.imag, _set_imag)
 
     def fill(self, value: Any) -> None:
         """Set all elements to a number."""

@@ -145,7 +145,7 @@ def _times(m: Any, what: str) -> int:
     return count
 
 
-@typed.keeps
+@typed.as_(typed.OfPolynomial)
 @takes_objects
 def polyder(p: Any, m: int = 1) -> Any:
     """The m-th derivative."""
@@ -160,7 +160,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     return found
 
 
-@typed.keeps
+@typed.as_(typed.OfPolynomial)
 @takes_objects
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The m-th antiderivative, with constants *k* (0 by default), the first integral's first."""
@@ -178,7 +178,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return found
 
 
-@typed.meets
+@typed.gives(typed.Array)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """Sums of a[n + k] conj(v[n]) over n for all shifts k: ``convolve`` with v turned round."""
     first, second = _coefficients(a, v, what="correlate")

@@ -373,7 +373,7 @@ def vander(x: AnyArray, n: int | None = None, *, increasing: bool = False) -> An
     return ones if increasing else manipulation.flip(ones, axis=1)
 
 
-@typed.as_(typed.OfPolynomials)
+@typed.as_(typed.Evaluated)
 def polyval(p: AnyArray, x: Any) -> Any:
     """The polynomial with coefficients p (or a poly1d), the highest first, at x: Horner's rule.
 
