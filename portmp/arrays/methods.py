@@ -96,8 +96,8 @@ class Methods(Operators[V]):
         prod: typed.Summed
         mean: typed.Averaged
         ptp: typed.Reduced
-        cumsum: typed.RunningOf
-        cumprod: typed.RunningOf
+        cumsum: typed.OwnKind
+        cumprod: typed.OwnKind
         ravel: Keeping
         flatten: Keeping
         squeeze: Keeping
@@ -107,7 +107,7 @@ class Methods(Operators[V]):
         diagonal: Keeping
         clip: typed.Clipped
         dot: typed.Dotted
-        trace: typed.Traced
+        trace: typed.OwnKind
 
         real: Self
         imag: Self

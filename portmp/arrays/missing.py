@@ -27,13 +27,13 @@ def _instead(x: Any, number: Any) -> Any:
     return elementwise.where(elementwise.isnan(given), number, given)
 
 
-@typed.as_(typed.RunningOf)
+@typed.as_(typed.OwnKind)
 def nancumsum(x: Any, axis: int | None = None, **options: Any) -> Any:
     """Running sums, of all elements where no axis is named; options are those of ``cumsum``."""
     return statistics.cumsum(_instead(x, 0), axis, **options)
 
 
-@typed.as_(typed.RunningOf)
+@typed.as_(typed.OwnKind)
 def nancumprod(x: Any, axis: int | None = None, **options: Any) -> Any:
     """Running products, likewise."""
     return statistics.cumprod(_instead(x, 1), axis, **options)
@@ -110,7 +110,7 @@ def _each_row(x: Any, axis: Axis, keepdims: bool, name: str, of_row: Any) -> Any
     return found.reshape(shape)
 
 
-@typed.as_(typed.Middle)
+@typed.gives(typed.Array)
 def nanmedian(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The middle elements. A wait."""
     found = _each_row(x, axis, keepdims, "nanmedian", lambda rows: numerics.median(rows, -1))

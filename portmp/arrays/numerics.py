@@ -247,7 +247,7 @@ def in_order(x: Any, axis: Axis, keepdims: bool, name: str, *beside: AnyArray) -
     return [manipulation.take_along_axis(row, order, axis=-1) for row in rows], shape
 
 
-@typed.as_(typed.Middle)
+@typed.gives(typed.Array)
 def median(x: AnyArray, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The middle element in order, or the mean of the two in the middle; NaN where there is one."""
     ordered, shape = in_order(x, axis, keepdims, "median")

@@ -314,7 +314,7 @@ def kron(x1: AnyArray, x2: AnyArray, /) -> Any:
     return (left * right).reshape([a * b for a, b in zip(*sizes, strict=True)])
 
 
-@typed.as_(typed.Traced)
+@typed.as_(typed.OwnKind)
 def trace(
     x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
 ) -> Any:

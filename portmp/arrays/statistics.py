@@ -431,7 +431,7 @@ all: typed.Truth = _of_truth("all", 1, "Whether all elements are true")
 any: typed.Truth = _of_truth("any", 0, "Whether one element is true")
 
 
-@typed.as_(typed.Counted)
+@typed.gives(typed.PlainArray)
 def count_nonzero(x: AnyArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """How many elements are true, or other than zero."""
     return _reduced("count", _truth(x), axis, keepdims, "int64")
@@ -543,8 +543,8 @@ def _cumulative(function: Any) -> Any:
     return method
 
 
-cumsum: typed.RunningOf = _cumulative(cumulative_sum)
-cumprod: typed.RunningOf = _cumulative(cumulative_prod)
+cumsum: typed.OwnKind = _cumulative(cumulative_sum)
+cumprod: typed.OwnKind = _cumulative(cumulative_prod)
 
 
 def _edge(end: Any, x: AnyArray, axis: int) -> Any:

@@ -11,7 +11,9 @@ from typing import (
     Protocol,
     Self,
     TypeAlias,
+    TypedDict,
     TypeVar,
+    Unpack,
     overload,
 )
 
@@ -26,7 +28,6 @@ from portmp.formats import Format
 K = TypeVar("K")
 P = ParamSpec("P")
 A = TypeVar("A", Array, PlainArray)
-A_co = TypeVar("A_co", Array, PlainArray, covariant=True)
 
 Operand: TypeAlias = (
     "Viewed[Any] | complex | str | Fraction | Decimal | np.ndarray[Any, Any] | np.generic"
@@ -269,6 +270,11 @@ class Chosen(Protocol):
     @overload
     def __call__(self, condition: Operand, x1: Operand, x2: Operand, /) -> Any: ...
 
+class _Bounds(TypedDict, total=False):
+    out: Array | None
+    a_min: Operand | None
+    a_max: Operand | None
+
 class Clipped(Protocol):
     """Values between bounds, and integers between integers."""
 
@@ -279,22 +285,11 @@ class Clipped(Protocol):
         /,
         min: Operand | None = None,
         max: Operand | None = None,
-        *,
-        out: Array | None = None,
-        a_min: Operand | None = None,
-        a_max: Operand | None = None,
+        **options: Unpack[_Bounds],
     ) -> Array: ...
     @overload
     def __call__(
-        self,
-        x: PlainArray,
-        /,
-        min: int | None = None,
-        max: int | None = None,
-        *,
-        out: PlainArray | None = None,
-        a_min: int | None = None,
-        a_max: int | None = None,
+        self, x: PlainArray, /, min: int | None = None, max: int | None = None
     ) -> PlainArray: ...
     @overload
     def __call__(
@@ -380,6 +375,11 @@ class Multiplied(Protocol):
     @overload
     def __call__(self, x1: Any, x2: Any, /, *, out: Any = None) -> Any: ...
 
+class _Products(TypedDict, total=False):
+    accuracy: str
+    schedule: Any
+    rounding: str | None
+
 class Dotted(Protocol):
     """The same, and pairs with *bound*."""
 
@@ -393,21 +393,13 @@ class Dotted(Protocol):
         x: Array,
         y: Operand,
         *,
-        accuracy: str = "accurate",
-        schedule: Any = None,
         out: Array | None = None,
-        rounding: str | None = None,
         bound: Literal[False] = False,
+        **options: Unpack[_Products],
     ) -> Array: ...
     @overload
     def __call__(
-        self,
-        x: Array,
-        y: Operand,
-        *,
-        accuracy: str = "accurate",
-        schedule: Any = None,
-        bound: Literal[True, "tight"],
+        self, x: Array, y: Operand, *, bound: Literal[True, "tight"], **options: Unpack[_Products]
     ) -> tuple[Array, Array]: ...
     @overload
     def __call__(self, x: Any, y: Any, **options: Any) -> Any: ...
@@ -426,38 +418,44 @@ class _OwnDotted(Protocol):
         self,
         y: Operand,
         *,
-        accuracy: str = "accurate",
-        schedule: Any = None,
         out: Array | None = None,
-        rounding: str | None = None,
         bound: Literal[False] = False,
+        **options: Unpack[_Products],
     ) -> Array: ...
     @overload
     def __call__(
-        self,
-        y: Operand,
-        *,
-        accuracy: str = "accurate",
-        schedule: Any = None,
-        bound: Literal[True, "tight"],
+        self, y: Operand, *, bound: Literal[True, "tight"], **options: Unpack[_Products]
     ) -> tuple[Array, Array]: ...
 
 # --- over axes
+
+class _Rows(TypedDict, total=False):
+    """How elements of rows are taken together."""
+
+    keepdims: bool
+    where: Truths
+
+class _Started(_Rows, total=False):
+    initial: Any
+
+class _Rounded(_Started, total=False):
+    rounding: str | None
+
+class _InFormat(_Rows, total=False):
+    dtype: Dtype
+    out: Array | None
+
+class _Moments(_InFormat, total=False):
+    correction: Any
+    ddof: Any
+    mean: Any
 
 class Reduced(Protocol):
     """One number of each row, of the rows' dtype."""
 
     @overload
     def __call__(
-        self,
-        x: A,
-        /,
-        axis: Axis = None,
-        *,
-        keepdims: bool = False,
-        out: A | None = None,
-        initial: Any = None,
-        where: Truths = True,
+        self, x: A, /, axis: Axis = None, *, out: A | None = None, **options: Unpack[_Started]
     ) -> A: ...
     @overload
     def __call__(self, x: Any, /, axis: Axis = None, **options: Any) -> Any: ...
@@ -472,42 +470,8 @@ class _OwnReduced(Protocol[A]):
     """That of an array, as its method."""
 
     def __call__(
-        self,
-        axis: Axis = None,
-        *,
-        keepdims: bool = False,
-        out: A | None = None,
-        initial: Any = None,
-        where: Truths = True,
+        self, axis: Axis = None, *, out: A | None = None, **options: Unpack[_Started]
     ) -> A: ...
-
-class _OwnSummed(Protocol[A]):
-    """That of an array, as its method."""
-
-    @overload
-    def __call__(
-        self,
-        axis: Axis = None,
-        *,
-        keepdims: bool = False,
-        out: A | None = None,
-        rounding: str | None = None,
-        bound: Literal[False] = False,
-        initial: Any = None,
-        where: Truths = True,
-    ) -> A: ...
-    @overload
-    def __call__(
-        self,
-        axis: Axis = None,
-        *,
-        bound: Literal[True, "tight"],
-        dtype: Dtype = None,
-        keepdims: bool = False,
-        where: Truths = True,
-    ) -> tuple[Array, Array]: ...
-    @overload
-    def __call__(self, axis: Axis = None, **options: Any) -> Any: ...
 
 class Summed(Protocol):
     """The same, of another dtype where one is given; a pair with *bound*."""
@@ -519,12 +483,9 @@ class Summed(Protocol):
         /,
         axis: Axis = None,
         *,
-        keepdims: bool = False,
         out: A | None = None,
-        rounding: str | None = None,
         bound: Literal[False] = False,
-        initial: Any = None,
-        where: Truths = True,
+        **options: Unpack[_Rounded],
     ) -> A: ...
     @overload
     def __call__(
@@ -534,9 +495,8 @@ class Summed(Protocol):
         axis: Axis = None,
         *,
         bound: Literal[True, "tight"],
-        dtype: Any = None,
-        keepdims: bool = False,
-        where: Truths = True,
+        dtype: Dtype = None,
+        **options: Unpack[_Rows],
     ) -> tuple[Array, Array]: ...
     @overload
     def __call__(self, x: Any, /, axis: Axis = None, **options: Any) -> Any: ...
@@ -547,39 +507,35 @@ class Summed(Protocol):
     @overload
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
 
+class _OwnSummed(Protocol[A]):
+    """That of an array, as its method."""
+
+    @overload
+    def __call__(
+        self,
+        axis: Axis = None,
+        *,
+        out: A | None = None,
+        bound: Literal[False] = False,
+        **options: Unpack[_Rounded],
+    ) -> A: ...
+    @overload
+    def __call__(
+        self, axis: Axis = None, *, bound: Literal[True, "tight"], **options: Any
+    ) -> tuple[Array, Array]: ...
+    @overload
+    def __call__(self, axis: Axis = None, **options: Any) -> Any: ...
+
 class Averaged(Protocol):
     """Values, of integers those of the default format."""
 
-    def __call__(
-        self,
-        x: Operand,
-        /,
-        axis: Axis = None,
-        *,
-        dtype: Any = None,
-        keepdims: bool = False,
-        out: Array | None = None,
-        where: Truths = True,
-    ) -> Array: ...
+    def __call__(self, x: Operand, /, axis: Axis = None, **options: Unpack[_InFormat]) -> Array: ...
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., Array]: ...
 
 class Spread(Protocol):
     """The same, about a mean."""
 
-    def __call__(
-        self,
-        x: Operand,
-        /,
-        axis: Axis = None,
-        *,
-        correction: Any = 0,
-        ddof: Any = None,
-        dtype: Any = None,
-        keepdims: bool = False,
-        out: Array | None = None,
-        where: Truths = True,
-        mean: Any = None,
-    ) -> Array: ...
+    def __call__(self, x: Operand, /, axis: Axis = None, **options: Unpack[_Moments]) -> Array: ...
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., Array]: ...
 
 class Truth(Protocol):
@@ -591,18 +547,10 @@ class Truth(Protocol):
         /,
         axis: Axis = None,
         *,
-        keepdims: bool = False,
         out: PlainArray | None = None,
-        where: Truths = True,
+        **options: Unpack[_Rows],
     ) -> PlainArray: ...
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., PlainArray]: ...
-
-class Counted(Protocol):
-    """How many elements of rows are something."""
-
-    def __call__(
-        self, x: Operand, /, *, axis: Axis = None, keepdims: bool = False
-    ) -> PlainArray: ...
 
 class Position(Protocol):
     """Indices in rows."""
@@ -634,50 +582,29 @@ class Running(Protocol):
     @overload
     def __call__(self, x: Any, /, **options: Any) -> Any: ...
 
-class RunningOf(Protocol):
-    """A number for each element, of all in C order where no axis is named, as NumPy has it."""
+class OwnKind(Protocol):
+    """Of an array one of its kind, unless *dtype* is another: running sums, sums of diagonals."""
 
     @overload
-    def __call__(self, x: A, axis: int | None = None, *, out: A | None = None) -> A: ...
+    def __call__(
+        self, x: A, /, *axes: int | None, out: A | None = None, **axis: int | None
+    ) -> A: ...
     @overload
-    def __call__(self, x: Any, axis: int | None = None, **options: Any) -> Any: ...
+    def __call__(self, x: Any, /, *axes: int | None, **options: Any) -> Any: ...
     @overload
     def __get__(self, array: None, owner: Any = None) -> Self: ...
     @overload
-    def __get__(self, array: A, owner: Any = None) -> _OwnRunning[A]: ...
+    def __get__(self, array: A, owner: Any = None) -> _Own[A]: ...
     @overload
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
 
-class _OwnRunning(Protocol[A]):
+class _Own(Protocol[A]):
     """That of an array, as its method."""
 
     @overload
-    def __call__(self, axis: int | None = None, *, out: A | None = None) -> A: ...
+    def __call__(self, *axes: int | None, out: A | None = None, **axis: int | None) -> A: ...
     @overload
-    def __call__(self, axis: int | None = None, *, dtype: Dtype, **options: Any) -> Any: ...
-
-class Middle(Protocol):
-    """Values of ordered rows, of integers those of the default format."""
-
-    def __call__(
-        self, x: Operand, axis: Axis = None, *, keepdims: bool = False, out: Array | None = None
-    ) -> Array: ...
-
-class Shares(Protocol):
-    """Values below which a share of rows lies."""
-
-    def __call__(
-        self,
-        x: Operand,
-        /,
-        q: Operand,
-        axis: Axis = None,
-        *,
-        method: str = "linear",
-        keepdims: bool = False,
-        out: Array | None = None,
-        weights: Operand | None = None,
-    ) -> Array: ...
+    def __call__(self, *axes: int | None, **options: Any) -> Any: ...
 
 class Weighted(Protocol):
     """Values, with *returned* the sums of weights, too."""
@@ -694,44 +621,8 @@ class Weighted(Protocol):
     ) -> Array: ...
     @overload
     def __call__(
-        self,
-        x: Operand,
-        axis: Axis = None,
-        weights: Operand | None = None,
-        *,
-        returned: Literal[True],
-        keepdims: bool = False,
+        self, x: Operand, axis: Axis = None, *, returned: Literal[True], **options: Any
     ) -> tuple[Array, Array]: ...
-
-class Traced(Protocol):
-    """Sums of diagonals, of the elements' dtype or another one."""
-
-    @overload
-    def __call__(self, x: A, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A: ...
-    @overload
-    def __call__(self, x: Any, /, *given: Any, **options: Any) -> Any: ...
-    @overload
-    def __get__(self, array: None, owner: Any = None) -> Self: ...
-    @overload
-    def __get__(self, array: A, owner: Any = None) -> _OwnTrace[A]: ...
-    @overload
-    def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
-
-class _OwnTrace(Protocol[A_co]):
-    """That of an array, as its method."""
-
-    @overload
-    def __call__(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A_co: ...
-    @overload
-    def __call__(self, *given: Any, **options: Any) -> Any: ...
-
-class Traces(Protocol):
-    """Sums of the diagonals of matrices in the last two axes."""
-
-    @overload
-    def __call__(self, x: A, /, *, offset: int = 0) -> A: ...
-    @overload
-    def __call__(self, x: Any, /, *, offset: int = 0, dtype: Dtype) -> Any: ...
 
 class Different(Protocol):
     """Different elements, and a tuple with what is asked for beside."""
@@ -755,6 +646,22 @@ class Sorted(Protocol):
         kind: str | None = None,
     ) -> PlainArray: ...
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., PlainArray]: ...
+
+class Shares(Protocol):
+    """Values below which a share of rows lies."""
+
+    def __call__(
+        self,
+        x: Operand,
+        /,
+        q: Operand,
+        axis: Axis = None,
+        *,
+        method: str = "linear",
+        keepdims: bool = False,
+        out: Array | None = None,
+        weights: Operand | None = None,
+    ) -> Array: ...
 
 # --- transforms
 
@@ -799,29 +706,20 @@ class CosineTransform(Protocol):
 
 # --- new arrays
 
+class _Copied(TypedDict, total=False):
+    copy: bool | None
+    device: Where
+
+class _Made(_Copied, total=False):
+    ndmin: int
+
 class Made(Protocol):
-    """Values, unless a dtype of integers or truth values is named, or all are truth values."""
+    """Values, unless a dtype of integers or truth values is named."""
 
     @overload
-    def __call__(
-        self,
-        data: Any,
-        format: Plain,
-        device: Where = None,
-        *,
-        copy: bool | None = True,
-        ndmin: int = 0,
-    ) -> PlainArray: ...
+    def __call__(self, data: Any, format: Plain, **options: Unpack[_Made]) -> PlainArray: ...
     @overload
-    def __call__(
-        self,
-        data: Any,
-        *,
-        dtype: Plain,
-        device: Where = None,
-        copy: bool | None = True,
-        ndmin: int = 0,
-    ) -> PlainArray: ...
+    def __call__(self, data: Any, *, dtype: Plain, **options: Unpack[_Made]) -> PlainArray: ...
     @overload
     def __call__(
         self,
@@ -839,43 +737,33 @@ class Taken(Protocol):
     """An array itself, or one of numbers: of integers integers, unless a dtype is named."""
 
     @overload
-    def __call__(
-        self, obj: A, /, *, dtype: None = None, device: Where = None, copy: bool | None = None
-    ) -> A: ...
+    def __call__(self, obj: A, /, *, dtype: None = None, **options: Unpack[_Copied]) -> A: ...
+    @overload
+    def __call__(self, obj: Any, /, *, dtype: Plain, **options: Unpack[_Copied]) -> PlainArray: ...
     @overload
     def __call__(
-        self, obj: Any, /, *, dtype: Plain, device: Where = None, copy: bool | None = None
-    ) -> PlainArray: ...
-    @overload
-    def __call__(
-        self, obj: Any, /, *, dtype: str | Format, device: Where = None, copy: bool | None = None
+        self, obj: Any, /, *, dtype: str | Format, **options: Unpack[_Copied]
     ) -> Array: ...
     @overload
-    def __call__(
-        self, obj: Any, /, *, dtype: Dtype = None, device: Where = None, copy: bool | None = None
-    ) -> Any: ...
+    def __call__(self, obj: Any, /, *, dtype: Dtype = None, **options: Unpack[_Copied]) -> Any: ...
 
 class Cast(Protocol):
     """The elements of an array in another dtype."""
 
     @overload
-    def __call__(
-        self, x: Any, dtype: Plain, /, *, copy: bool = True, device: Where = None
-    ) -> PlainArray: ...
+    def __call__(self, x: Any, dtype: Plain, /, **options: Unpack[_Copied]) -> PlainArray: ...
     @overload
-    def __call__(
-        self, x: Any, dtype: str | Format, /, *, copy: bool = True, device: Where = None
-    ) -> Array: ...
+    def __call__(self, x: Any, dtype: str | Format, /, **options: Unpack[_Copied]) -> Array: ...
     @overload
-    def __call__(
-        self, x: Any, dtype: Dtype, /, *, copy: bool = True, device: Where = None
-    ) -> Any: ...
+    def __call__(self, x: Any, dtype: Dtype, /, **options: Unpack[_Copied]) -> Any: ...
 
 class OwnCast(Protocol):
     """That of an array, as its method; *rounding*: a storage format's."""
 
     @overload
-    def __call__(self, dtype: Plain, rounding: None = None, *, copy: bool = True) -> PlainArray: ...  # type: ignore[overload-overlap]
+    def __call__(  # type: ignore[overload-overlap]
+        self, dtype: Plain, *, copy: bool = True
+    ) -> PlainArray: ...
     @overload
     def __call__(
         self, dtype: str | Format, rounding: str | None = None, *, copy: bool = True
@@ -889,17 +777,7 @@ class Filling(Protocol):
     @overload
     def __call__(self, x: A, /, fill_value: Any, *, device: Where = None) -> A: ...
     @overload
-    def __call__(
-        self, x: Any, /, fill_value: Any, *, dtype: Plain, device: Where = None
-    ) -> PlainArray: ...
-    @overload
-    def __call__(
-        self, x: Any, /, fill_value: Any, *, dtype: str | Format, device: Where = None
-    ) -> Array: ...
-    @overload
-    def __call__(
-        self, x: Any, /, fill_value: Any, *, dtype: Dtype = None, device: Where = None
-    ) -> Any: ...
+    def __call__(self, x: Any, /, fill_value: Any, **options: Any) -> Any: ...
 
 class Counts(Protocol):
     """How often each integer is there, or the sums of its weights."""
@@ -1008,6 +886,10 @@ class Eye(Protocol):
         dtype: Any = None,
     ) -> Any: ...
 
+class _Between(TypedDict, total=False):
+    dtype: Dtype
+    endpoint: bool
+
 class Spaced(Protocol):
     """Values at equal distances; with *retstep* the distance, too."""
 
@@ -1021,23 +903,12 @@ class Spaced(Protocol):
         format: str | Format | None = None,
         device: Where = None,
         *,
-        dtype: Any = None,
-        endpoint: bool = True,
         retstep: Literal[False] = False,
+        **options: Unpack[_Between],
     ) -> Array: ...
     @overload
     def __call__(
-        self,
-        start: Operand,
-        stop: Operand,
-        /,
-        num: int | str | Format = 50,
-        format: str | Format | None = None,
-        device: Where = None,
-        *,
-        dtype: Any = None,
-        endpoint: bool = True,
-        retstep: Literal[True],
+        self, start: Operand, stop: Operand, /, *given: Any, retstep: Literal[True], **options: Any
     ) -> tuple[Array, Array]: ...
 
 class Histogram2d(Protocol):

@@ -21,7 +21,7 @@ def diagonal(x: AnyArray, /, *, offset: int = 0) -> Any:
     return manipulation.diagonal(x, offset, -2, -1)
 
 
-@typed.as_(typed.Traces)
+@typed.as_(typed.OwnKind)
 def trace(x: AnyArray, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """The sums of these."""
     return statistics.sum(diagonal(x, offset=offset), -1, dtype=dtype)
