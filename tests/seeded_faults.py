@@ -652,7 +652,7 @@ FAULTS = (
     Fault(
         "plans: how far views of one memory are apart is not told",
         "portmp/runtime/launch.py",
-        "key.append((first, _apart(starts[first], one.start)))",
+        "key.append((first, _distance(starts[first], one.start)))",
         "key.append(first)",
         "test_launch.py",
         "shifted_results",

@@ -135,7 +135,10 @@ def resize(x: Any, new_shape: int | Sequence[int]) -> Any:
 
 @typed.keeps
 def trim_zeros(x: Any, trim: str = "fb") -> Any:
-    """A vector without zeros at its front (*trim* has f), its back (b), or both: a view. A wait."""
+    """A vector without zeros at its front (*trim* has f), its back (b), or both: a view.
+
+    Waits for the device.
+    """
     given = manipulation.checked(x, "x")
     if not isinstance(trim, str):
         raise ArgumentError(f"trim_zeros: trim: {trim!r:.40} given, 'f', 'b' or both are needed")
@@ -366,7 +369,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None, device: Where = None)
 
 @typed.gives(tuple[typed.PlainArray, typed.PlainArray])
 def triu_indices(n: int, k: int = 0, m: int | None = None, device: Where = None) -> Any:
-    """Those of an upper triangle, from the k-th diagonal on."""
+    """The indices (rows, columns) of an upper triangle, from the k-th diagonal on."""
     return _places(np.triu_indices, device, n=n, k=k, m=m)
 
 

@@ -47,7 +47,7 @@ def select(condlist: Sequence[AnyArray], choicelist: Sequence[Any], default: Any
 
 @typed.as_(typed.ByIndex)
 def choose(a: Any, choices: Sequence[Any], mode: str = "raise", out: Any = None) -> Any:
-    """For each integer the element of that choice, with broadcasting.
+    """At each place the element of ``choices[i]``, i being the integer of *a* there; all broadcast.
 
     *mode*: a PlaceError for integers without a choice, ``wrap`` (modulo) or ``clip``.
     """
@@ -69,7 +69,7 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise", out: Any = None)
 
 @typed.as_(typed.Compressed)
 def compress(condition: Any, x: Any, axis: int | None = None, out: Any = None) -> Any:
-    """The parts along an axis for which truth values are true; without one of all elements."""
+    """The parts of x along an axis where *condition* is true; without an axis of all elements."""
     truths = elementwise.not_equal(elementwise.arrayed(condition, "compress: condition"), 0)
     kept = np.flatnonzero(np.asarray(truths))
     found = manipulation.take(manipulation.checked(x, "x"), kept, axis=axis)

@@ -48,7 +48,10 @@ def _like(x: Any, like: AnyArray, exact: bool) -> AnyArray:
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    """Whether two arrays have one shape and equal elements, to the last digit. A wait."""
+    """Whether two arrays have one shape and equal elements, to the last digit.
+
+    Waits for the device.
+    """
     try:
         first, second = _arrays(a1, a2)
     except _NOT_ALIKE:
@@ -66,7 +69,7 @@ def same(a: AnyArray, b: AnyArray, equal_nan: bool = True) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
-    """Whether two arrays broadcast together and have equal elements. A wait."""
+    """Whether two arrays broadcast together and have equal elements. Waits for the device."""
     try:
         found = elementwise.equal(*_arrays(a1, a2))
     except _NOT_ALIKE:
@@ -93,5 +96,5 @@ def isclose(
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether all elements are close as ``isclose`` has it. A wait."""
+    """Whether all elements are close as ``isclose`` has it. Waits for the device."""
     return bool(statistics.all(isclose(a, b, rtol, atol, equal_nan)))

@@ -21,7 +21,7 @@ __all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "perce
 
 @typed.as_(typed.Counts)
 def bincount(x: AnyArray, /, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each integer from 0 on is in a vector of integers (int64). A wait.
+    """How often each integer from 0 on is in a vector of integers (int64). Waits for the device.
 
     With *weights*, as many: the sums of those of each integer.
     """
@@ -82,7 +82,9 @@ def histogram(
     density: bool | None = None,
     weights: Any = None,
 ) -> tuple[Any, Any]:
-    """How many elements lie in each of some bins (int64), and the bins' edges. A wait.
+    """How many elements lie in each of some bins (int64), and the bins' edges.
+
+    Waits for the device.
 
     *bins*: how many of the same width, from the least element to the largest or over *range*, or a
     vector of edges in order. An element on an edge counts above it, on the last one below. Of
@@ -120,7 +122,7 @@ def histogram2d(
     """How many points (x, y) lie in each of some rectangles (int64), and the edges of both axes.
 
     *bins* and *range*: as ``histogram`` has them, for both axes, or a pair of them (two integers,
-    two vectors of edges). *weights* and *density* as there, of rectangles. A wait.
+    two vectors of edges). *weights* and *density* as there, of rectangles. Waits for the device.
     """
     known = next((v for v in (x, y) if isinstance(v, Viewed)), None)
     points = [manipulation.ravel(values_beside(v, known)) for v in (x, y)]

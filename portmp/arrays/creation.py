@@ -629,13 +629,13 @@ def _triangle(x: AnyArray, k: int, name: str) -> Any:
 
 @keeps
 def tril(x: AnyArray, /, k: int = 0) -> Any:
-    """Matrices with zeros above a diagonal, the k-th above the main one."""
+    """x (..., m, n) with zeros above a diagonal, the k-th above the main one."""
     return _triangle(x, k, "tril")
 
 
 @keeps
 def triu(x: AnyArray, /, k: int = 0) -> Any:
-    """Matrices with zeros below a diagonal, the k-th above the main one."""
+    """x (..., m, n) with zeros below a diagonal, the k-th above the main one."""
     return _triangle(x, k, "triu")
 
 

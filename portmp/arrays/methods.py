@@ -58,12 +58,12 @@ def _sorted_in_place(x: Any, axis: int = -1, **options: Any) -> None:
 
 
 def _parted_in_place(x: Any, kth: Any, axis: int = -1) -> None:
-    """``sort``: what is smaller stands before the kth element, what is larger behind it."""
+    """Put the kth in its sorted place, smaller before it, larger behind it: all are sorted."""
     moves.copied(sorting.partition(x, kth, axis).planes, elementwise.written(x, "partition").planes)
 
 
 def _kept(x: Any, condition: Any, axis: int | None = None) -> Any:
-    """The parts along an axis for which truth values are true; without one of all elements."""
+    """The parts along an axis where *condition* is true; without an axis elements, flat."""
     return choosing.compress(condition, x, axis)
 
 

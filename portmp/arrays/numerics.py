@@ -69,10 +69,11 @@ def _integral(y: AnyArray, x: AnyArray | None, dx: Any) -> Any:
 def gradient(
     y: AnyArray, *distances: Any, axis: Any = None, edge_order: int = 1, dx: Any = None
 ) -> Any:
-    """Slopes: central differences, at the ends differences of neighbours, or of second order.
+    """Slopes along axes: central differences inside, at the ends differences of neighbours.
 
-    *distances*: a number, or a vector of coordinates; one for all axes, or one for each. Along an
-    axis; of several axes a list, where none is named. *dx* is a distance by name.
+    *edge_order* 2: those at the ends are of second order, too. *distances*: between elements, a
+    number, or a vector of coordinates; one for all axes, or one for each; *dx* is one by its name.
+    An array for one axis; a list of arrays, one for each, where there are several.
     """
     values = as_values(y)
     over = axes.named(axis, values.ndim)

@@ -53,7 +53,7 @@ def takes_objects(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _trimmed(p: AnyArray) -> AnyArray:
-    """Without leading zeros, but for one. A wait."""
+    """Without leading zeros, but for one. Waits for the device."""
     found: AnyArray = arranging.trim_zeros(p, "f")
     return found if found.size else p[-1:]
 
@@ -119,7 +119,9 @@ def polymul(a1: Any, a2: Any) -> Any:
 
 @takes_objects
 def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
-    """The quotient and the remainder of two polynomials: one coefficient after the other. A wait.
+    """The quotient and the remainder of two polynomials: one coefficient after the other.
+
+    Waits for the device.
 
     Leading coefficients of the remainder that are zero are left out.
     """

@@ -223,7 +223,10 @@ def prod(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """Products, likewise; *initial* is multiplied by, what does not count is taken as 1."""
+    """Products of all elements, or along axes; where *where* is false 1 is taken.
+
+    *initial* is a factor more; *dtype* and *out* as of ``sum``.
+    """
     return _summed("prod", x, axis, dtype, keepdims, out, initial, where)
 
 
@@ -526,7 +529,7 @@ cumulative_sum: typed.Running = _running(
     "Running sums along an axis, which vectors need not name; first a 0, if it is asked for.",
 )
 cumulative_prod: typed.Running = _running(
-    "mul", "cumulative_prod", "Running products, likewise; first a 1, if it is asked for."
+    "mul", "cumulative_prod", "Running products along an axis; *include_initial* puts a 1 first."
 )
 
 

@@ -73,7 +73,7 @@ def her2k(
     overwrite_c: bool = False,
     method: By = "auto",
 ) -> Array:
-    """The same triangle of alpha a b^H + conj(alpha) b a^H + beta c; b is of a's shape.
+    """One triangle of alpha a b^H + conj(alpha) b a^H + beta c, as of ``herk``; b is of a's shape.
 
     With *trans* of alpha a^H b + conj(alpha) b^H a + beta c. Elements are x_ij + conj(x_ji), x
     being gemm's alpha a b^H: 8 n^2 k operations. Others as ``herk``'s.

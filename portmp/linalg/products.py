@@ -23,7 +23,7 @@ def diagonal(x: AnyArray, /, *, offset: int = 0) -> Any:
 
 @typed.as_(typed.OwnKind)
 def trace(x: AnyArray, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sums of these."""
+    """The sums of the diagonals of matrices in the last two axes; the offset-th above the main."""
     return statistics.sum(diagonal(x, offset=offset), -1, dtype=dtype)
 
 
