@@ -47,9 +47,7 @@ Plain: TypeAlias = Literal[
 
 def as_(kind: type[K]) -> Callable[[Any], K]: ...
 
-class Kept(Protocol[P]):
-    """Of each kind of array the same kind; as a method, too."""
-
+class Kept(Protocol[P]):  # of each kind of array the same kind; as a method, too
     @overload
     def __call__(self, x: A, /, *given: P.args, **named: P.kwargs) -> A: ...
     @overload
@@ -65,9 +63,8 @@ def keeps(function: Callable[Concatenate[Any, P], Any]) -> Kept[P]: ...
 def gives(kind: type[K]) -> Callable[[Callable[P, Any]], Callable[P, K]]:
     """A decorator: whatever the function is given, its result is of this type."""
 
+# Of two arrays of integers integers, of values and anything else values.
 class Meeting(Protocol[P]):
-    """Of two arrays of integers integers, of values and anything else values."""
-
     @overload
     def __call__(
         self, x1: PlainArray, x2: PlainArray, /, *given: P.args, **named: P.kwargs
@@ -81,9 +78,7 @@ class Meeting(Protocol[P]):
 
 def meets(function: Callable[Concatenate[Any, Any, P], Any]) -> Meeting[P]: ...
 
-class Joined(Protocol[P]):
-    """Of arrays of one kind an array of that kind."""
-
+class Joined(Protocol[P]):  # of arrays of one kind an array of that kind
     @overload
     def __call__(self, arrays: Sequence[A] | A, /, *given: P.args, **named: P.kwargs) -> A: ...
     @overload
@@ -91,9 +86,7 @@ class Joined(Protocol[P]):
 
 def joins(function: Callable[Concatenate[Any, P], Any]) -> Joined[P]: ...
 
-class Cut(Protocol[P]):
-    """Parts of an array, which are of its kind."""
-
+class Cut(Protocol[P]):  # parts of an array, which are of its kind
     @overload
     def __call__(self, x: A, /, *given: P.args, **named: P.kwargs) -> list[A]: ...
     @overload
@@ -103,56 +96,44 @@ Cutting: TypeAlias = Cut[...]
 
 def cuts(function: Callable[Concatenate[Any, P], Any]) -> Cut[P]: ...
 
-class Together(Protocol):
-    """Arrays that are made alike, each of its own kind."""
-
+class Together(Protocol):  # arrays that are made alike, each of its own kind
     @overload
     def __call__(self, *arrays: A) -> list[A]: ...
     @overload
     def __call__(self, *arrays: Any) -> list[Any]: ...
 
-class Grids(Protocol):
-    """Coordinates along axes, each of its own kind."""
-
+class Grids(Protocol):  # coordinates along axes, each of its own kind
     @overload
     def __call__(self, *arrays: A, indexing: str = "xy", sparse: bool = False) -> list[A]: ...
     @overload
     def __call__(self, *arrays: Any, indexing: str = "xy", sparse: bool = False) -> list[Any]: ...
 
-class Slices(Protocol):
-    """Views of an array's slices, which are of its kind."""
-
+class Slices(Protocol):  # views of an array's slices, which are of its kind
     @overload
     def __call__(self, x: A, /, axis: int = 0) -> tuple[A, ...]: ...
     @overload
     def __call__(self, x: Any, /, axis: int = 0) -> tuple[Any, ...]: ...
 
+# Values of one operand, integers and truth values as values of the default format.
 class OfOne(Protocol):
-    """Values of one operand, integers and truth values as values of the default format."""
-
     def __call__(
         self, x: Operand, /, out: Array | None = None, *, where: Truths = True
     ) -> Array: ...
 
+# What functions of two operands have beside, as NumPy's (``ufunc_methods``).
 class _WithMethods(Protocol):
-    """What functions of two operands have beside, as NumPy's (``ufunc_methods``)."""
-
     outer: Callable[..., Any]
     at: Callable[..., None]
     reduce: Callable[..., Any]
     reduceat: Callable[..., Any]
     accumulate: Callable[..., Any]
 
-class OfTwo(_WithMethods, Protocol):
-    """Values of two operands."""
-
+class OfTwo(_WithMethods, Protocol):  # values of two operands
     def __call__(
         self, x1: Operand, x2: Operand, /, out: Array | None = None, *, where: Truths = True
     ) -> Array: ...
 
-class OfThree(Protocol):
-    """Values of three operands."""
-
+class OfThree(Protocol):  # values of three operands
     def __call__(
         self,
         x1: Operand,
@@ -164,9 +145,7 @@ class OfThree(Protocol):
         where: Truths = True,
     ) -> Array: ...
 
-class AlikeOfOne(Protocol):
-    """Of integers integers, of values values."""
-
+class AlikeOfOne(Protocol):  # of integers integers, of values values
     @overload
     def __call__(
         self, x: PlainArray, /, out: PlainArray | None = None, *, where: Truths = True
@@ -176,9 +155,8 @@ class AlikeOfOne(Protocol):
     @overload
     def __call__(self, x: Operand, /, out: Any = None, *, where: Truths = True) -> Any: ...
 
+# Of integers integers, of values and anything else values.
 class AlikeOfTwo(_WithMethods, Protocol):
-    """Of integers integers, of values and anything else values."""
-
     @overload
     def __call__(
         self,
@@ -202,23 +180,17 @@ class AlikeOfTwo(_WithMethods, Protocol):
         self, x1: Operand, x2: Operand, /, out: Any = None, *, where: Truths = True
     ) -> Any: ...
 
-class PlainOfOne(Protocol):
-    """Truth values or integers, one for each element."""
-
+class PlainOfOne(Protocol):  # truth values or integers, one for each element
     def __call__(
         self, x: Operand, /, out: PlainArray | None = None, *, where: Truths = True
     ) -> PlainArray: ...
 
-class PlainOfTwo(_WithMethods, Protocol):
-    """Truth values or integers of two operands."""
-
+class PlainOfTwo(_WithMethods, Protocol):  # truth values or integers of two operands
     def __call__(
         self, x1: Operand, x2: Operand, /, out: PlainArray | None = None, *, where: Truths = True
     ) -> PlainArray: ...
 
-class DivMod(Protocol):
-    """Quotients and remainders, of two arrays of integers integers."""
-
+class DivMod(Protocol):  # quotients and remainders, of two arrays of integers integers
     @overload
     def __call__(
         self, x1: PlainArray, x2: PlainArray, /, out: Any = None, *, where: Truths = True
@@ -232,9 +204,7 @@ class DivMod(Protocol):
         self, x1: Operand, x2: Operand, /, out: Any = None, *, where: Truths = True
     ) -> tuple[Any, Any]: ...
 
-class ModF(Protocol):
-    """Two values of each."""
-
+class ModF(Protocol):  # two values of each
     def __call__(
         self,
         x: Operand,
@@ -244,9 +214,7 @@ class ModF(Protocol):
         where: Truths = True,
     ) -> tuple[Array, Array]: ...
 
-class FrExp(Protocol):
-    """Of each a value and an integer."""
-
+class FrExp(Protocol):  # of each a value and an integer
     def __call__(
         self,
         x: Operand,
@@ -256,9 +224,8 @@ class FrExp(Protocol):
         where: Truths = True,
     ) -> tuple[Array, PlainArray]: ...
 
+# Elements of two operands, which meet as in functions; of a condition alone indices.
 class Chosen(Protocol):
-    """Elements of two operands, which meet as in functions; of a condition alone indices."""
-
     @overload
     def __call__(self, condition: Operand, /) -> tuple[PlainArray, ...]: ...
     @overload
@@ -275,9 +242,7 @@ class _Bounds(TypedDict, total=False):
     a_min: Operand | None
     a_max: Operand | None
 
-class Clipped(Protocol):
-    """Values between bounds, and integers between integers."""
-
+class Clipped(Protocol):  # values between bounds, and integers between integers
     @overload
     def __call__(
         self,
@@ -302,17 +267,14 @@ class Clipped(Protocol):
     @overload
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
 
+# An array whose elements lie one behind another, of its own kind or of a dtype.
 class Dense(Protocol):
-    """An array whose elements lie one behind another, of its own kind or of a dtype."""
-
     @overload
     def __call__(self, a: A) -> A: ...
     @overload
     def __call__(self, a: Operand, dtype: Dtype = None) -> Any: ...
 
-class ByIndex(Protocol):
-    """For each integer the element of one of several arrays."""
-
+class ByIndex(Protocol):  # for each integer the element of one of several arrays
     @overload
     def __call__(
         self, a: Operand, choices: Sequence[A], mode: str = "raise", out: A | None = None
@@ -321,9 +283,7 @@ class ByIndex(Protocol):
     def __call__(self, a: Operand, choices: Any, mode: str = "raise", out: Any = None) -> Any: ...
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
 
-class Compressed(Protocol):
-    """Parts of an array, which is the second operand."""
-
+class Compressed(Protocol):  # parts of an array, which is the second operand
     @overload
     def __call__(
         self, condition: Operand, x: A, axis: int | None = None, out: A | None = None
@@ -333,17 +293,13 @@ class Compressed(Protocol):
         self, condition: Operand, x: Operand, axis: int | None = None, out: Any = None
     ) -> Any: ...
 
-class OfPolynomial(Protocol):
-    """Coefficients of coefficients; polynomials as objects give such."""
-
+class OfPolynomial(Protocol):  # coefficients of coefficients; polynomials as objects give such
     @overload
     def __call__(self, p: Viewed[Any], /, m: int = 1, k: Operand | None = None) -> Array: ...
     @overload
     def __call__(self, p: Any, /, m: int = 1, k: Any = None) -> Any: ...
 
-class OfPolynomials(Protocol):
-    """The same of two."""
-
+class OfPolynomials(Protocol):  # the same of two
     @overload
     def __call__(self, a1: Viewed[Any], a2: Operand, /) -> Array: ...
     @overload
@@ -351,9 +307,7 @@ class OfPolynomials(Protocol):
     @overload
     def __call__(self, a1: Any, a2: Any, /) -> Any: ...
 
-class Evaluated(Protocol):
-    """Values of a polynomial; of polynomials as objects such."""
-
+class Evaluated(Protocol):  # values of a polynomial; of polynomials as objects such
     @overload
     def __call__(self, p: PlainArray, x: PlainArray, /) -> PlainArray: ...
     @overload
@@ -361,9 +315,7 @@ class Evaluated(Protocol):
     @overload
     def __call__(self, p: Any, x: Any, /) -> Any: ...
 
-class Multiplied(Protocol):
-    """Products of arrays of this library; arrays of others give their own."""
-
+class Multiplied(Protocol):  # products of arrays of this library; arrays of others give their own
     @overload
     def __call__(
         self, x1: PlainArray, x2: PlainArray, /, *, out: PlainArray | None = None
@@ -380,9 +332,7 @@ class _Products(TypedDict, total=False):
     schedule: Any
     rounding: str | None
 
-class Dotted(Protocol):
-    """The same, and pairs with *bound*."""
-
+class Dotted(Protocol):  # the same, and pairs with *bound*
     @overload
     def __call__(
         self, x: PlainArray, y: PlainArray, *, out: PlainArray | None = None
@@ -410,9 +360,7 @@ class Dotted(Protocol):
     @overload
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
 
-class _OwnDotted(Protocol):
-    """That of an array of values, as its method."""
-
+class _OwnDotted(Protocol):  # that of an array of values, as its method
     @overload
     def __call__(
         self,
@@ -429,9 +377,7 @@ class _OwnDotted(Protocol):
 
 # --- over axes
 
-class _Rows(TypedDict, total=False):
-    """How elements of rows are taken together."""
-
+class _Rows(TypedDict, total=False):  # how elements of rows are taken together
     keepdims: bool
     where: Truths
 
@@ -450,9 +396,7 @@ class _Moments(_InFormat, total=False):
     ddof: Any
     mean: Any
 
-class Reduced(Protocol):
-    """One number of each row, of the rows' dtype."""
-
+class Reduced(Protocol):  # one number of each row, of the rows' dtype
     @overload
     def __call__(
         self, x: A, /, axis: Axis = None, *, out: A | None = None, **options: Unpack[_Started]
@@ -466,16 +410,12 @@ class Reduced(Protocol):
     @overload
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
 
-class _OwnReduced(Protocol[A]):
-    """That of an array, as its method."""
-
+class _OwnReduced(Protocol[A]):  # that of an array, as its method
     def __call__(
         self, axis: Axis = None, *, out: A | None = None, **options: Unpack[_Started]
     ) -> A: ...
 
-class Summed(Protocol):
-    """The same, of another dtype where one is given; a pair with *bound*."""
-
+class Summed(Protocol):  # the same, of another dtype where one is given; a pair with *bound*
     @overload
     def __call__(
         self,
@@ -507,9 +447,7 @@ class Summed(Protocol):
     @overload
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
 
-class _OwnSummed(Protocol[A]):
-    """That of an array, as its method."""
-
+class _OwnSummed(Protocol[A]):  # that of an array, as its method
     @overload
     def __call__(
         self,
@@ -526,21 +464,15 @@ class _OwnSummed(Protocol[A]):
     @overload
     def __call__(self, axis: Axis = None, **options: Any) -> Any: ...
 
-class Averaged(Protocol):
-    """Values, of integers those of the default format."""
-
+class Averaged(Protocol):  # values, of integers those of the default format
     def __call__(self, x: Operand, /, axis: Axis = None, **options: Unpack[_InFormat]) -> Array: ...
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., Array]: ...
 
-class Spread(Protocol):
-    """The same, about a mean."""
-
+class Spread(Protocol):  # the same, about a mean
     def __call__(self, x: Operand, /, axis: Axis = None, **options: Unpack[_Moments]) -> Array: ...
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., Array]: ...
 
-class Truth(Protocol):
-    """Truth values of rows."""
-
+class Truth(Protocol):  # truth values of rows
     def __call__(
         self,
         x: Operand,
@@ -552,9 +484,7 @@ class Truth(Protocol):
     ) -> PlainArray: ...
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., PlainArray]: ...
 
-class Position(Protocol):
-    """Indices in rows."""
-
+class Position(Protocol):  # indices in rows
     def __call__(
         self,
         x: Operand,
@@ -566,9 +496,7 @@ class Position(Protocol):
     ) -> PlainArray: ...
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., PlainArray]: ...
 
-class Running(Protocol):
-    """A number for each element, of the elements' dtype or another one."""
-
+class Running(Protocol):  # A number for each element, of the elements' dtype or another one
     @overload
     def __call__(
         self,
@@ -582,9 +510,8 @@ class Running(Protocol):
     @overload
     def __call__(self, x: Any, /, **options: Any) -> Any: ...
 
+# Of an array one of its kind, unless *dtype* is another: running sums, sums of diagonals.
 class OwnKind(Protocol):
-    """Of an array one of its kind, unless *dtype* is another: running sums, sums of diagonals."""
-
     @overload
     def __call__(
         self, x: A, /, *axes: int | None, out: A | None = None, **axis: int | None
@@ -598,17 +525,13 @@ class OwnKind(Protocol):
     @overload
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., Any]: ...
 
-class _Own(Protocol[A]):
-    """That of an array, as its method."""
-
+class _Own(Protocol[A]):  # that of an array, as its method
     @overload
     def __call__(self, *axes: int | None, out: A | None = None, **axis: int | None) -> A: ...
     @overload
     def __call__(self, *axes: int | None, **options: Any) -> Any: ...
 
-class Weighted(Protocol):
-    """Values, with *returned* the sums of weights, too."""
-
+class Weighted(Protocol):  # values, with *returned* the sums of weights, too
     @overload
     def __call__(
         self,
@@ -624,17 +547,13 @@ class Weighted(Protocol):
         self, x: Operand, axis: Axis = None, *, returned: Literal[True], **options: Any
     ) -> tuple[Array, Array]: ...
 
-class Different(Protocol):
-    """Different elements, and a tuple with what is asked for beside."""
-
+class Different(Protocol):  # different elements, and a tuple with what is asked for beside
     @overload
     def __call__(self, x: A, /, *, axis: int | None = None, equal_nan: bool = True) -> A: ...
     @overload
     def __call__(self, x: Any, /, *given: Any, **options: Any) -> Any: ...
 
-class Sorted(Protocol):
-    """Indices that put elements in order."""
-
+class Sorted(Protocol):  # indices that put elements in order
     def __call__(
         self,
         x: Operand,
@@ -647,9 +566,7 @@ class Sorted(Protocol):
     ) -> PlainArray: ...
     def __get__(self, array: Any, owner: Any = None) -> Callable[..., PlainArray]: ...
 
-class Shares(Protocol):
-    """Values below which a share of rows lies."""
-
+class Shares(Protocol):  # values below which a share of rows lies
     def __call__(
         self,
         x: Operand,
@@ -665,9 +582,7 @@ class Shares(Protocol):
 
 # --- transforms
 
-class Transform(Protocol):
-    """Fourier transforms along an axis."""
-
+class Transform(Protocol):  # fourier transforms along an axis
     def __call__(
         self,
         x: Operand,
@@ -678,9 +593,7 @@ class Transform(Protocol):
         out: Array | None = None,
     ) -> Array: ...
 
-class TransformOfAxes(Protocol):
-    """Fourier transforms along several axes."""
-
+class TransformOfAxes(Protocol):  # fourier transforms along several axes
     def __call__(
         self,
         x: Operand,
@@ -691,9 +604,7 @@ class TransformOfAxes(Protocol):
         out: Array | None = None,
     ) -> Array: ...
 
-class CosineTransform(Protocol):
-    """Cosine and sine transforms along an axis."""
-
+class CosineTransform(Protocol):  # cosine and sine transforms along an axis
     def __call__(
         self,
         x: Operand,
@@ -713,9 +624,7 @@ class _Copied(TypedDict, total=False):
 class _Made(_Copied, total=False):
     ndmin: int
 
-class Made(Protocol):
-    """Values, unless a dtype of integers or truth values is named."""
-
+class Made(Protocol):  # values, unless a dtype of integers or truth values is named
     @overload
     def __call__(self, data: Any, format: Plain, **options: Unpack[_Made]) -> PlainArray: ...
     @overload
@@ -733,9 +642,8 @@ class Made(Protocol):
         ndmin: int = 0,
     ) -> Array: ...
 
+# An array itself, or one of numbers: of integers integers, unless a dtype is named.
 class Taken(Protocol):
-    """An array itself, or one of numbers: of integers integers, unless a dtype is named."""
-
     @overload
     def __call__(self, obj: A, /, *, dtype: None = None, **options: Unpack[_Copied]) -> A: ...
     @overload
@@ -747,9 +655,7 @@ class Taken(Protocol):
     @overload
     def __call__(self, obj: Any, /, *, dtype: Dtype = None, **options: Unpack[_Copied]) -> Any: ...
 
-class Cast(Protocol):
-    """The elements of an array in another dtype."""
-
+class Cast(Protocol):  # the elements of an array in another dtype
     @overload
     def __call__(self, x: Any, dtype: Plain, /, **options: Unpack[_Copied]) -> PlainArray: ...
     @overload
@@ -757,9 +663,7 @@ class Cast(Protocol):
     @overload
     def __call__(self, x: Any, dtype: Dtype, /, **options: Unpack[_Copied]) -> Any: ...
 
-class OwnCast(Protocol):
-    """That of an array, as its method; *rounding*: a storage format's."""
-
+class OwnCast(Protocol):  # that of an array, as its method; *rounding*: a storage format's
     @overload
     def __call__(  # type: ignore[overload-overlap]
         self, dtype: Plain, *, copy: bool = True
@@ -771,25 +675,19 @@ class OwnCast(Protocol):
     @overload
     def __call__(self, dtype: Dtype, rounding: str | None = None, *, copy: bool = True) -> Any: ...
 
-class Filling(Protocol):
-    """Equal numbers of an array's shape and dtype."""
-
+class Filling(Protocol):  # equal numbers of an array's shape and dtype
     @overload
     def __call__(self, x: A, /, fill_value: Any, *, device: Where = None) -> A: ...
     @overload
     def __call__(self, x: Any, /, fill_value: Any, **options: Any) -> Any: ...
 
-class Counts(Protocol):
-    """How often each integer is there, or the sums of its weights."""
-
+class Counts(Protocol):  # how often each integer is there, or the sums of its weights
     @overload
     def __call__(self, x: Operand, /, weights: None = None, minlength: int = 0) -> PlainArray: ...
     @overload
     def __call__(self, x: Operand, /, weights: Operand, minlength: int = 0) -> Array: ...
 
-class Histogram(Protocol):
-    """How many elements are in each bin, and the bins' edges."""
-
+class Histogram(Protocol):  # how many elements are in each bin, and the bins' edges
     @overload
     def __call__(
         self, x: Operand, /, bins: Any = 10, range: tuple[Any, Any] | None = None
@@ -805,9 +703,8 @@ class Histogram(Protocol):
         weights: Operand | None = None,
     ) -> tuple[Any, Array]: ...
 
+# An array of a shape: values, unless a dtype of integers or truth values is named.
 class Filled(Protocol):
-    """An array of a shape: values, unless a dtype of integers or truth values is named."""
-
     # A name of Plain is a str, too: the first one that fits is taken.
     @overload
     def __call__(  # type: ignore[overload-overlap]
@@ -822,9 +719,7 @@ class Filled(Protocol):
         self, shape: Shape, format: Any = None, device: Where = None, *, dtype: Any = None
     ) -> Any: ...
 
-class Full(Protocol):
-    """An array of equal numbers, integers of integers where no format is named."""
-
+class Full(Protocol):  # an array of equal numbers, integers of integers where no format is named
     @overload
     def __call__(
         self, shape: Shape, fill_value: Any, format: Plain | np.dtype[Any], device: Where = None
@@ -840,9 +735,8 @@ class Full(Protocol):
     @overload
     def __call__(self, shape: Shape, fill_value: Any, *given: Any, **options: Any) -> Any: ...
 
+# Numbers from one on: integers where all are, values where a format or another is named.
 class Range(Protocol):
-    """Numbers from one on: integers where all are, values where a format or another is named."""
-
     @overload
     def __call__(
         self, start: int, /, stop: int | None = None, step: int = 1, *, device: Where = None
@@ -852,17 +746,13 @@ class Range(Protocol):
     @overload
     def __call__(self, start: Any, /, *given: Any, **options: Any) -> Any: ...
 
-class Like(Protocol):
-    """An array of another one's shape and dtype."""
-
+class Like(Protocol):  # an array of another one's shape and dtype
     @overload
     def __call__(self, x: A, /, *, device: Where = None) -> A: ...
     @overload
     def __call__(self, x: Any, /, *, dtype: Any = None, device: Where = None) -> Any: ...
 
-class Eye(Protocol):
-    """A matrix, as ``Filled``."""
-
+class Eye(Protocol):  # A matrix, as ``Filled``
     @overload
     def __call__(
         self,
@@ -890,9 +780,7 @@ class _Between(TypedDict, total=False):
     dtype: Dtype
     endpoint: bool
 
-class Spaced(Protocol):
-    """Values at equal distances; with *retstep* the distance, too."""
-
+class Spaced(Protocol):  # values at equal distances; with *retstep* the distance, too
     @overload
     def __call__(
         self,
@@ -911,9 +799,7 @@ class Spaced(Protocol):
         self, start: Operand, stop: Operand, /, *given: Any, retstep: Literal[True], **options: Any
     ) -> tuple[Array, Array]: ...
 
-class Histogram2d(Protocol):
-    """How many points are in each rectangle, and the edges of both axes."""
-
+class Histogram2d(Protocol):  # how many points are in each rectangle, and the edges of both axes
     @overload
     def __call__(
         self, x: Operand, y: Operand, bins: Any = 10, range: Any = None
