@@ -121,6 +121,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "tolist": lambda x: (x > 0).tolist(),
     "solve": lambda x: mp.linalg.solve(mp.eye(3, dtype="dd", device=x.device) + x, [1, 2, 3]),
     "norm": lambda x: mp.linalg.norm(x * mp.ones((3, 3), "dd", x.device)),
+    "array_equiv": lambda x: mp.array_equiv(x, x),
     "cg": lambda x: mp.linalg.cg(x * mp.ones((1, 1), "dd", x.device), x.reshape(1)),
     "random": lambda x: mp.random.default_rng(1).random(3, "dd", x.device),
     "write_from": lambda x: x.write_from(np.zeros(()), np.zeros(())),
@@ -136,13 +137,25 @@ def test_what_is_refused(what: str, device: Device) -> None:
     """Each says why in words; nothing is kept, and the thread launches as before."""
     x = mp.array(2, "dd", device)
     words = {"another within": "within another", "work elsewhere": "another queue or device"}
-    usual = r"capture: .*(float\(\)|random)|write_from: recorded"
+    usual = r"capture: .*(float\(\)|random|write_from copies)"
     with pytest.raises(ArgumentError, match=words.get(what, usual)), mp.capture() as loop:
         REFUSED[what](x)
     with pytest.raises(ArgumentError, match="nothing was captured: its block ended by Arg"):
         loop.replay()
     assert len(loop) == 0 and not base.is_recording()
     assert float(x + 1) == 3
+
+
+def test_far_ends_of_linspace(device: Device) -> None:
+    """What a call looks at before it goes on, a captured one does in any case: the same bits."""
+    first, last = mp.array("-1e308", "dd", device), mp.array("1e308", "dd", device)
+    with mp.capture() as loop:
+        far, near = mp.linspace(first, last, 5), mp.linspace(first / last, 2, 5)
+    assert bits(far) == bits(mp.linspace(first, last, 5))
+    first[...] = 1
+    loop.replay()
+    assert bits(far) == bits(mp.linspace(first, last, 5))
+    assert bits(near) == bits(mp.linspace(first / last, 2, 5))
 
 
 def test_exceptions_and_ends(device: Device) -> None:
@@ -161,7 +174,7 @@ def test_exceptions_and_ends(device: Device) -> None:
     empty.replay(3)
     counts: list[Any] = [-1, 1.5, "x"]
     for wrong in counts:
-        with pytest.raises(ArgumentError, match="times"):
+        with pytest.raises(ArgumentError, match="replay: times: "):
             empty.replay(wrong)
     assert float(x) == 3
 

@@ -339,7 +339,10 @@ def test_beside_arrays_of_portmp(device: Device) -> None:
 
 def test_recorded_work_takes_none(device: Device) -> None:
     """Nor may results be read there."""
-    with pytest.raises(ArgumentError, match="recorded work"), mp.capture():
+    with (
+        pytest.raises(ArgumentError, match=r"capture: .* is given arrays of other libraries"),
+        mp.capture(),
+    ):
         mp.sum(A)
 
 

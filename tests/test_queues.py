@@ -196,7 +196,7 @@ REFUSED: dict[str, tuple[Callable[[mp.Array, Any], object], type[Exception], str
     ),
     "pinned shape": (lambda x, p: mp.pinned(-3), ShapeError, "pinned: shape (-3,) given"),
     "queue": (lambda x, p: mp.queue("nothing:7"), DeviceError, "nothing:7"),
-    "recorded": (_recorded, ArgumentError, "write_from: recorded work is launches"),
+    "recorded": (_recorded, ArgumentError, "capture: write_from copies"),
 }
 
 

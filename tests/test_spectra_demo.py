@@ -23,8 +23,8 @@ def test_known_eigenvalues(device: Device) -> None:
         assert float(abs(known.sum() - mp.linalg.trace(a))) < 1e-55
     known = mp.array([1, 2, 2j], "cqd", device)
     few = mp.array([1, 1, 2], "cdd", device)
-    assert float(spectra.apart(few, known)) == pytest.approx(5**0.5)
-    assert spectra.apart(mp.array([1, 2, 2j, 5], "cdd", device), known) == 3
+    assert float(spectra.furthest(few, known)) == pytest.approx(5**0.5)
+    assert spectra.furthest(mp.array([1, 2, 2j, 5], "cdd", device), known) == 3
 
 
 def test_digits_by_format(device: Device, tmp_path: Path, capsys: Any) -> None:

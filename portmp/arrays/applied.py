@@ -14,6 +14,7 @@ from portmp.arrays import (
     elementwise,
     indexing,
     manipulation,
+    typed,
 )
 from portmp.arrays.viewed import Viewed
 from portmp.routines import axes
@@ -38,11 +39,13 @@ def size(a: Any, axis: int | None = None) -> int:
     return math.prod(lengths[i] for i in axes.named(axis, len(lengths), "size: axis"))
 
 
+@typed.gives(typed.PlainArray)
 def isreal(x: Any) -> Any:
     """Whether each element has no imaginary part but 0."""
     return elementwise.equal(composed.imag(manipulation.checked(x, "isreal: x")), 0)
 
 
+@typed.gives(typed.PlainArray)
 def iscomplex(x: Any) -> Any:
     """Whether each element has an imaginary part other than 0."""
     return elementwise.not_equal(composed.imag(manipulation.checked(x, "iscomplex: x")), 0)
@@ -68,6 +71,7 @@ def ndindex(*shape: Any) -> Iterator[tuple[int, ...]]:
     return iter(np.ndindex(*shape))
 
 
+@typed.gives(tuple[typed.PlainArray, ...])
 def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Any, ...]:
     """Indices along each axis (int64) of places in C order."""
     found = arranging.placed(
@@ -86,6 +90,7 @@ def _like(found: Sequence[Any], given: Any) -> tuple[Any, ...]:
     return tuple(creation.asarray(np.asarray(x, np.int64), device=given.queue) for x in found)
 
 
+@typed.as_(typed.Dense)
 def ascontiguousarray(a: Any, dtype: Any = None) -> Any:
     """A dense array: itself, if it is one."""
     made = creation.asarray(a, dtype=dtype)

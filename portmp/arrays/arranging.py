@@ -15,6 +15,7 @@ from portmp.arrays import (
     functions,
     indexing,
     manipulation,
+    typed,
 )
 from portmp.arrays.creation import Where
 from portmp.arrays.products import diag
@@ -40,11 +41,13 @@ def _arrays(given: Any, what: str) -> list[Any]:
     return elementwise.as_arrays(made, what)
 
 
+@typed.keeps
 def copy(a: Any) -> Any:
     """A dense copy."""
     return manipulation.checked(a, "a").copy()
 
 
+@typed.keeps
 def atleast_3d(x: Any) -> Any:
     """The view with three axes at least: vectors as (1, n, 1), matrices as (m, n, 1)."""
     given = manipulation.checked(x, "x")
@@ -53,6 +56,7 @@ def atleast_3d(x: Any) -> Any:
     return given[:, :, None] if given.ndim == 2 else given
 
 
+@typed.joins
 def dstack(arrays: Any) -> Any:
     """Arrays one after the other along the third axis."""
     return manipulation.concat([atleast_3d(x) for x in _arrays(arrays, "dstack")], axis=2)
@@ -69,9 +73,11 @@ def _splitting(name: str, axis: int, about: str) -> Any:
     return called(split, name, about)
 
 
-hsplit = _splitting("hsplit", 1, "Parts along the second axis, of vectors along the only one.")
-vsplit = _splitting("vsplit", 0, "Parts along the first axis.")
-dsplit = _splitting("dsplit", 2, "Parts along the third axis.")
+hsplit: typed.Cutting = _splitting(
+    "hsplit", 1, "Parts along the second axis, of vectors along the only one."
+)
+vsplit: typed.Cutting = _splitting("vsplit", 0, "Parts along the first axis.")
+dsplit: typed.Cutting = _splitting("dsplit", 2, "Parts along the third axis.")
 
 
 def block(arrays: Any) -> Any:
@@ -102,6 +108,7 @@ def block(arrays: Any) -> Any:
     return joined(filled(arrays), levels)
 
 
+@typed.keeps
 def rot90(x: AnyArray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """The array turned k times by 90 degrees in the plane of two axes, from the first to the
     second: a view.
@@ -114,6 +121,7 @@ def rot90(x: AnyArray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     return manipulation.flip(x, axis=plane) if turns % 4 else x
 
 
+@typed.keeps
 def resize(x: Any, new_shape: int | Sequence[int]) -> Any:
     """The elements in C order, again and again, as an array of another shape."""
     given = manipulation.ravel(manipulation.checked(x, "x"))
@@ -126,8 +134,12 @@ def resize(x: Any, new_shape: int | Sequence[int]) -> Any:
     return manipulation.tile(given, -(-count // given.size))[:count].reshape(shape)
 
 
+@typed.keeps
 def trim_zeros(x: Any, trim: str = "fb") -> Any:
-    """A vector without zeros at its front (*trim* has f), its back (b), or both: a view. A wait."""
+    """A vector without zeros at its front (*trim* has f), its back (b), or both: a view.
+
+    Waits for the device.
+    """
     given = manipulation.checked(x, "x")
     if not isinstance(trim, str):
         raise ArgumentError(f"trim_zeros: trim: {trim!r:.40} given, 'f', 'b' or both are needed")
@@ -141,6 +153,7 @@ def trim_zeros(x: Any, trim: str = "fb") -> Any:
     return given[first:last]
 
 
+@typed.keeps
 def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     """A copy without the parts along an axis that integers, a slice or truth values name.
 
@@ -151,6 +164,7 @@ def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
     return manipulation.take(given, kept, axis=along)
 
 
+@typed.keeps
 def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """A copy with *values* before the places along an axis that an integer, or some, name.
 
@@ -206,6 +220,7 @@ def tri(
     return creation.tril(creation.ones((n, n if m is None else m), kind, device), k=k)
 
 
+@typed.keeps
 def diagflat(v: Any, k: int = 0) -> Any:
     """The matrix with these elements, in C order, on its k-th diagonal."""
     return diag(manipulation.ravel(manipulation.checked(v, "v")), k)
@@ -227,6 +242,7 @@ def fill_diagonal(a: AnyArray, val: Any) -> None:
 # --- grids ----------------------------------------------------------------------------------------
 
 
+@typed.gives(tuple[typed.PlainArray, ...])
 def ix_(*vectors: Any) -> tuple[Any, ...]:
     """Vectors of indices, each along an axis of its own: ``a[ix_(rows, columns)]``."""
     found = []
@@ -275,6 +291,7 @@ def fromfunction(
     return function(*indices(shape, kind), **options)
 
 
+@typed.gives(typed.Array)
 def logspace(
     start: Any,
     stop: Any,
@@ -291,6 +308,7 @@ def logspace(
     return composed.power(base, exponents)
 
 
+@typed.gives(typed.Array)
 def geomspace(
     start: Any,
     stop: Any,
@@ -353,16 +371,19 @@ def _places(function: Callable[..., Any], device: Where, **sizes: Any) -> tuple[
     return tuple(creation.asarray(x, dtype="int64", device=device) for x in function(**sizes))
 
 
+@typed.gives(tuple[typed.PlainArray, typed.PlainArray])
 def tril_indices(n: int, k: int = 0, m: int | None = None, device: Where = None) -> Any:
     """Rows and columns of a lower triangle of a matrix (n, m or n), up to the k-th diagonal."""
     return _places(np.tril_indices, device, n=n, k=k, m=m)
 
 
+@typed.gives(tuple[typed.PlainArray, typed.PlainArray])
 def triu_indices(n: int, k: int = 0, m: int | None = None, device: Where = None) -> Any:
-    """Those of an upper triangle, from the k-th diagonal on."""
+    """The indices (rows, columns) of an upper triangle, from the k-th diagonal on."""
     return _places(np.triu_indices, device, n=n, k=k, m=m)
 
 
+@typed.gives(tuple[typed.PlainArray, ...])
 def diag_indices(n: int, ndim: int = 2, device: Where = None) -> Any:
     """The places of the diagonal of an array of *ndim* axes of length n."""
     return _places(np.diag_indices, device, n=n, ndim=ndim)

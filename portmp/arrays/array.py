@@ -2,14 +2,14 @@
 
 import math
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Self, cast
 
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import complexes, creation, dtypes, elementwise, numpy_protocol, printing
+from portmp.arrays import complexes, creation, dtypes, elementwise, numpy_protocol, printing, typed
 from portmp.arrays.creation import Where, opened
 from portmp.arrays.methods import Methods
 from portmp.arrays.typed import Filled
@@ -172,6 +172,7 @@ class Array(Methods[Planes], holds=Planes):
 
     # --- conversion -------------------------------------------------------------------------
 
+    @typed.as_(typed.OwnCast)
     def astype(self, dtype: Any, rounding: str | None = None, *, copy: bool = True) -> Any:
         """A copy in another format, or as integers; each value rounded once from its exact value.
 
@@ -253,7 +254,7 @@ numbers.Rational.register(Scalar)
 
 # --- creation from planes -------------------------------------------------------------------------
 
-array: Callable[..., Array] = creation.array
+array = creation.array
 zeros: Filled = creation.zeros
 
 

@@ -18,6 +18,7 @@ from portmp.arrays import (
     manipulation,
     sorting,
     statistics,
+    typed,
 )
 from portmp.arrays.viewed import AnyArray, Viewed, made
 from portmp.errors import ArgumentError, PlaceError, ShapeError
@@ -44,8 +45,9 @@ def select(condlist: Sequence[AnyArray], choicelist: Sequence[Any], default: Any
     return found
 
 
+@typed.as_(typed.ByIndex)
 def choose(a: Any, choices: Sequence[Any], mode: str = "raise", out: Any = None) -> Any:
-    """For each integer the element of that choice, with broadcasting.
+    """At each place the element of ``choices[i]``, i being the integer of *a* there; all broadcast.
 
     *mode*: a PlaceError for integers without a choice, ``wrap`` (modulo) or ``clip``.
     """
@@ -65,8 +67,9 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise", out: Any = None)
     return elementwise.given_back(manipulation.broadcast_to(found, shape).copy().planes, out)
 
 
+@typed.as_(typed.Compressed)
 def compress(condition: Any, x: Any, axis: int | None = None, out: Any = None) -> Any:
-    """The parts along an axis for which truth values are true; without one of all elements."""
+    """The parts of x along an axis where *condition* is true; without an axis of all elements."""
     truths = elementwise.not_equal(elementwise.arrayed(condition, "compress: condition"), 0)
     kept = np.flatnonzero(np.asarray(truths))
     found = manipulation.take(manipulation.checked(x, "x"), kept, axis=axis)
@@ -124,6 +127,7 @@ def _repeated(values: Any, like: AnyArray, count: int) -> Any:
     return manipulation.tile(flat, -(-count // flat.size))[:count]
 
 
+@typed.gives(typed.PlainArray)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Which bin of edges in order, rising or falling, each element lies in, from 0 (int64)."""
     given = manipulation.checked(x, "x")
@@ -143,6 +147,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return edges.size - sorting.searchsorted(manipulation.flip(edges), given, side=side)
 
 
+@typed.keeps
 def nan_to_num(x: Any, nan: Any = 0, posinf: Any = None, neginf: Any = None) -> Any:
     """The array with numbers for NaN and infinities, these by default the format's largest."""
     given = manipulation.checked(x, "x")
@@ -160,12 +165,14 @@ def nan_to_num(x: Any, nan: Any = 0, posinf: Any = None, neginf: Any = None) -> 
 # --- of numbers -----------------------------------------------------------------------------------
 
 
+@typed.as_(typed.AlikeOfTwo)
 @elementwise.maskable
 def fmax(x1: Any, x2: Any, /) -> Any:
     """The larger; NaN only where both are."""
     return _but_nan(elementwise.maximum, *elementwise.views("fmax", [x1, x2]))
 
 
+@typed.as_(typed.AlikeOfTwo)
 @elementwise.maskable
 def fmin(x1: Any, x2: Any, /) -> Any:
     """The smaller; NaN only where both are."""
@@ -181,18 +188,21 @@ def _but_nan(chosen: Callable[..., Any], first: AnyArray, second: AnyArray) -> A
 fabs, fix = elementwise.abs, functions.trunc
 
 
+@typed.as_(typed.PlainOfOne)
 @elementwise.maskable
 def isposinf(x: Any, /) -> Any:
     """Whether x is +inf."""
     return elementwise.logical_and(elementwise.isinf(x), elementwise.greater(x, 0))
 
 
+@typed.as_(typed.PlainOfOne)
 @elementwise.maskable
 def isneginf(x: Any, /) -> Any:
     """Whether x is -inf."""
     return elementwise.logical_and(elementwise.isinf(x), elementwise.less(x, 0))
 
 
+@typed.as_(typed.OfTwo)
 @elementwise.maskable
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 for negative x1, 1 for positive, x2 for zeros; NaN stays."""
@@ -202,12 +212,14 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     return elementwise.where(elementwise.equal(first, 0), second, step)
 
 
+@typed.as_(typed.OfOne)
 @elementwise.maskable
 def exp2(x: Any, /) -> Any:
     """2^x."""
     return composed.power(2, composed.as_values(x))
 
 
+@typed.as_(typed.FrExp)
 @elementwise.maskable
 def frexp(x: Any, /) -> tuple[Any, Any]:
     """m and integers e (int64) with x = m 2^e, exactly, and 1/2 <= |m| < 1.
@@ -227,6 +239,7 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     return elementwise.where(usual, composed.ldexp(given, -power), given), power
 
 
+@typed.as_(typed.ModF)
 @elementwise.maskable
 def modf(x: Any, /) -> tuple[Any, Any]:
     """What follows the point, and the integer before it, both with the sign of x; exact."""
@@ -236,12 +249,14 @@ def modf(x: Any, /) -> tuple[Any, Any]:
     return elementwise.copysign(rest, given), whole
 
 
+@typed.as_(typed.DivMod)
 @elementwise.maskable
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     """``floor_divide`` and ``remainder``."""
     return composed.floor_divide(x1, x2), composed.remainder(x1, x2)
 
 
+@typed.gives(typed.Array)
 def sinc(x: Any, /) -> Any:
     """sin(pi x) / (pi x), 1 at 0 and 0 at other integers.
 
@@ -259,6 +274,7 @@ def sinc(x: Any, /) -> Any:
     return elementwise.where(zero, 1, sine / (elementwise.where(zero, 1, given) * constants.pi))
 
 
+@typed.gives(typed.Array)
 def angle(x: Any, deg: bool = False) -> Any:
     """The angle of complex numbers, from -pi to pi (or -180 to 180).
 
@@ -272,6 +288,7 @@ def angle(x: Any, deg: bool = False) -> Any:
     return elementwise.where(elementwise.isnan(given), given, half)
 
 
+@typed.gives(typed.Array)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = None) -> Any:
     """Angles along an axis without jumps: *period* (2 pi) is added where one is more than half.
 

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import creation, dtypes, elementwise, statistics
+from portmp.arrays import creation, dtypes, elementwise, statistics, typed
 from portmp.arrays.viewed import AnyArray, Viewed
-from portmp.errors import FormatError, PortmpError
+from portmp.errors import FormatError, InputError, ShapeError
 from portmp.formats import Format
 from portmp.formats.meeting import fits
 
 __all__ = ["allclose", "array_equal", "array_equiv", "isclose"]
+
+_NOT_ALIKE = (FormatError, InputError, ShapeError)
+"""What is raised where operands cannot be compared, so that they are not equal."""
 
 
 def _arrays(a: Any, b: Any, exact: bool = True) -> tuple[Any, Any]:
@@ -45,10 +48,13 @@ def _like(x: Any, like: AnyArray, exact: bool) -> AnyArray:
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    """Whether two arrays have one shape and equal elements, to the last digit. A wait."""
+    """Whether two arrays have one shape and equal elements, to the last digit.
+
+    Waits for the device.
+    """
     try:
         first, second = _arrays(a1, a2)
-    except PortmpError:
+    except _NOT_ALIKE:
         return False
     return first.shape == second.shape and bool(statistics.all(same(first, second, equal_nan)))
 
@@ -63,13 +69,15 @@ def same(a: AnyArray, b: AnyArray, equal_nan: bool = True) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
-    """Whether two arrays broadcast together and have equal elements. A wait."""
+    """Whether two arrays broadcast together and have equal elements. Waits for the device."""
     try:
-        return bool(statistics.all(elementwise.equal(*_arrays(a1, a2))))
-    except PortmpError:
+        found = elementwise.equal(*_arrays(a1, a2))
+    except _NOT_ALIKE:
         return False
+    return bool(statistics.all(found))
 
 
+@typed.gives(typed.PlainArray)
 def isclose(
     a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False
 ) -> AnyArray:
@@ -88,5 +96,5 @@ def isclose(
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether all elements are close as ``isclose`` has it. A wait."""
+    """Whether all elements are close as ``isclose`` has it. Waits for the device."""
     return bool(statistics.all(isclose(a, b, rtol, atol, equal_nan)))

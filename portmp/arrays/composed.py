@@ -21,6 +21,7 @@ __all__ = ["conj", "deg2rad", "degrees", "floor_divide", "imag", "ldexp", "logad
 __all__ += ["power", "rad2deg", "radians", "real", "remainder"]
 
 
+@typed.as_(typed.OfTwo)
 @elementwise.maskable
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     """log(e^x1 + e^x2): the larger one, plus log1p(exp(the smaller one less it)).
@@ -34,6 +35,7 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
     return elementwise.where(same, first + constants.ln2, total)
 
 
+@typed.as_(typed.OfTwo)
 @elementwise.maskable
 def nextafter(x1: Any, x2: Any, /) -> Any:
     """The number after x1 on the way to x2, of formats with one limb.
@@ -142,6 +144,7 @@ def between(a: Any, b: Any, share: Any, rest: Any = None) -> Any:
     return elementwise.where(elementwise.equal(a, b), a, found)
 
 
+@typed.as_(typed.OfOne)
 @elementwise.maskable
 def radians(x: AnyArray, /) -> Any:
     """Degrees as radians: x times pi / 180, which is rounded once."""
@@ -150,6 +153,7 @@ def radians(x: AnyArray, /) -> Any:
     return elementwise.multiply(x, Fraction(constants.pi) / 180)
 
 
+@typed.as_(typed.OfOne)
 @elementwise.maskable
 def degrees(x: AnyArray, /) -> Any:
     """Radians as degrees: x times 180 / pi, which is rounded once."""
@@ -161,6 +165,7 @@ def degrees(x: AnyArray, /) -> Any:
 deg2rad, rad2deg = radians, degrees
 
 
+@typed.as_(typed.AlikeOfOne)
 @elementwise.maskable
 def conj(x: AnyArray, /) -> Any:
     """Complex numbers with the other sign of imaginary parts; of real ones the array itself."""
@@ -170,12 +175,14 @@ def conj(x: AnyArray, /) -> Any:
     return given
 
 
+@typed.keeps
 def real(x: AnyArray, /) -> Any:
     """The real parts, a view of the same memory; of real numbers the array itself."""
     given = manipulation.checked(x, "x")
     return complexes.halves(given)[0] if complexes.is_complex(given) else given
 
 
+@typed.keeps
 def imag(x: AnyArray, /) -> Any:
     """The imaginary parts, a view of the same memory; of real numbers zeros."""
     given = manipulation.checked(x, "x")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import composed, creation, elementwise, manipulation, sorting, statistics
+from portmp.arrays import composed, creation, elementwise, manipulation, sorting, statistics, typed
 from portmp.arrays.numerics import in_order, values_beside
 from portmp.arrays.statistics import Axis
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers
@@ -19,8 +19,9 @@ from portmp.runtime.planes import Numbers
 __all__ = ["bincount", "histogram", "histogram2d", "histogram_bin_edges", "percentile", "quantile"]
 
 
+@typed.as_(typed.Counts)
 def bincount(x: AnyArray, /, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each integer from 0 on is in a vector of integers (int64). A wait.
+    """How often each integer from 0 on is in a vector of integers (int64). Waits for the device.
 
     With *weights*, as many: the sums of those of each integer.
     """
@@ -72,6 +73,7 @@ def _sums(values: AnyArray, ends: Any) -> Any:
     return found
 
 
+@typed.as_(typed.Histogram)
 def histogram(
     x: AnyArray,
     /,
@@ -80,7 +82,9 @@ def histogram(
     density: bool | None = None,
     weights: Any = None,
 ) -> tuple[Any, Any]:
-    """How many elements lie in each of some bins (int64), and the bins' edges. A wait.
+    """How many elements lie in each of some bins (int64), and the bins' edges.
+
+    Waits for the device.
 
     *bins*: how many of the same width, from the least element to the largest or over *range*, or a
     vector of edges in order. An element on an edge counts above it, on the last one below. Of
@@ -95,6 +99,7 @@ def histogram(
     below = sorting.searchsorted(ordered, edges)
     last = sorting.searchsorted(ordered, edges[-1:], side="right")
     ends = manipulation.concat([below[:-1], last])
+    found: Any
     if weights is None:
         found = statistics.diff(ends)
     else:
@@ -105,6 +110,7 @@ def histogram(
     return found, edges
 
 
+@typed.as_(typed.Histogram2d)
 def histogram2d(
     x: Any,
     y: Any,
@@ -116,7 +122,7 @@ def histogram2d(
     """How many points (x, y) lie in each of some rectangles (int64), and the edges of both axes.
 
     *bins* and *range*: as ``histogram`` has them, for both axes, or a pair of them (two integers,
-    two vectors of edges). *weights* and *density* as there, of rectangles. A wait.
+    two vectors of edges). *weights* and *density* as there, of rectangles. Waits for the device.
     """
     known = next((v for v in (x, y) if isinstance(v, Viewed)), None)
     points = [manipulation.ravel(values_beside(v, known)) for v in (x, y)]
@@ -135,7 +141,7 @@ def histogram2d(
     shape = tuple(ends.size - 1 for ends in edges)
     cells = (places[0] * shape[1] + places[1])[inside]
     given = None if weights is None else _weights(weights, points[0], "histogram2d")[inside]
-    found = bincount(cells, given, math.prod(shape)).reshape(shape)
+    found: Any = bincount(cells, given, math.prod(shape)).reshape(shape)
     if density:
         found = found.astype(edges[0].dtype, copy=False)
         widths = [statistics.diff(ends) for ends in edges]
@@ -143,6 +149,7 @@ def histogram2d(
     return found, edges[0], edges[1]
 
 
+@typed.gives(typed.Array)
 def histogram_bin_edges(
     x: AnyArray, /, bins: Any = 10, range: tuple[Any, Any] | None = None, weights: Any = None
 ) -> Any:
@@ -293,7 +300,7 @@ def _at_share(ordered: AnyArray, share: Any, method: str, name: str) -> Any:
     return sorting.where(elementwise.isnan(last), last, found)
 
 
-quantile = _at_shares(
+quantile: typed.Shares = _at_shares(
     "quantile",
     1,
     """What lies at the share q (an exact scalar from 0 to 1, or some) of the elements in order.
@@ -304,4 +311,4 @@ quantile = _at_shares(
     *weights*, which ``inverted_cdf`` alone takes: of the shape of x, or of its *axis*.
     """,
 )
-percentile = _at_shares("percentile", 100, "``quantile`` of q / 100, which is exact.")
+percentile: typed.Shares = _at_shares("percentile", 100, "``quantile`` of q / 100, which is exact.")

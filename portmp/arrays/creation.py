@@ -10,7 +10,7 @@ import numpy as np
 
 from portmp import discovery, formats
 from portmp.arrays import complexes as complex_arrays
-from portmp.arrays import dtypes, elementwise, exchange, manipulation
+from portmp.arrays import dtypes, elementwise, exchange, manipulation, typed
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.typed import Eye, Filled, Full, Like, Range, Spaced, as_, keeps
 from portmp.arrays.viewed import AnyArray, Viewed, called, integers, makes_arrays, wrapped
@@ -97,6 +97,7 @@ def _filled(view: View[Any], value: Any, argument: str) -> View[Any]:
 # --- of given numbers -----------------------------------------------------------------------------
 
 
+@typed.as_(typed.Made)
 def array(
     data: Any,
     format: Any = None,
@@ -210,6 +211,7 @@ def _stacked(data: Any) -> AnyArray:
     return manipulation.stack([wrapped(elementwise.as_dtype(x.planes, own)) for x in items])
 
 
+@typed.as_(typed.Taken)
 @makes_arrays
 def asarray(
     obj: Any, /, *, dtype: Any = None, device: Where = None, copy: bool | None = None
@@ -418,6 +420,7 @@ def _like(made: Callable[..., Any], about: str) -> Any:
     )
 
 
+@typed.as_(typed.Filling)
 def full_like(x: AnyArray, /, fill_value: Any, *, dtype: Any = None, device: Where = None) -> Any:
     """Equal numbers of the shape of x, by default of its dtype and on its queue."""
     shape, kind, where = _alike(x, dtype, device)
@@ -573,7 +576,8 @@ def linspace(
     index = index.reshape(count, *[1] * distance.ndim)
     steps = index * distance
     found, step = first + steps / parts, distance / parts
-    if not is_recording() and not bool(elementwise.isfinite(steps[-1:]).all()):
+    # What is captured reads nothing, and takes the way that holds for all.
+    if is_recording() or not bool(elementwise.isfinite(steps[-1:]).all()):
         # In parts, where the difference or a product is beyond the range; equal ends stay.
         share, finite = index / parts, elementwise.isfinite(steps)
         there = elementwise.where(share == 0, first, first * (1 - share) + last * share)
@@ -639,16 +643,17 @@ def _triangle(x: AnyArray, k: int, name: str) -> Any:
 
 @keeps
 def tril(x: AnyArray, /, k: int = 0) -> Any:
-    """Matrices with zeros above a diagonal, the k-th above the main one."""
+    """x (..., m, n) with zeros above a diagonal, the k-th above the main one."""
     return _triangle(x, k, "tril")
 
 
 @keeps
 def triu(x: AnyArray, /, k: int = 0) -> Any:
-    """Matrices with zeros below a diagonal, the k-th above the main one."""
+    """x (..., m, n) with zeros below a diagonal, the k-th above the main one."""
     return _triangle(x, k, "triu")
 
 
+@typed.as_(typed.Grids)
 def meshgrid(*arrays: AnyArray, indexing: str = "xy", sparse: bool = False) -> list[Any]:
     """Coordinates of a grid from vectors of them: copies of one shape, an axis each.
 

@@ -350,10 +350,10 @@ FUNCTIONS = {
     "logical_or": Function(2, None, "or", "Whether one of both is true.", logical=True),
     "logical_xor": Function(2, None, "xor", "Whether exactly one is true.", logical=True),
     "logical_not": Function(1, None, "not", "Whether x is false.", logical=True),
-    "bitwise_and": Function(2, None, "and", "The bits of both."),
-    "bitwise_or": Function(2, None, "or", "The bits of either."),
+    "bitwise_and": Function(2, None, "and", "Bits that both operands have set."),
+    "bitwise_or": Function(2, None, "or", "Bits that at least one operand has set."),
     "bitwise_xor": Function(2, None, "xor", "The bits of exactly one."),
-    "bitwise_invert": Function(1, None, "invert", "The other bits."),
+    "bitwise_invert": Function(1, None, "invert", "Each bit inverted."),
     "bitwise_left_shift": Function(2, None, "left_shift", "x1 2^x2.", "iu"),
     "bitwise_right_shift": Function(2, None, "right_shift", "x1 / 2^x2, rounded down.", "iu"),
 }
@@ -670,6 +670,7 @@ def like_number(value: Any, like: V) -> V:
     return made
 
 
+@typed.as_(typed.Clipped)
 def clip(
     x: AnyArray,
     /,

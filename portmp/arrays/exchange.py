@@ -109,7 +109,7 @@ def side_by_side(view: Planes) -> Planes:
     return pair
 
 
-def apart(
+def of_interleaved(
     form: Format, shape: tuple[int, ...], strides: tuple[int, ...], start: int, there: Any
 ) -> Planes:
     """Complex numbers of memory in which both parts lie side by side, as a copy."""
@@ -205,7 +205,7 @@ def over(there: dlpack.Borrowed | cuda_array.Borrowed, queue: Queue) -> View[Any
     buffer = device.adopt(begin, (start + high) * size, there)
     if there.dtype in ("complex64", "complex128"):
         form = formats.get(there.dtype)
-        return apart(form, there.shape, there.strides, start, (buffer, queue))
+        return of_interleaved(form, there.shape, there.strides, start, (buffer, queue))
     if there.dtype in ("float32", "float64"):
         form = formats.get(there.dtype)
         return Planes(form, there.shape, there.strides, start, (buffer,), queue)

@@ -61,7 +61,9 @@ def _called(function: Callable[..., Any], args: Any, options: Any) -> Any:
     if not known and (not guests or any(isinstance(x, Viewed) for x in args)):
         return function(*args, **options)  # with no value, or beside integers: numbers
     if is_recording():
-        raise ArgumentError(f"{name}: recorded work takes arrays of portmp's alone, no others")
+        raise ArgumentError(
+            f"capture: {name} is given arrays of other libraries; portmp's alone are captured"
+        )
     host: Any = known[0] if known else None
     taken = _Taken(host.dtype, host.queue, host) if known else _alone(name, guests)
     try:

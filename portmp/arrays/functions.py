@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import complexes, dtypes, elementwise
+from portmp.arrays import complexes, dtypes, elementwise, typed
 from portmp.arrays.typed import AlikeOfOne, OfOne, OfTwo
 from portmp.arrays.viewed import AnyArray, made
 from portmp.errors import ArgumentError
@@ -93,6 +93,7 @@ trunc: AlikeOfOne = _defined("trunc", "x", "The integer part, toward zero.")
 fmod: OfTwo = _defined("fmod", "xy", "x - n y with the integer n toward zero: the sign is x's.")
 
 
+@typed.keeps
 def round(x: AnyArray, decimals: int = 0, *, out: AnyArray | None = None) -> Any:
     """The nearest integer, ties to even; with *decimals* other than 0 of x 10^decimals, over that.
 

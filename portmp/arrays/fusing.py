@@ -7,7 +7,7 @@ import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from portmp.arrays import elementwise, tracing
 from portmp.arrays.viewed import Viewed
@@ -16,17 +16,18 @@ from portmp.errors import ArgumentError
 MOST = 256
 """Kinds of operands for which a function keeps what it does."""
 
+F = TypeVar("F", bound=Callable[..., Any])
 Reads = list[Callable[[], Any]]
 """What tells the values of variables."""
 
 
-def fuse(function: Callable[..., Any]) -> Callable[..., Any]:
+def fuse(function: F) -> F:
     """One kernel of a function of arrays: ``@mp.fuse`` before it.
 
     The function may use elementwise operations and functions, comparisons, ``where``, ``clip`` and
     what else is made of these, views, broadcasting, Python's numbers and, at its end, one ``sum``,
     ``prod``, ``max`` or ``min``; it returns one array. Results have the bits of the same calls
-    without ``fuse``, in every format; each operand is read once, and nothing but the result is
+    without ``fuse``, in every real format; each operand is read once, and nothing but the result is
     written.
 
     Python runs the function once for each kind of operands: their formats and shapes, and the
@@ -57,7 +58,7 @@ def fuse(function: Callable[..., Any]) -> Callable[..., Any]:
             found = known[key] = known.get(key) or tracing.traced(name, function, operands)
         return found.run(operands)
 
-    return fused
+    return cast("F", fused)
 
 
 def _kind(operands: Sequence[Any], around: Reads) -> tuple[Any, ...]:

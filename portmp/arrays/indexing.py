@@ -303,7 +303,10 @@ def _offsets(chosen: list[tuple[Indices, int, int]], queue: Queue) -> tuple[Numb
 
 
 def positions(mask: Indices, queue: Queue) -> list[Indices]:
-    """The indices of true elements, for each axis of truth values: in C order. A wait."""
+    """The indices of true elements, for each axis of truth values: in C order.
+
+    Waits for the device.
+    """
     if isinstance(mask, np.ndarray):
         return list(np.nonzero(mask)) if mask.ndim else []
     if not mask.ndim:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import dtypes, elementwise, indexing
+from portmp.arrays import dtypes, elementwise, indexing, typed
 from portmp.arrays.typed import keeps
 from portmp.arrays.viewed import AnyArray, Viewed, integers, made, wrapped
 from portmp.errors import ArgumentError, MatrixShapeError, PlaceError, ShapeError, choice
@@ -145,6 +145,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
         raise ShapeError(f"broadcast_shapes: {named} do not broadcast") from None
 
 
+@typed.as_(typed.Together)
 def broadcast_arrays(*arrays: AnyArray) -> list[Any]:
     """Views of arrays with the shape to which they broadcast together."""
     given = [checked(x, f"arrays[{i}]") for i, x in enumerate(arrays)]
@@ -166,6 +167,7 @@ def atleast_2d(x: AnyArray) -> Any:
     return x if x.ndim > 1 else atleast_1d(x)[None, :]
 
 
+@typed.as_(typed.Cast)
 def astype(x: AnyArray, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """The elements in another dtype, each rounded once: values nearest, integers toward zero."""
     found = checked(x, "x").astype(dtype, copy=copy)
@@ -195,6 +197,7 @@ def _alike(arrays: Sequence[Any], what: str) -> list[View[Any]]:
     return [elementwise.as_dtype(x.planes, kind) for x in given]
 
 
+@typed.joins
 def concat(arrays: Sequence[AnyArray], /, axis: int | None = 0, out: AnyArray | None = None) -> Any:
     """Arrays one after the other along an axis; with None, all their elements as a vector."""
     if axis is None:
@@ -225,6 +228,7 @@ def concat(arrays: Sequence[AnyArray], /, axis: int | None = 0, out: AnyArray | 
     return wrapped(target) if out is None else out
 
 
+@typed.joins
 def stack(arrays: Sequence[AnyArray], /, axis: int = 0, out: AnyArray | None = None) -> Any:
     """Arrays of one shape along a new axis."""
     arrays = _several(arrays, "stack")
@@ -234,6 +238,7 @@ def stack(arrays: Sequence[AnyArray], /, axis: int = 0, out: AnyArray | None = N
     return concat([expand_dims(x, axis=axis) for x in arrays], axis=axis, out=out)
 
 
+@typed.as_(typed.Slices)
 def unstack(x: AnyArray, /, axis: int = 0) -> tuple[Any, ...]:
     """Views of an array's slices along an axis."""
     x = checked(x, "x")
@@ -242,23 +247,27 @@ def unstack(x: AnyArray, /, axis: int = 0) -> tuple[Any, ...]:
     )
 
 
+@typed.joins
 def vstack(arrays: Sequence[AnyArray]) -> Any:
     """Arrays below each other; vectors are rows."""
     return concat([atleast_2d(x) for x in _several(arrays, "vstack")], axis=0)
 
 
+@typed.joins
 def hstack(arrays: Sequence[AnyArray]) -> Any:
     """Arrays beside each other; vectors one after the other."""
     made = [atleast_1d(x) for x in _several(arrays, "hstack")]
     return concat(made, axis=0 if made and made[0].ndim == 1 else 1)
 
 
+@typed.joins
 def column_stack(arrays: Sequence[AnyArray]) -> Any:
     """Arrays beside each other; vectors are columns."""
     made = [atleast_1d(x) for x in _several(arrays, "column_stack")]
     return concat([x if x.ndim > 1 else x[:, None] for x in made], axis=1)
 
 
+@typed.cuts
 def array_split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[Any]:
     """Views of so many parts along an axis, as equal as can be, or cut at these indices."""
     x = checked(x, "x")
@@ -276,6 +285,7 @@ def array_split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[
     return [x[(*lead, slice(a, b))] for a, b in itertools.pairwise(cuts)]
 
 
+@typed.cuts
 def split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[Any]:
     """Views of equal parts along an axis, or cut at these indices."""
     x = checked(x, "x")

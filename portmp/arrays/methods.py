@@ -1,7 +1,7 @@
 """The functions that are methods of arrays, too, by the names that NumPy gives them."""
 
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from portmp.arrays import (
     sorting,
     statistics,
     storing,
+    typed,
 )
 from portmp.arrays.operators import Operators
-from portmp.arrays.typed import Averaged, Keeping
+from portmp.arrays.typed import Keeping, Operand, PlainArray
 from portmp.errors import ArgumentError, FormatError, ShapeError, no_attribute, not_here
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View
@@ -51,23 +52,18 @@ class Flat:
 V = TypeVar("V", bound=View[Any])
 
 
-def _named(module: ModuleType, names: str) -> Any:
-    """Functions of a module, whose first operand is the array that they are methods of."""
-    return (getattr(module, name) for name in names.split())
-
-
 def _sorted_in_place(x: Any, axis: int = -1, **options: Any) -> None:
     """Put the elements in order along an axis, in their own memory."""
     moves.copied(sorting.sort(x, axis, **options).planes, elementwise.written(x, "sort").planes)
 
 
 def _parted_in_place(x: Any, kth: Any, axis: int = -1) -> None:
-    """``sort``: what is smaller stands before the kth element, what is larger behind it."""
+    """Put the kth in its sorted place, smaller before it, larger behind it: all are sorted."""
     moves.copied(sorting.partition(x, kth, axis).planes, elementwise.written(x, "partition").planes)
 
 
 def _kept(x: Any, condition: Any, axis: int | None = None) -> Any:
-    """The parts along an axis for which truth values are true; without one of all elements."""
+    """The parts along an axis where *condition* is true; without an axis elements, flat."""
     return choosing.compress(condition, x, axis)
 
 
@@ -95,25 +91,54 @@ class Methods(Operators[V]):
     __array_namespace__ = numpy_protocol.namespace
     __str__, __repr__ = printing.shown, printing.written
 
-    mean: Averaged
-    sum, prod, cumsum, cumprod, mean, ptp = _named(statistics, "sum prod cumsum cumprod mean ptp")
+    if TYPE_CHECKING:  # the same names, as type checkers read them
+        sum: typed.Summed
+        prod: typed.Summed
+        mean: typed.Averaged
+        ptp: typed.Reduced
+        cumsum: typed.OwnKind
+        cumprod: typed.OwnKind
+        ravel: Keeping
+        flatten: Keeping
+        squeeze: Keeping
+        swapaxes: Keeping
+        repeat: Keeping
+        take: Keeping
+        diagonal: Keeping
+        clip: typed.Clipped
+        dot: typed.Dotted
+        trace: typed.OwnKind
+
+        real: Self
+        imag: Self
+
+        def conj(self) -> Self: ...
+        def conjugate(self) -> Self: ...
+        def round(self, decimals: int = 0, *, out: Self | None = None) -> Self: ...
+        def compress(self, condition: Operand, axis: int | None = None) -> Self: ...
+        def searchsorted(
+            self, x2: Operand, /, side: str = "left", *, sorter: Operand | None = None
+        ) -> PlainArray: ...
+        def argpartition(
+            self, kth: int | Sequence[int], /, axis: int | None = -1
+        ) -> PlainArray: ...
+    else:
+        sum, prod, mean, ptp = statistics.sum, statistics.prod, statistics.mean, statistics.ptp
+        cumsum, cumprod = statistics.cumsum, statistics.cumprod
+        ravel, flatten, squeeze = manipulation.ravel, manipulation.flatten, manipulation.squeeze
+        swapaxes, repeat = manipulation.swapaxes, manipulation.repeat
+        take, diagonal = manipulation.take, manipulation.diagonal
+        dot, trace = products.dot, products.trace
+        real, imag = property(composed.real, _set_real), property(composed.imag, _set_imag)
+        conj = conjugate = composed.conj
+        round, clip = functions.round, elementwise.clip
+        compress = _kept
+        searchsorted, argpartition = sorting.searchsorted, sorting.argpartition
     var, std, all, any = statistics.var, statistics.std, statistics.all, statistics.any
     max, min, argmax, argmin = statistics.max, statistics.min, statistics.argmax, statistics.argmin
-    ravel: Keeping
-    flatten: Keeping
-    squeeze: Keeping
-    swapaxes: Keeping
-    repeat: Keeping
-    take: Keeping
-    diagonal: Keeping
-    ravel, flatten, squeeze, swapaxes = _named(manipulation, "ravel flatten squeeze swapaxes")
-    repeat, take, diagonal = _named(manipulation, "repeat take diagonal")
     sort = _sorted_in_place
-    argsort, searchsorted, nonzero = sorting.argsort, sorting.searchsorted, sorting.nonzero
-    round = functions.round
-    clip, dot, trace = elementwise.clip, products.dot, products.trace
-    partition, argpartition = _parted_in_place, sorting.argpartition
-    compress, choose, put = _kept, choosing.choose, choosing.put
+    argsort, nonzero, partition = sorting.argsort, sorting.nonzero, _parted_in_place
+    choose, put = choosing.choose, choosing.put
 
     if not TYPE_CHECKING:  # Names that are not there are errors of types all the same.
 
@@ -136,10 +161,6 @@ class Methods(Operators[V]):
     def itemsize(self) -> int:
         """Bytes of an element in memory."""
         return sum(np.dtype(part).itemsize for part in self.planes.parts)
-
-    real = property(composed.real, _set_real)
-    imag = property(composed.imag, _set_imag)
-    conj = conjugate = composed.conj
 
     def fill(self, value: Any) -> None:
         """Set all elements to a number."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import counting, creation, elementwise, manipulation, numerics, statistics
+from portmp.arrays import counting, creation, elementwise, manipulation, numerics, statistics, typed
 from portmp.arrays.statistics import Axis
 from portmp.arrays.viewed import called
 from portmp.errors import ArgumentError, ShapeError
@@ -27,13 +27,15 @@ def _instead(x: Any, number: Any) -> Any:
     return elementwise.where(elementwise.isnan(given), number, given)
 
 
+@typed.as_(typed.OwnKind)
 def nancumsum(x: Any, axis: int | None = None, **options: Any) -> Any:
-    """Running sums, of all elements where no axis is named; options are those of ``cumsum``."""
+    """Running sums in which NaN counts as 0; options are those of ``cumsum``."""
     return statistics.cumsum(_instead(x, 0), axis, **options)
 
 
+@typed.as_(typed.OwnKind)
 def nancumprod(x: Any, axis: int | None = None, **options: Any) -> Any:
-    """Running products, likewise."""
+    """Running products in which NaN counts as 1; options are those of ``cumprod``."""
     return statistics.cumprod(_instead(x, 1), axis, **options)
 
 
@@ -69,12 +71,19 @@ def _without(name: str, about: str, worst: float | None = None, few: bool = Fals
     return called(reduced, name, f"{about} Options are those of ``{name.removeprefix('nan')}``.")
 
 
-nansum, nanprod = _without("nansum", "Sums."), _without("nanprod", "Products.")
-nanmax = _without("nanmax", "The largest elements.", -math.inf)
-nanmin = _without("nanmin", "The smallest elements.", math.inf)
-nanmean = _without("nanmean", "Means.")
-nanvar = _without("nanvar", "Variances.", few=True)
-nanstd = _without("nanstd", "Their square roots.", few=True)
+nansum: typed.Reduced = _without("nansum", "Sums in which NaN counts as 0.")
+nanprod: typed.Reduced = _without("nanprod", "Products in which NaN counts as 1.")
+nanmax: typed.Reduced = _without(
+    "nanmax", "The largest of the elements that are no NaN.", -math.inf
+)
+nanmin: typed.Reduced = _without(
+    "nanmin", "The smallest of the elements that are no NaN.", math.inf
+)
+nanmean: typed.Averaged = _without("nanmean", "Means of the elements that are no NaN.")
+nanvar: typed.Spread = _without("nanvar", "Variances of the elements that are no NaN.", few=True)
+nanstd: typed.Spread = _without(
+    "nanstd", "Standard deviations of the elements that are no NaN.", few=True
+)
 
 
 def _place(name: str, extremum: Any, which: str) -> Any:
@@ -86,11 +95,11 @@ def _place(name: str, extremum: Any, which: str) -> Any:
         return statistics.argmax(there.astype("int8"), axis, keepdims=keepdims, out=out)
 
     about = f"The index of the first of the {which} elements; ArgumentError where all are NaN."
-    return called(place, name, f"{about} A wait.")
+    return called(place, name, f"{about} Waits for the device.")
 
 
-nanargmax = _place("nanargmax", nanmax, "largest")
-nanargmin = _place("nanargmin", nanmin, "smallest")
+nanargmax: typed.Position = _place("nanargmax", nanmax, "largest")
+nanargmin: typed.Position = _place("nanargmin", nanmin, "smallest")
 
 
 def _each_row(x: Any, axis: Axis, keepdims: bool, name: str, of_row: Any) -> Any:
@@ -107,19 +116,22 @@ def _each_row(x: Any, axis: Axis, keepdims: bool, name: str, of_row: Any) -> Any
     return found.reshape(shape)
 
 
+@typed.gives(typed.Array)
 def nanmedian(x: Any, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:
-    """The middle elements. A wait."""
+    """The median of the elements that are no NaN, of all or along axes. Waits for the device."""
     found = _each_row(x, axis, keepdims, "nanmedian", lambda rows: numerics.median(rows, -1))
     return elementwise.given_back(found.planes, out)
 
 
+@typed.gives(typed.Array)
 def nanquantile(x: Any, q: Any, axis: Axis = None, **options: Any) -> Any:
-    """``quantile``, but for its weights. A wait."""
+    """``quantile`` of the elements that are no NaN, without weights. Waits for the device."""
     return _at_shares(x, q, axis, counting.quantile, **options)
 
 
+@typed.gives(typed.Array)
 def nanpercentile(x: Any, q: Any, axis: Axis = None, **options: Any) -> Any:
-    """``percentile``, likewise. A wait."""
+    """``percentile`` of the elements that are no NaN, without weights. Waits for the device."""
     return _at_shares(x, q, axis, counting.percentile, **options)
 
 

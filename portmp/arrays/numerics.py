@@ -15,6 +15,7 @@ from portmp.arrays import (
     manipulation,
     sorting,
     statistics,
+    typed,
 )
 from portmp.arrays.composed import as_values
 from portmp.arrays.statistics import Axis
@@ -27,6 +28,7 @@ __all__ = ["append", "convolve", "corrcoef", "cov", "ediff1d", "gradient", "inte
 __all__ += ["trapezoid"]
 
 
+@typed.meets
 def append(x: AnyArray, values: Any, axis: int | None = None) -> Any:
     """x, and then *values* along an axis; without one, all elements of both as a vector."""
     if elementwise.is_number(values):
@@ -38,6 +40,7 @@ def append(x: AnyArray, values: Any, axis: int | None = None) -> Any:
     )
 
 
+@typed.gives(typed.Array)
 def trapezoid(y: AnyArray, x: AnyArray | None = None, dx: Any = 1, axis: int = -1) -> Any:
     """The integral by the trapezoidal rule along an axis: of y at x, or at distances dx.
 
@@ -66,10 +69,11 @@ def _integral(y: AnyArray, x: AnyArray | None, dx: Any) -> Any:
 def gradient(
     y: AnyArray, *distances: Any, axis: Any = None, edge_order: int = 1, dx: Any = None
 ) -> Any:
-    """Slopes: central differences, at the ends differences of neighbours, or of second order.
+    """Slopes along axes: central differences inside, at the ends differences of neighbours.
 
-    *distances*: a number, or a vector of coordinates; one for all axes, or one for each. Along an
-    axis; of several axes a list, where none is named. *dx* is a distance by name.
+    *edge_order* 2: those at the ends are of second order, too. *distances*: between elements, a
+    number, or a vector of coordinates; one for all axes, or one for each; *dx* is one by its name.
+    An array for one axis; a list of arrays, one for each, where there are several.
     """
     values = as_values(y)
     over = axes.named(axis, values.ndim)
@@ -134,6 +138,7 @@ def _slopes(values: AnyArray, distance: Any, along: int, edge_order: int) -> Any
     return manipulation.moveaxis(made, -1, along)
 
 
+@typed.gives(typed.Array)
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
@@ -206,6 +211,7 @@ def values_beside(value: Any, known: AnyArray | None) -> AnyArray:
     return elementwise.beside_one(value, known, as_values(known).dtype, "operand")
 
 
+@typed.meets
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """The products of two polynomials' coefficients, summed; *mode* as in NumPy."""
     known = next((x for x in (a, v) if isinstance(x, Viewed)), None)
@@ -242,6 +248,7 @@ def in_order(x: Any, axis: Axis, keepdims: bool, name: str, *beside: AnyArray) -
     return [manipulation.take_along_axis(row, order, axis=-1) for row in rows], shape
 
 
+@typed.gives(typed.Array)
 def median(x: AnyArray, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The middle element in order, or the mean of the two in the middle; NaN where there is one."""
     ordered, shape = in_order(x, axis, keepdims, "median")
@@ -254,6 +261,7 @@ def median(x: AnyArray, axis: Axis = None, *, keepdims: bool = False, out: Any =
     return elementwise.given_back(found.reshape(shape).planes, out)
 
 
+@typed.gives(typed.Array)
 def cov(
     m: Any,
     y: Any = None,
@@ -311,6 +319,7 @@ def _rows(x: Any, rowvar: bool, what: str) -> AnyArray:
     return rows if rowvar or given.ndim < 2 else rows.T
 
 
+@typed.gives(typed.Array)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
     """Correlations: covariances divided by both deviations, (both parts) cut to -1 to 1."""
     found, _ = _covariances(x, y, rowvar, 1, None, None)
@@ -323,6 +332,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
     return elementwise.clip(found, -1, 1)
 
 
+@typed.keeps
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of neighbours in C order, between others where these are given."""
     given = manipulation.ravel(manipulation.checked(x, "x"))

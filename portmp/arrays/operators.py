@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from portmp.errors import FormatError, PlaceError, ShapeError, UnsupportedError
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
-from portmp.runtime.planes import Planes, View
+from portmp.runtime.planes import Numbers, Planes, View
 
 V = TypeVar("V", bound=View[Any])
+OfValues = TypeVar("OfValues", bound="Operators[Planes]")
+OfIntegers = TypeVar("OfIntegers", bound="Operators[Numbers]")
 Binary = Callable[[Any, Any], Any]
 
 
@@ -108,7 +110,15 @@ class Operators(Viewed[V]):
 
     if TYPE_CHECKING:  # the same names, as type checkers read them
 
-        def __add__(self, other: Operand, /) -> Self: ...
+        @overload
+        def __add__(self: OfValues, other: Operand, /) -> OfValues: ...
+        @overload
+        def __add__(self: OfIntegers, other: OfIntegers | int, /) -> OfIntegers: ...
+        @overload
+        def __add__(self, other: Array, /) -> Array: ...
+        @overload
+        def __add__(self, other: Operand, /) -> Any: ...
+        def __add__(self, other: Any, /) -> Any: ...
         def __truediv__(self, other: Operand, /) -> Array: ...
         def __neg__(self) -> Self: ...
         def __lt__(self, other: Operand, /) -> PlainArray: ...
@@ -123,6 +133,11 @@ class Operators(Viewed[V]):
         __rtruediv__ = __itruediv__ = __truediv__
         __pos__ = __abs__ = __invert__ = __neg__
         __le__ = __gt__ = __ge__ = __lt__
+        __matmul__ = __rmatmul__ = __imatmul__ = __pow__ = __add__
+
+        def __divmod__(self, other: Operand, /) -> tuple[Self, Self]: ...
+        def __eq__(self, other: object) -> PlainArray: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> PlainArray: ...  # type: ignore[override]
     else:
         __add__, __radd__, __iadd__ = _three("add")
         __sub__, __rsub__, __isub__ = _three("subtract")
@@ -141,37 +156,36 @@ class Operators(Viewed[V]):
         __lt__, __le__ = elementwise.less, elementwise.less_equal
         __gt__, __ge__ = elementwise.greater, elementwise.greater_equal
 
-    def __pow__(self, other: Operand, modulo: None = None) -> Self:
-        if modulo is not None:
-            raise UnsupportedError(f"pow: modulo: {modulo!r:.60} given, None is needed")
-        found: Self = composed.power(self, other)
-        return found
+        def __matmul__(self, other: Any) -> Any:
+            return _product(self, other, turned=False)
 
-    def __matmul__(self, other: Any) -> Any:
-        return _product(self, other, turned=False)
+        def __rmatmul__(self, other: Any) -> Any:
+            return _product(self, other, turned=True)
 
-    def __rmatmul__(self, other: Any) -> Any:
-        return _product(self, other, turned=True)
+        def __imatmul__(self, other: Any) -> Any:
+            if not isinstance(other, Viewed):
+                return NotImplemented
+            return _in_place(products.matmul)(self, other)
 
-    def __imatmul__(self, other: Any) -> Any:
-        if not isinstance(other, Viewed):
-            return NotImplemented
-        return _in_place(products.matmul)(self, other)
+        def __pow__(self, other: Any, modulo: None = None) -> Any:
+            if modulo is not None:
+                raise UnsupportedError(f"pow: modulo: {modulo!r:.60} given, None is needed")
+            return composed.power(self, other)
 
-    def __divmod__(self, other: Any) -> tuple[Any, Any]:
-        return composed.floor_divide(self, other), composed.remainder(self, other)
+        def __divmod__(self, other: Any) -> tuple[Any, Any]:
+            return composed.floor_divide(self, other), composed.remainder(self, other)
+
+        def __eq__(self, other: object) -> Any:
+            return elementwise.is_same(self, other, "equal")
+
+        def __ne__(self, other: object) -> Any:
+            return elementwise.is_same(self, other, "not_equal")
 
     def __hash__(self) -> int:
         """That of a single number, as NumPy's numbers have it: keys of dicts, elements of sets."""
         if self.shape:
             raise TypeError(f"unhashable type: {type(self).__name__!r} with axes")
         return hash(self.item())
-
-    def __eq__(self, other: object) -> Any:
-        return elementwise.is_same(self, other, "equal")
-
-    def __ne__(self, other: object) -> Any:
-        return elementwise.is_same(self, other, "not_equal")
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Copy elements (broadcast) to those that a key names.

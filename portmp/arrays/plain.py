@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery
-from portmp.arrays import creation, dtypes, elementwise
+from portmp.arrays import creation, dtypes, elementwise, typed
 from portmp.arrays.creation import Where
 from portmp.arrays.methods import Methods
 from portmp.arrays.viewed import Viewed
@@ -35,6 +35,7 @@ class PlainArray(Methods[Numbers], holds=Numbers):
         """NumPy's dtype of the elements."""
         return np.dtype(self.planes.elements)
 
+    @typed.as_(typed.OwnCast)
     def astype(self, dtype: Any, *, copy: bool = True) -> Any:
         """A copy of another dtype, cut to its bits, or in a format, each rounded once.
 

@@ -13,6 +13,7 @@ from portmp.arrays import (
     elementwise,
     manipulation,
     numerics,
+    typed,
 )
 from portmp.arrays.viewed import AnyArray, Viewed, integers
 from portmp.errors import ArgumentError, ShapeError
@@ -52,11 +53,12 @@ def takes_objects(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _trimmed(p: AnyArray) -> AnyArray:
-    """Without leading zeros, but for one. A wait."""
+    """Without leading zeros, but for one. Waits for the device."""
     found: AnyArray = arranging.trim_zeros(p, "f")
     return found if found.size else p[-1:]
 
 
+@typed.gives(typed.Array)
 def poly(roots: Any) -> Any:
     """The coefficients of the polynomial with these roots and 1 for the highest power.
 
@@ -87,12 +89,14 @@ def _in_pairs(x: Any) -> bool:
     return one == other
 
 
+@typed.as_(typed.OfPolynomials)
 @takes_objects
 def polyadd(a1: Any, a2: Any) -> Any:
     """The sum of two polynomials."""
     return _both(elementwise.add, a1, a2, "polyadd")
 
 
+@typed.as_(typed.OfPolynomials)
 @takes_objects
 def polysub(a1: Any, a2: Any) -> Any:
     """The difference of two polynomials."""
@@ -105,6 +109,7 @@ def _both(function: Any, a1: Any, a2: Any, what: str) -> Any:
     return function(*(manipulation.pad(x, (n - x.size, 0)) for x in (first, second)))
 
 
+@typed.as_(typed.OfPolynomials)
 @takes_objects
 def polymul(a1: Any, a2: Any) -> Any:
     """The product of two polynomials."""
@@ -114,7 +119,9 @@ def polymul(a1: Any, a2: Any) -> Any:
 
 @takes_objects
 def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
-    """The quotient and the remainder of two polynomials: one coefficient after the other. A wait.
+    """The quotient and the remainder of two polynomials: one coefficient after the other.
+
+    Waits for the device.
 
     Leading coefficients of the remainder that are zero are left out.
     """
@@ -140,6 +147,7 @@ def _times(m: Any, what: str) -> int:
     return count
 
 
+@typed.as_(typed.OfPolynomial)
 @takes_objects
 def polyder(p: Any, m: int = 1) -> Any:
     """The m-th derivative."""
@@ -154,6 +162,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     return found
 
 
+@typed.as_(typed.OfPolynomial)
 @takes_objects
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The m-th antiderivative, with constants *k* (0 by default), the first integral's first."""
@@ -171,6 +180,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return found
 
 
+@typed.gives(typed.Array)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """Sums of a[n + k] conj(v[n]) over n for all shifts k: ``convolve`` with v turned round."""
     first, second = _coefficients(a, v, what="correlate")

@@ -11,7 +11,15 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from portmp import definition, formats
-from portmp.arrays import complexes, composed, creation, elementwise, manipulation, statistics
+from portmp.arrays import (
+    complexes,
+    composed,
+    creation,
+    elementwise,
+    manipulation,
+    statistics,
+    typed,
+)
 from portmp.arrays.dtypes import BOOL
 from portmp.arrays.foreign import as_they_are
 from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
@@ -48,6 +56,7 @@ def in_kind(view: View[Any], kind: Any) -> View[Any]:
     return elementwise.as_dtype(view, kind.component if real else kind)
 
 
+@typed.as_(typed.Multiplied)
 @as_they_are
 def matmul(x1: AnyArray, x2: AnyArray, /, *, out: AnyArray | None = None) -> Any:
     """The matrix product: x1 (..., m, k), x2 (..., k, n); vectors stand for a row or a column."""
@@ -104,6 +113,7 @@ def _of_matrices(left: View[Any], right: View[Any], method: object = methods.AUT
     return summed
 
 
+@typed.meets
 def vecdot(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:
     """Sums of products along an axis of both, x1 conjugated, with broadcasting of the others.
 
@@ -123,6 +133,7 @@ def vecdot(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:
     return wrapped(_of_matrices(left.planes, right.planes))[..., 0, 0]
 
 
+@typed.meets
 def tensordot(
     x1: AnyArray, x2: AnyArray, /, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Any:
@@ -163,6 +174,7 @@ ProductBound = Bound | Literal["normwise"]
 """Those of matrices' products, which may be by norms."""
 
 
+@typed.as_(typed.Dotted)
 @as_they_are
 def dot(
     x: AnyArray,
@@ -266,6 +278,7 @@ def _certified(
     return wrapped(exact.gemm(of_vectors(x, y).in_columns()).view_as(()))
 
 
+@typed.meets
 def inner(x1: AnyArray, x2: AnyArray) -> Any:
     """Sums of products over the last axes of both."""
     x1, x2 = elementwise.as_arrays([x1, x2], ("inner: x1", "inner: x2"))
@@ -274,6 +287,7 @@ def inner(x1: AnyArray, x2: AnyArray) -> Any:
     return tensordot(x1, x2, axes=((-1,), (-1,)))
 
 
+@typed.meets
 def vdot(x1: Any, x2: Any, /) -> Any:
     """The sum of products of all elements of two arrays of one size, in C order, x1 conjugated."""
     a, b = map(manipulation.ravel, elementwise.as_arrays([x1, x2], ("vdot: x1", "vdot: x2")))
@@ -282,12 +296,14 @@ def vdot(x1: Any, x2: Any, /) -> Any:
     return dot(composed.conj(a), b)
 
 
+@typed.meets
 def outer(x1: AnyArray, x2: AnyArray, /) -> Any:
     """The products of all elements of one with all of the other, as a matrix."""
     a, b = map(manipulation.ravel, elementwise.as_arrays([x1, x2], ("outer: x1", "outer: x2")))
     return a[:, None] * b[None, :]
 
 
+@typed.meets
 def kron(x1: AnyArray, x2: AnyArray, /) -> Any:
     """The Kronecker product: each element of x1 times x2, as blocks."""
     x1, x2 = elementwise.as_arrays([x1, x2], ("kron: x1", "kron: x2"))
@@ -298,6 +314,7 @@ def kron(x1: AnyArray, x2: AnyArray, /) -> Any:
     return (left * right).reshape([a * b for a, b in zip(*sizes, strict=True)])
 
 
+@typed.as_(typed.OwnKind)
 def trace(
     x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
 ) -> Any:
@@ -306,6 +323,7 @@ def trace(
     return statistics.sum(found, -1, dtype=dtype, out=out)
 
 
+@typed.meets
 def cross(
     x1: AnyArray,
     x2: AnyArray,
@@ -326,6 +344,7 @@ def cross(
     return manipulation.moveaxis(found, -1, axisc)
 
 
+@typed.keeps
 def diag(x: AnyArray, k: int = 0) -> Any:
     """The matrix with this vector on its k-th diagonal, or a copy of a matrix' k-th diagonal."""
     x = manipulation.checked(x, "x")
@@ -340,6 +359,7 @@ def diag(x: AnyArray, k: int = 0) -> Any:
     return found
 
 
+@typed.keeps
 def vander(x: AnyArray, n: int | None = None, *, increasing: bool = False) -> Any:
     """Powers of a vector's elements as columns, from n - 1 to 0, or the other way round."""
     x = manipulation.checked(x, "x")
@@ -353,6 +373,7 @@ def vander(x: AnyArray, n: int | None = None, *, increasing: bool = False) -> An
     return ones if increasing else manipulation.flip(ones, axis=1)
 
 
+@typed.as_(typed.Evaluated)
 def polyval(p: AnyArray, x: Any) -> Any:
     """The polynomial with coefficients p (or a poly1d), the highest first, at x: Horner's rule.
 

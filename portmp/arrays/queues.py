@@ -108,7 +108,7 @@ class Loop:
 
         Arrays of outside are read as they are then; results stand where the block left them.
         """
-        (count,) = integers((times,), "times", count=1)
+        (count,) = integers((times,), "replay: times", count=1)
         if count < 0:
             raise ArgumentError(f"replay: times: {count} given, 0 or more are allowed")
         if self._repeated is None:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portmp.arrays import creation, elementwise, indexing, manipulation, statistics
+from portmp.arrays import creation, elementwise, indexing, manipulation, statistics, typed
 from portmp.arrays.complexes import is_complex
 from portmp.arrays.dtypes import BOOL
 from portmp.arrays.typed import Keeping, PlainArray
@@ -69,7 +69,7 @@ def _sorting(name: str, about: str) -> Any:
     return called(in_order, name, about)
 
 
-argsort: Any = _sorting(
+argsort: typed.Sorted = _sorting(
     "argsort",
     """The indices (int64) that sort along an axis (None: all elements in C order).
 
@@ -87,6 +87,7 @@ def _in_order(rows: View[Any], places: Numbers) -> View[Any]:
     return moves.gathered(rows, steps, rows.shape, (rows.strides[0], 0))
 
 
+@typed.gives(typed.PlainArray)
 def searchsorted(x1: Any, x2: Any, /, side: str = "left", *, sorter: AnyArray | None = None) -> Any:
     """How many elements of the sorted vector x1 (or sorted by *sorter*) stand before each of x2.
 
@@ -117,7 +118,10 @@ def _places_among(known: AnyArray, x: AnyArray, right: bool) -> Any:
 
 
 def nonzero(x: AnyArray, /) -> tuple[PlainArray, ...]:
-    """The indices (int64) of elements other than zero, for each axis, in C order. A wait."""
+    """The indices (int64) of elements other than zero, for each axis, in C order.
+
+    Waits for the device.
+    """
     view = manipulation.checked(x, "x").planes
     if not view.ndim:
         raise ShapeError("nonzero: one axis at least is needed")
@@ -126,6 +130,7 @@ def nonzero(x: AnyArray, /) -> tuple[PlainArray, ...]:
     return tuple(map(wrapped, found))
 
 
+@typed.as_(typed.Chosen)
 @everywhere
 def where(condition: AnyArray, x1: Any = None, x2: Any = None, /) -> Any:
     """x1 where *condition* is true, else x2, with broadcasting; without both ``nonzero``."""
@@ -136,13 +141,14 @@ def where(condition: AnyArray, x1: Any = None, x2: Any = None, /) -> Any:
     return elementwise.where(condition, x1, x2)
 
 
+@typed.gives(typed.PlainArray)
 def argwhere(x: AnyArray) -> Any:
-    """The same indices as rows."""
+    """The indices (int64) of elements other than zero, a row (n, ndim) for each element."""
     return manipulation.stack(nonzero(x), axis=1)
 
 
 def flatnonzero(x: AnyArray) -> PlainArray:
-    """The indices of elements other than zero among all, in C order. A wait."""
+    """The indices of elements other than zero among all, in C order. Waits for the device."""
     return nonzero(manipulation.ravel(x))[0]
 
 
@@ -153,27 +159,30 @@ class UniqueAll(NamedTuple):
     """Different values, where each is first found, which each element is, and how often."""
 
     values: Any
-    indices: Any
-    inverse_indices: Any
-    counts: Any
+    indices: PlainArray
+    inverse_indices: PlainArray
+    counts: PlainArray
 
 
 class UniqueCounts(NamedTuple):
     """Different values, and how often each is there."""
 
     values: Any
-    counts: Any
+    counts: PlainArray
 
 
 class UniqueInverse(NamedTuple):
     """Different values, and which of them each element is."""
 
     values: Any
-    inverse_indices: Any
+    inverse_indices: PlainArray
 
 
 def unique_all(x: AnyArray, /) -> UniqueAll:
-    """Different values in order, with all that is known of them; each NaN differs. A wait."""
+    """Different values in order, with all that is known of them; each NaN differs.
+
+    Waits for the device.
+    """
     return _of_all(x, equal_nan=False)
 
 
@@ -222,22 +231,24 @@ def _unique(x: AnyArray, equal_nan: bool) -> UniqueAll:
 
 
 def unique_counts(x: AnyArray, /) -> UniqueCounts:
-    """Different values in order, and how often each is there. A wait."""
+    """Different values in order, and how often each is there. Waits for the device."""
     found = unique_all(x)
     return UniqueCounts(found.values, found.counts)
 
 
 def unique_inverse(x: AnyArray, /) -> UniqueInverse:
-    """Different values in order, and which of them each element is. A wait."""
+    """Different values in order, and which of them each element is. Waits for the device."""
     found = unique_all(x)
     return UniqueInverse(found.values, found.inverse_indices)
 
 
+@typed.keeps
 def unique_values(x: AnyArray, /) -> Any:
-    """Different values in order. A wait."""
+    """Different values in order. Waits for the device."""
     return unique_all(x).values
 
 
+@typed.as_(typed.Different)
 def unique(
     x: AnyArray,
     /,
@@ -248,7 +259,9 @@ def unique(
     *,
     equal_nan: bool = True,
 ) -> Any:
-    """Different values in order; with NumPy's options a tuple of what they ask for. A wait.
+    """Different values in order; with NumPy's options a tuple of what they ask for.
+
+    Waits for the device.
 
     NaN counts once, unless *equal_nan* is false. Along an *axis*: its different parts, in
     lexicographic order, where each NaN differs.
@@ -280,28 +293,32 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> PlainArray:
     return elementwise.logical_not(found) if invert else found
 
 
+@typed.meets
 def union1d(x1: Any, x2: Any, /) -> Any:
-    """The values that one of two arrays has, in order. A wait."""
+    """The values that one of two arrays has, in order. Waits for the device."""
     first, second = elementwise.views("union1d", [x1, x2])
     return unique(manipulation.concat([first, second], axis=None))
 
 
+@typed.meets
 def intersect1d(x1: Any, x2: Any, /) -> Any:
-    """The values that both of two arrays have, in order. A wait."""
+    """The values that both of two arrays have, in order. Waits for the device."""
     first, second = elementwise.views("intersect1d", [x1, x2])
     found = unique_values(first)
     return found[isin(found, second)]
 
 
+@typed.meets
 def setdiff1d(x1: Any, x2: Any, /) -> Any:
-    """The values of the first array that the second has not, in order. A wait."""
+    """The values of the first array that the second has not, in order. Waits for the device."""
     first, second = elementwise.views("setdiff1d", [x1, x2])
     found = unique(first)
     return found[isin(found, second, invert=True)]
 
 
+@typed.meets
 def setxor1d(x1: Any, x2: Any, /) -> Any:
-    """The values that exactly one of two arrays has, in order. A wait."""
+    """The values that exactly one of two arrays has, in order. Waits for the device."""
     first, second = elementwise.views("setxor1d", [x1, x2])
     return union1d(setdiff1d(first, second), setdiff1d(second, first))
 
@@ -309,6 +326,7 @@ def setxor1d(x1: Any, x2: Any, /) -> Any:
 # --- orders by NumPy's names ----------------------------------------------------------------------
 
 
+@typed.gives(typed.PlainArray)
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """The indices (int64) that sort by the last key, equal ones by the one before it, and so on."""
     several = isinstance(keys, (list, tuple)) or elementwise.arrayed(keys, "lexsort: keys").ndim > 1
@@ -330,14 +348,19 @@ def _by_keys(keys: list[Any], axis: int, descending: bool = False) -> Any:
     return found
 
 
+@typed.keeps
 def partition(x: Any, kth: Any, /, axis: int | None = -1) -> Any:
-    """``sort``: what is smaller stands before the kth element, what is larger behind it."""
+    """The elements with the kth in its sorted place, smaller ones before it, larger ones behind.
+
+    All are sorted, as by ``sort``.
+    """
     _check_places(x, kth, axis)
     return sort(x, axis)
 
 
+@typed.gives(typed.PlainArray)
 def argpartition(x: Any, kth: Any, /, axis: int | None = -1) -> Any:
-    """``argsort``, likewise."""
+    """The indices (int64) of ``partition``: those of ``argsort``."""
     _check_places(x, kth, axis)
     return argsort(x, axis)
 

@@ -223,7 +223,10 @@ def prod(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """Products, likewise; *initial* is multiplied by, what does not count is taken as 1."""
+    """Products of all elements, or along axes; where *where* is false 1 is taken.
+
+    *initial* is a factor more; *dtype* and *out* as of ``sum``.
+    """
     return _summed("prod", x, axis, dtype, keepdims, out, initial, where)
 
 
@@ -431,7 +434,7 @@ all: typed.Truth = _of_truth("all", 1, "Whether all elements are true")
 any: typed.Truth = _of_truth("any", 0, "Whether one element is true")
 
 
-@typed.as_(typed.Counted)
+@typed.gives(typed.PlainArray)
 def count_nonzero(x: AnyArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
     """How many elements are true, or other than zero."""
     return _reduced("count", _truth(x), axis, keepdims, "int64")
@@ -526,7 +529,7 @@ cumulative_sum: typed.Running = _running(
     "Running sums along an axis, which vectors need not name; first a 0, if it is asked for.",
 )
 cumulative_prod: typed.Running = _running(
-    "mul", "cumulative_prod", "Running products, likewise; first a 1, if it is asked for."
+    "mul", "cumulative_prod", "Running products along an axis; *include_initial* puts a 1 first."
 )
 
 
@@ -543,8 +546,8 @@ def _cumulative(function: Any) -> Any:
     return method
 
 
-cumsum = _cumulative(cumulative_sum)
-cumprod = _cumulative(cumulative_prod)
+cumsum: typed.OwnKind = _cumulative(cumulative_sum)
+cumprod: typed.OwnKind = _cumulative(cumulative_prod)
 
 
 def _edge(end: Any, x: AnyArray, axis: int) -> Any:
@@ -559,6 +562,7 @@ def _edge(end: Any, x: AnyArray, axis: int) -> Any:
     return manipulation.broadcast_to(wrapped(elementwise.like_number(limbs, x.planes)), shape)
 
 
+@typed.keeps
 def diff(
     x: AnyArray, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
 ) -> Any:
@@ -584,6 +588,7 @@ def diff(
     return found
 
 
+@typed.as_(typed.Reduced)
 def ptp(x: AnyArray, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The largest less the smallest element."""
     return _into(max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims), out)
@@ -604,6 +609,7 @@ def spread_weights(weights: AnyArray, x: AnyArray, axis: Axis, what: str) -> Any
     return manipulation.broadcast_to(weights, x.shape)
 
 
+@typed.as_(typed.Weighted)
 def average(
     x: Any,
     axis: Axis = None,

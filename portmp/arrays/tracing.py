@@ -257,8 +257,8 @@ class _Trace:
         if what[0] is complexes.apply:
             self.refuse(_COMPLEX)
         if what[0] not in (*_CALLS, routine.apply, plain.apply, reduce.over_rows) and not copies:
-            called = f"{what[0].__module__.split('.')[-2]}.{what[0].__name__}"
-            self.refuse(f"it calls {called}, which is no elementwise operation; call it outside")
+            what_for = _NOT_FUSED.get(what[0].__module__.split(".")[-2], "calls a routine")
+            self.refuse(f"it {what_for}, which is no elementwise operation; call that outside")
         if what[0] is reduce.over_rows:
             self.put(out, self.reduced(op, given[0], out))
             return
@@ -438,6 +438,18 @@ def _text(node: Node, args: Sequence[str], of: Sequence[Node]) -> str:
     if isinstance(form, Format):
         return f"{form.operator(node.op).name}({', '.join(args)})"
     return _LOGIC[node.op].format(*args)
+
+
+_NOT_FUSED = {
+    "conversions": "converts or takes apart numbers (astype, frexp, rint)",
+    "gemm": "multiplies matrices (@, matmul, dot)",
+    "lu": "factors a matrix or solves a system",
+    "order": "sorts or searches (sort, median, argmax, searchsorted)",
+    "plain": "counts or asks of whole rows (all, any, count_nonzero, arange)",
+    "reduce": "multiplies vectors or matrices (dot, @, vdot), or bounds a sum",
+    "scan": "adds up along an axis (cumsum, cumprod)",
+}
+"""What calls of a routine do, in words of users: by the routines that are asked for most."""
 
 
 def _dense(shape: Shape) -> Place:

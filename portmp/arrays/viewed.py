@@ -171,7 +171,10 @@ class Viewed(Generic[V]):
     def _matched(self, what: str, host: Sequence[np.ndarray[Any, Any]]) -> None:
         """Errors where the host's arrays are not what the planes are."""
         if is_recording():
-            raise ArgumentError(f"{what}: recorded work is launches alone, no copies")
+            raise ArgumentError(
+                f"capture: {what} copies memory of the host's, where launches alone are captured; "
+                "do it after the block or between replays"
+            )
         if not self.planes.contiguous:
             raise ArgumentError(
                 f"{what}: a dense array is needed, its strides are {self.planes.strides}"

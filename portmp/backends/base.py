@@ -422,8 +422,8 @@ def _do(launch: Launch) -> None:
         return
     if recorded and recorded[0].queue is not launch.queue:
         raise ArgumentError(
-            f"recording: work for another queue or device ({launch.queue.device.name}) than the "
-            f"first ({recorded[0].queue.device.name}); record each by itself"
+            f"capture: work for another queue or device ({launch.queue.device.name}) than the "
+            f"first ({recorded[0].queue.device.name}); capture each by itself"
         )
     # What one device launches on another to do this is no launch of its own.
     with recorder.into(None):

@@ -54,7 +54,7 @@ def exact(name: str, n: int, device: Device) -> mp.Array:
     return mp.linalg.eigvals(banded(name, n, "qd", device).T)
 
 
-def apart(found: mp.Array, known: mp.Array) -> Any:
+def furthest(found: mp.Array, known: mp.Array) -> Any:
     """How far one of either is from the nearest of the others at most."""
     between = abs(found.astype("cqd")[:, None] - known)
     return max(x.max().to_fractions() for x in (between.min(0), between.min(1)))
@@ -70,7 +70,7 @@ def run(device: Device, n: int, progress: Progress) -> list[Outcome]:
         for form in FORMATS:
             progress.show(f"{name} in {form}")
             found = mp.linalg.eigvals(banded(name, n, form, device))
-            right = ill_conditioned.digits(apart(found, known), size, form)
+            right = ill_conditioned.digits(furthest(found, known), size, form)
             outcomes.append(Outcome(name, n, form, right, found.to_numpy().tolist()))
     return outcomes
 

@@ -194,7 +194,7 @@ def random(
     devices: Devices | None = None,
     layout: Any = None,
 ) -> DistributedArray:
-    """What ``rng.random(shape, format)`` draws, made where its parts lie: the same numbers."""
+    """The numbers that ``rng.random(shape, format)`` draws, made where parts lie."""
     return _drawn("uniform", rng, shape, format, devices, layout)
 
 
@@ -206,7 +206,7 @@ def standard_normal(
     devices: Devices | None = None,
     layout: Any = None,
 ) -> DistributedArray:
-    """What ``rng.standard_normal(shape, format)`` draws, likewise."""
+    """The numbers that ``rng.standard_normal(shape, format)`` draws, made where parts lie."""
     return _drawn("normal", rng, shape, format, devices, layout)
 
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from portmp.arrays import complexes, creation, elementwise, manipulation
+from portmp.arrays.typed import CosineTransform
 from portmp.arrays.viewed import AnyArray, called, wrapped
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.fft import rows
@@ -107,7 +108,11 @@ def _function(name: str, about: str, of: Callable[[Any, int], Any], inverse: boo
     return called(function, name, about)
 
 
-dct = _function("dct", "The cosine transform of type 2 or 3 along an axis.", _cosines, False)
-idct = _function("idct", "The inverse of ``dct`` of that type.", _cosines, True)
-dst = _function("dst", "The sine transform of type 2 or 3 along an axis.", _sines, False)
-idst = _function("idst", "The inverse of ``dst`` of that type.", _sines, True)
+dct: CosineTransform = _function(
+    "dct", "The cosine transform of type 2 or 3 along an axis.", _cosines, False
+)
+idct: CosineTransform = _function("idct", "The inverse of ``dct`` of that type.", _cosines, True)
+dst: CosineTransform = _function(
+    "dst", "The sine transform of type 2 or 3 along an axis.", _sines, False
+)
+idst: CosineTransform = _function("idst", "The inverse of ``dst`` of that type.", _sines, True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from portmp.arrays import creation, dtypes, elementwise, manipulation
+from portmp.arrays import creation, dtypes, elementwise, manipulation, typed
 from portmp.arrays.creation import Where
 from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError
@@ -14,6 +14,7 @@ from portmp.fft.transforms import length
 from portmp.routines.fourier.steps import factors
 
 
+@typed.gives(typed.Array)
 def fftfreq(n: int, /, *, d: Any = 1, dtype: Any = None, device: Where = None) -> Any:
     """0, 1, ... -2, -1, over n d: frequencies of the elements of ``fft``, each rounded once.
 
@@ -23,6 +24,7 @@ def fftfreq(n: int, /, *, d: Any = 1, dtype: Any = None, device: Where = None) -
     return _frequencies([*range((n + 1) // 2), *range(-(n // 2), 0)], n, d, dtype, device)
 
 
+@typed.gives(typed.Array)
 def rfftfreq(n: int, /, *, d: Any = 1, dtype: Any = None, device: Where = None) -> Any:
     """0, 1, ... n // 2, over n d: frequencies of the elements of ``rfft``, each rounded once."""
     n = length(n)
@@ -37,11 +39,13 @@ def _frequencies(numbers: list[int], n: int, d: Any, dtype: Any, device: Where) 
     return creation.array([Fraction(k) / (n * step) for k in numbers], kind, device)
 
 
+@typed.keeps
 def fftshift(x: AnyArray, /, *, axes: int | Sequence[int] | None = None) -> Any:
     """The same elements with frequency 0 in the middle."""
     return _shifted(x, axes, 1)
 
 
+@typed.keeps
 def ifftshift(x: AnyArray, /, *, axes: int | Sequence[int] | None = None) -> Any:
     """The inverse of ``fftshift``."""
     return _shifted(x, axes, -1)

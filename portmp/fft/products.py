@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portmp.arrays import complexes, elementwise, manipulation
+from portmp.arrays import complexes, elementwise, manipulation, typed
 from portmp.arrays.viewed import AnyArray
 from portmp.errors import ShapeError, choice
 from portmp.fft.frequencies import next_fast_len
@@ -12,6 +12,7 @@ from portmp.fft.rows import transformed
 from portmp.fft.transforms import as_complex, given, resized, scaled
 
 
+@typed.gives(typed.Array)
 def convolve(a: AnyArray, b: AnyArray, /, mode: str = "full", axis: int = -1) -> Any:
     """c[k] = sum over j of a[j] b[k - j] along an axis, other axes broadcast; *mode* as NumPy's.
 
@@ -37,6 +38,7 @@ def convolve(a: AnyArray, b: AnyArray, /, mode: str = "full", axis: int = -1) ->
     return manipulation.moveaxis(full[..., start : start + count], -1, axis)
 
 
+@typed.gives(typed.Array)
 def correlate(a: AnyArray, b: AnyArray, /, mode: str = "full", axis: int = -1) -> Any:
     """sum over j of a[j + k] conj(b[j]): ``convolve`` with b turned round and conjugate."""
     other = given(b, "correlate")

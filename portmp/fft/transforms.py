@@ -15,6 +15,7 @@ from typing import Any
 
 from portmp import formats
 from portmp.arrays import complexes, creation, dtypes, elementwise, manipulation
+from portmp.arrays.typed import Transform, TransformOfAxes
 from portmp.arrays.viewed import AnyArray, called, everywhere, integers, wrapped
 from portmp.errors import ArgumentError, ShapeError, choice
 from portmp.fft import rows
@@ -138,24 +139,28 @@ def _swapped(norm: Any) -> str:
     return {"backward": "forward", "forward": "backward"}.get(given, given)
 
 
-fft = _one("fft", "The transform along an axis.", lambda x, n, norm: _of_complex(x, n, norm, False))
-ifft = _one(
+fft: Transform = _one(
+    "fft", "The transform along an axis.", lambda x, n, norm: _of_complex(x, n, norm, False)
+)
+ifft: Transform = _one(
     "ifft",
     "The inverse of ``fft``: with exp(+2 pi i j k / n), over n.",
     lambda x, n, norm: _of_complex(x, n, norm, True),
 )
-rfft = _one(
+rfft: Transform = _one(
     "rfft",
     "The first n // 2 + 1 elements of ``fft`` of real numbers: the rest mirrors it.",
     _of_real,
 )
-irfft = _one("irfft", "The inverse of ``rfft``: n real numbers, by default an even n.", _to_real)
-hfft = _one(
+irfft: Transform = _one(
+    "irfft", "The inverse of ``rfft``: n real numbers, by default an even n.", _to_real
+)
+hfft: Transform = _one(
     "hfft",
     "The transform of what mirrors itself, given by its first half: n real numbers.",
     lambda x, n, norm: _to_real(as_complex(x).conj(), n, _swapped(norm)),
 )
-ihfft = _one(
+ihfft: Transform = _one(
     "ihfft",
     "The inverse of ``hfft``: the first half of the transform of real numbers, over n.",
     lambda x, n, norm: _of_real(x, n, _swapped(norm)).conj(),
@@ -207,11 +212,19 @@ def _several(name: str, about: str, usual: Any, kind: str) -> Any:
     return called(function, name, about)
 
 
-fftn = _several("fftn", "The transform along several axes, by default all.", None, "c")
-ifftn = _several("ifftn", "The inverse of ``fftn``.", None, "i")
-rfftn = _several("rfftn", "``rfft`` along the last of several axes, ``fft`` the others.", None, "r")
-irfftn = _several("irfftn", "The inverse of ``rfftn``.", None, "h")
-fft2 = _several("fft2", "The transform along two axes, by default the last ones.", (-2, -1), "c")
-ifft2 = _several("ifft2", "The inverse of ``fft2``.", (-2, -1), "i")
-rfft2 = _several("rfft2", "``rfftn`` along two axes, by default the last ones.", (-2, -1), "r")
-irfft2 = _several("irfft2", "The inverse of ``rfft2``.", (-2, -1), "h")
+fftn: TransformOfAxes = _several(
+    "fftn", "The transform along several axes, by default all.", None, "c"
+)
+ifftn: TransformOfAxes = _several("ifftn", "The inverse of ``fftn``.", None, "i")
+rfftn: TransformOfAxes = _several(
+    "rfftn", "``rfft`` along the last of several axes, ``fft`` the others.", None, "r"
+)
+irfftn: TransformOfAxes = _several("irfftn", "The inverse of ``rfftn``.", None, "h")
+fft2: TransformOfAxes = _several(
+    "fft2", "The transform along two axes, by default the last ones.", (-2, -1), "c"
+)
+ifft2: TransformOfAxes = _several("ifft2", "The inverse of ``fft2``.", (-2, -1), "i")
+rfft2: TransformOfAxes = _several(
+    "rfft2", "``rfftn`` along two axes, by default the last ones.", (-2, -1), "r"
+)
+irfft2: TransformOfAxes = _several("irfft2", "The inverse of ``rfft2``.", (-2, -1), "h")

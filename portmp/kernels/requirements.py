@@ -36,7 +36,7 @@ def buffer(requirements: Sequence[Requirement], queue: Queue) -> Buffer:
     """Memory for the assertions of one call."""
     if is_recording():
         raise LaunchError(
-            "checked kernels wait for the device: a capture takes kernels without checked"
+            "capture: a kernel with checked=True waits for the device; capture one without it"
         )
     held = np.full(len(requirements), HELD, np.uint32)
     made = queue.device.allocate(held.nbytes)

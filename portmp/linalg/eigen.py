@@ -8,6 +8,7 @@ import numpy as np
 from portmp.arrays import composed, creation, elementwise, manipulation, sorting, statistics
 from portmp.arrays.array import Array
 from portmp.arrays.plain import plain_array
+from portmp.arrays.typed import Operand
 from portmp.arrays.viewed import everywhere
 from portmp.errors import ArgumentError, LinAlgError, ShapeError, suggestion
 from portmp.linalg import operands, scaling
@@ -32,7 +33,7 @@ class Eigh(NamedTuple):
 
 @everywhere
 def eigh(
-    a: Array,
+    a: Operand,
     b: Array | str | None = None,
     UPLO: str = "L",  # NumPy's name
     *,
@@ -70,7 +71,7 @@ def eigh(
 
 @everywhere
 def eigvalsh(
-    a: Array,
+    a: Operand,
     b: Array | str | None = None,
     UPLO: str = "L",  # NumPy's name
     *,

@@ -13,6 +13,7 @@ from portmp.arrays.elementwise import sign, where
 from portmp.arrays.foreign import A, as_they_are
 from portmp.arrays.functions import log
 from portmp.arrays.plain import PlainArray, plain_array
+from portmp.arrays.typed import Operand
 from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
@@ -168,7 +169,7 @@ def _inverse(matrix: Array, method: By, name: str) -> Array:
     return solve_directly(matrix, identity, method=method, name=name)
 
 
-def det(a: Array, *, method: By = "auto") -> Array:
+def det(a: Operand, *, method: By = "auto") -> Array:
     """The determinant of a (..., n, n): shape (...), 0 for a singular matrix.
 
     Only the result may overflow or underflow: factors of two are kept apart.
@@ -188,7 +189,7 @@ def det(a: Array, *, method: By = "auto") -> Array:
     return from_limbs(ar.store(words), matrix.format, matrix.queue)
 
 
-def slogdet(a: Array, *, method: By = "auto") -> SignAndLog:
+def slogdet(a: Operand, *, method: By = "auto") -> SignAndLog:
     """The sign (-1, 0, 1; of complex numbers one of size 1, or 0) and the natural logarithm of the
     size of the determinant.
 
@@ -204,7 +205,7 @@ def slogdet(a: Array, *, method: By = "auto") -> SignAndLog:
     return SignAndLog(sign(mantissa), log(size) + twos * two)
 
 
-def matrix_power(a: Array, n: int) -> Array:
+def matrix_power(a: Operand, n: int) -> Array:
     """a (..., m, m) to the whole power n, by squaring; negative ones of the inverse."""
     matrix = operands.matrix(a, "matrix_power", square=True, kinds="fc")
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)):

@@ -20,6 +20,7 @@ from portmp import definition
 from portmp.arrays.array import Array, zeros
 from portmp.arrays.blas import axpy, gemm, scal
 from portmp.arrays.manipulation import concat
+from portmp.arrays.typed import Operand
 from portmp.linalg import operands
 from portmp.linalg.operands import By
 
@@ -94,7 +95,7 @@ def plan(bits: int, norm: float) -> Plan:
     return min(plans, key=lambda p: (p.powers + p.steps + p.squarings, p.squarings))
 
 
-def expm(a: Array, *, method: By = "auto") -> Array:
+def expm(a: Operand, *, method: By = "auto") -> Array:
     """The exponential of a (..., n, n), matrix by matrix; SciPy's name.
 
     By a Taylor polynomial of a 2^-s in the format, squared s times; its degree and s by the 1-norm

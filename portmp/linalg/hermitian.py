@@ -6,6 +6,7 @@ from portmp import formats
 from portmp.arrays import complexes, composed, creation, elementwise, products
 from portmp.arrays.array import Array, Number
 from portmp.arrays.blas import Trans, gemm, scalar, transposes
+from portmp.arrays.typed import Operand
 from portmp.arrays.viewed import wrapped
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
@@ -18,7 +19,7 @@ ROWS = 1024
 
 
 def herk(
-    a: Array,
+    a: Operand,
     *,
     alpha: Number | Array = 1,
     beta: Number | Array = 0,
@@ -61,8 +62,8 @@ def _square(first: Any, trans: str, lower: bool, method: By) -> Any:
 
 
 def her2k(
-    a: Array,
-    b: Array,
+    a: Operand,
+    b: Operand,
     *,
     alpha: Number | complex | Array = 1,
     beta: Number | Array = 0,
@@ -72,7 +73,7 @@ def her2k(
     overwrite_c: bool = False,
     method: By = "auto",
 ) -> Array:
-    """The same triangle of alpha a b^H + conj(alpha) b a^H + beta c; b is of a's shape.
+    """One triangle of alpha a b^H + conj(alpha) b a^H + beta c, as of ``herk``; b is of a's shape.
 
     With *trans* of alpha a^H b + conj(alpha) b^H a + beta c. Elements are x_ij + conj(x_ji), x
     being gemm's alpha a b^H: 8 n^2 k operations. Others as ``herk``'s.

@@ -9,6 +9,7 @@ from portmp.arrays.array import Array, zeros
 from portmp.arrays.composed import conj
 from portmp.arrays.elementwise import where
 from portmp.arrays.plain import PlainArray, plain_array
+from portmp.arrays.typed import Operand
 from portmp.errors import LinAlgError
 from portmp.linalg import operands, scaling
 from portmp.linalg.operands import By
@@ -28,7 +29,7 @@ class Ldl(NamedTuple):
     perm: PlainArray
 
 
-def ldl(a: Array, lower: bool = True, hermitian: bool = True) -> Ldl:
+def ldl(a: Operand, lower: bool = True, hermitian: bool = True) -> Ldl:
     """lu, d, perm with a = lu d lu^H of Hermitian a (..., n, n), positive definite or not.
 
     That is lu d lu^T of real symmetric matrices; of complex symmetric ones with *hermitian* false.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from portmp.arrays.array import Array, zeros
+from portmp.arrays.typed import Operand
 from portmp.arrays.viewed import everywhere
 from portmp.errors import ArgumentError, MatrixShapeError
 from portmp.linalg import operands, scaling
@@ -52,7 +53,9 @@ class LeastSquares(Sequence[Any]):
 
 
 @everywhere
-def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "auto") -> LeastSquares:
+def lstsq(
+    a: Operand, b: Operand, rcond: float | None = None, *, method: By = "auto"
+) -> LeastSquares:
     """The x that minimises |a x - b| for a matrix a (m, n), b (m,) or (m, r); of all the smallest.
 
     By Householder's QR of a, or of its (conjugate) transpose where there are more unknowns than

@@ -9,6 +9,7 @@ from portmp import formats
 from portmp.arrays import complexes, creation, elementwise, functions
 from portmp.arrays.array import Array, operand, zeros
 from portmp.arrays.manipulation import diagonal
+from portmp.arrays.typed import Operand
 from portmp.errors import ArgumentError, LinAlgError, ShapeError, choice
 from portmp.formats import Format
 from portmp.linalg import eigenvectors, operands
@@ -33,7 +34,7 @@ class LeftEig(NamedTuple):
     eigenvectors: Array
 
 
-def eigvals(a: Array) -> Array:
+def eigvals(a: Operand) -> Array:
     """The eigenvalues (..., n) of real or complex a (..., n, n), always complex; NumPy's name.
 
     In no particular order, those of real matrices with conjugate pairs side by side, the positive
@@ -52,14 +53,14 @@ def eigvals(a: Array) -> Array:
 
 
 @overload
-def eig(a: Array, *, left: Literal[False] = False) -> Eig: ...
+def eig(a: Operand, *, left: Literal[False] = False) -> Eig: ...
 
 
 @overload
-def eig(a: Array, *, left: Literal[True]) -> LeftEig: ...
+def eig(a: Operand, *, left: Literal[True]) -> LeftEig: ...
 
 
-def eig(a: Array, *, left: bool = False) -> Eig | LeftEig:
+def eig(a: Operand, *, left: bool = False) -> Eig | LeftEig:
     """Eigenvalues as ``eigvals`` gives them, and vectors, a v = value v; NumPy's name.
 
     By Schur's form of the balanced matrix and back substitution; for real eigenvalues of real
@@ -87,7 +88,7 @@ class Schur(NamedTuple):
     Z: Array
 
 
-def schur(a: Array, output: str = "real") -> Schur:
+def schur(a: Operand, output: str = "real") -> Schur:
     """Schur's form of a (..., n, n), by the steps of ``eigvals`` without balancing.
 
     Of real matrices the real form, with *output* ``complex`` the triangular one (``rsf2csf``).
@@ -138,7 +139,7 @@ def rsf2csf(T: Array, Z: Array) -> Schur:  # SciPy's names
     return Schur(found, z @ turn)
 
 
-def _given(a: Array, name: str) -> tuple[Array, Format]:
+def _given(a: Operand, name: str) -> tuple[Array, Format]:
     """Square matrices, and the format of their eigenvalues."""
     matrix = operands.matrix(a, name, square=True, kinds="fc")
     return matrix, formats.complex_of(matrix.format)

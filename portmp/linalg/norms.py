@@ -9,11 +9,12 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from portmp import definition
-from portmp.arrays import composed, elementwise, manipulation
+from portmp.arrays import composed, elementwise, manipulation, typed
 from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.blas import nrm2
 from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import Bound
+from portmp.arrays.typed import Operand
 from portmp.errors import ArgumentError, LinAlgWarning, MatrixShapeError, ShapeError
 from portmp.formats import convert, losses, wider
 from portmp.linalg import bounded_norms, operands, scaling
@@ -37,7 +38,7 @@ Axes = int | tuple[int, int] | None
 
 @overload
 def norm(
-    x: Array,
+    x: Operand,
     ord: Order = None,
     axis: Axes = None,
     keepdims: bool = False,
@@ -48,7 +49,7 @@ def norm(
 
 @overload
 def norm(
-    x: Array,
+    x: Operand,
     ord: Order = None,
     axis: Axes = None,
     keepdims: bool = False,
@@ -58,7 +59,7 @@ def norm(
 
 
 def norm(
-    x: Array,
+    x: Operand,
     ord: Order = None,  # NumPy's name
     axis: Axes = None,
     keepdims: bool = False,
@@ -182,7 +183,8 @@ def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
     return found
 
 
-def cond(x: Array, p: Order = None, *, method: By = "auto") -> Any:
+@typed.gives(typed.Array)
+def cond(x: Operand, p: Order = None, *, method: By = "auto") -> Any:
     """The condition number of x (..., m, n): its largest singular value over the smallest one.
 
     In the format of x, or of its parts, of stacks (...). *p* None or 2; with -2 the smallest over
@@ -241,7 +243,7 @@ def _inverse(factors: LuFactors, method: By = "auto") -> Array:
     return lu_solve(factors, operands.identity(factors.lu.shape, factors.lu), method=method)
 
 
-def _conditioned(x: Array, p: Order) -> tuple[Array, bool]:
+def _conditioned(x: Operand, p: Order) -> tuple[Array, bool]:
     """The matrix or stack x of ``cond``, and whether singular values tell; NumPy's errors."""
     if not isinstance(p, (int, float, str, type(None))) or p not in CONDITIONS:
         raise ArgumentError(f"cond: p {p!r} given, allowed are {MATRIX}")

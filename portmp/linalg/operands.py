@@ -166,7 +166,7 @@ def sides_of(a: Array, b: object, routine: str, overwrite: bool = False) -> Side
     sides, vector = right(b, a, routine, a.shape[-1])
     batch = batch_of(a, sides, routine)
     if overwrite:
-        kept_apart(a, sides, routine)
+        refuse_overlap(a, sides, routine)
     return Sides(sides, vector, batch)
 
 
@@ -268,7 +268,7 @@ def worked(
     return planes
 
 
-def kept_apart(a: Array, b: Array, routine: str, second: str = "b") -> None:
+def refuse_overlap(a: Array, b: Array, routine: str, second: str = "b") -> None:
     """ArgumentError where a and b, one of which is to be overwritten, share memory.
 
     *second*: b's name.

@@ -8,6 +8,7 @@ from portmp import definition
 from portmp.arrays.array import Array
 from portmp.arrays.manipulation import diagonal
 from portmp.arrays.plain import PlainArray, plain_array
+from portmp.arrays.typed import Operand
 from portmp.arrays.viewed import everywhere
 from portmp.errors import ShapeError, choice
 from portmp.linalg import operands, scaling
@@ -38,7 +39,7 @@ class PivotedQR(NamedTuple):
 
 @everywhere
 def qr(
-    a: Array, mode: str = "reduced", *, pivoting: bool = False, method: By = "auto"
+    a: Operand, mode: str = "reduced", *, pivoting: bool = False, method: By = "auto"
 ) -> QR | PivotedQR | Array:
     """Q and R of a (..., m, n), k the smaller of m and n; names and modes are NumPy's.
 

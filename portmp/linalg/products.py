@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import blas, elementwise, manipulation, products, statistics
+from portmp.arrays import blas, elementwise, manipulation, products, statistics, typed
 from portmp.arrays.products import matmul
 from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError, MatrixShapeError, ShapeError
@@ -15,16 +15,19 @@ from portmp.linalg.norms import euclidean, norm, of_vectors
 from portmp.routines import axes
 
 
+@typed.keeps
 def diagonal(x: AnyArray, /, *, offset: int = 0) -> Any:
     """The view of the diagonals of matrices, in the last two axes; the offset-th above the main."""
     return manipulation.diagonal(x, offset, -2, -1)
 
 
+@typed.as_(typed.OwnKind)
 def trace(x: AnyArray, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sums of these."""
+    """The sums of the diagonals of matrices in the last two axes; the offset-th above the main."""
     return statistics.sum(diagonal(x, offset=offset), -1, dtype=dtype)
 
 
+@typed.meets
 def outer(x1: AnyArray, x2: AnyArray, /) -> Any:
     """The products of all elements of one vector with all of another, as a matrix."""
     if (shapes := [np.shape(x) for x in (x1, x2)]) and not all(len(s) == 1 for s in shapes):
@@ -32,6 +35,7 @@ def outer(x1: AnyArray, x2: AnyArray, /) -> Any:
     return products.outer(x1, x2)
 
 
+@typed.gives(typed.Array)
 def vector_norm(
     x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: Any = 2
 ) -> Any:
@@ -54,6 +58,7 @@ def vector_norm(
     return found.reshape(kept) if keepdims else found
 
 
+@typed.gives(typed.Array)
 def matrix_norm(x: AnyArray, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """``norm`` of matrices in the last two axes: 'fro', 'nuc', 1, -1, 2, -2, inf and -inf."""
     x = manipulation.checked(x, "x")
@@ -64,6 +69,7 @@ def matrix_norm(x: AnyArray, /, *, keepdims: bool = False, ord: Any = "fro") -> 
     return norm(operands.values(x, "matrix_norm: x"), ord, (-2, -1), keepdims)
 
 
+@typed.joins
 def multi_dot(arrays: Sequence[Any], *, out: AnyArray | None = None) -> Any:
     """The product of matrices, in the order that needs the fewest multiplications.
 

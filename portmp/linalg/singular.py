@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp import definition
-from portmp.arrays import elementwise, manipulation, sorting, statistics
+from portmp.arrays import elementwise, manipulation, sorting, statistics, typed
 from portmp.arrays.array import Array, zeros
 from portmp.arrays.manipulation import stack
+from portmp.arrays.typed import Operand
 from portmp.arrays.viewed import everywhere, wrapped
 from portmp.errors import ArgumentError, LinAlgError, ShapeError
 from portmp.formats import convert
@@ -37,7 +38,7 @@ class SVD(NamedTuple):
 
 @everywhere
 def svd(
-    a: Array,
+    a: Operand,
     full_matrices: bool = True,
     compute_uv: bool = True,
     hermitian: bool = False,
@@ -67,7 +68,7 @@ def svd(
 
 
 @everywhere
-def svdvals(a: Array, *, relative: bool = False, method: By = "auto") -> Array:
+def svdvals(a: Operand, *, relative: bool = False, method: By = "auto") -> Array:
     """The singular values (..., k) of a (..., m, n), descending, as ``svd`` computes them."""
     matrix = operands.matrix(a, "svdvals", kinds="fc")
     found = _decomposed(matrix, False, False, relative, method, "svdvals")
@@ -75,8 +76,9 @@ def svdvals(a: Array, *, relative: bool = False, method: By = "auto") -> Array:
     return found
 
 
+@typed.gives(typed.PlainArray)
 def matrix_rank(
-    A: Array,  # NumPy's name
+    A: Operand,  # NumPy's name
     tol: float | Array | None = None,
     hermitian: bool = False,
     *,
@@ -106,7 +108,7 @@ def matrix_rank(
 
 
 def pinv(
-    a: Array,
+    a: Operand,
     rcond: float | Array | None = None,
     hermitian: bool = False,
     *,

@@ -161,7 +161,7 @@ def syrk(
             raise ShapeError(f"{name}: c {addend.shape} given, {(*batch, n, n)} is needed")
         batch = operands.batch_of(factor, addend, name, "c")
     if addend is not None and overwrite_c:
-        operands.kept_apart(factor, addend, name, "c")
+        operands.refuse_overlap(factor, addend, name, "c")
         out = operands.worked(addend, name, "c", True, batch)
     else:
         made = zeros((*batch, n, n), matrix.format, matrix.queue)

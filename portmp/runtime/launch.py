@@ -383,7 +383,7 @@ def find(
             buffer = one.buffers[0]
             if buffer in memory:
                 first = memory.index(buffer)
-                key.append((first, _apart(starts[first], one.start)))
+                key.append((first, _distance(starts[first], one.start)))
             memory.append(buffer)
             starts.append(one.start)
         elif one is None:
@@ -413,7 +413,7 @@ def find(
     return kept, (call, places, placed), kept.get((call, places)) if placed else None
 
 
-def _apart(first: Any, other: Any) -> Any:
+def _distance(first: Any, other: Any) -> Any:
     """How far two views of one memory are apart; of stand-ins both."""
     return other - first if type(first) is type(other) is int else (first, other)
 

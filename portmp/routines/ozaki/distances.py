@@ -141,7 +141,7 @@ def product(result: Planes, a: Planes, b: Planes, computed: Computed) -> Planes 
     out = allocate(formats.get(form.word), result.shape, result.queue)
 
     def by_kernels(z: Planes, a: Planes, b: Planes, out: Planes) -> None:
-        _Apart(z, a, b, out, found, way).run()
+        _Distances(z, a, b, out, found, way).run()
 
     by_reference = base.hosted(partial(on_host, form, found))
     batch = result.shape[:-2]
@@ -152,7 +152,7 @@ def product(result: Planes, a: Planes, b: Planes, computed: Computed) -> Planes 
     return out
 
 
-class _Apart(ozaki.InBlocks):
+class _Distances(ozaki.InBlocks):
     """The bound of one product."""
 
     def __init__(

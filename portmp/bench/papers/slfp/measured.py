@@ -317,7 +317,8 @@ class Dot(Kind):
         return 2 * n * form.itemsize
 
     def work(self, pool: Pool, case: Case) -> Callable[[], Array]:
-        return partial(products.dot, *pool.inputs(case))
+        x, y = pool.inputs(case)
+        return lambda: products.dot(x, y)
 
 
 class _Swept:
