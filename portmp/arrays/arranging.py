@@ -36,8 +36,13 @@ def copy(a: Any) -> Any:
     return manipulation.checked(a, "a").copy()
 
 
-def atleast_3d(x: Any) -> Any:
-    """The view with three axes at least: vectors as (1, n, 1), matrices as (m, n, 1)."""
+def atleast_3d(x: Any, *more: Any) -> Any:
+    """The view with three axes at least: vectors as (1, n, 1), matrices as (m, n, 1).
+
+    Of several arrays a tuple.
+    """
+    if more:
+        return tuple(map(atleast_3d, (x, *more)))
     given = manipulation.checked(x, "x")
     if given.ndim < 2:
         return given.reshape(1, given.size, 1)
@@ -300,6 +305,8 @@ def geomspace(
     endpoint, dtype = (True, endpoint) if creation.is_format(endpoint) else (endpoint, dtype)
     ends = creation.linspace(start, stop, 2, dtype=dtype, device=device)
     first, last = ends[0], ends[1]
+    if not first.size:
+        return creation.linspace(first, last, num, endpoint=endpoint)
     sizes = ends.to_limbs()[0].astype(np.float64)
     if not np.isfinite(sizes).all() or not sizes.all() or np.ptp(np.sign(sizes)):
         raise ArgumentError(

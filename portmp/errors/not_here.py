@@ -81,6 +81,9 @@ INSTEAD: dict[str, str] = {
     **dict.fromkeys(("extract", "place", "putmask"), "x[mask] takes, x[mask] = values sets"),
     "logaddexp2": "logaddexp(x ln2, y ln2) / ln2",
     "float_power": "power",
+    **dict.fromkeys(("matvec", "vecmat"), "a @ b"),
+    "real_if_close": "x.real, where (x.imag == 0).all()",
+    "expit": "1 / (1 + exp(-x))",
 }
 """By names; what stands here for none of them is said of all others."""
 
