@@ -152,7 +152,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
     Places are those of x. Without an axis of all elements in C order.
     """
-    given, along = _along(x, axis, "insert")
+    given, along = _along(elementwise.near(x, values), axis, "insert")
     n, key = given.shape[along], _key(obj, "insert")
     if isinstance(key, np.ndarray) and key.dtype.kind == "b":
         if key.shape != (n,):
@@ -216,7 +216,7 @@ def fill_diagonal(a: AnyArray, val: Any) -> None:
         )
     n = min(a.shape)
     if not elementwise.is_number(val):
-        val = resize(creation.asarray(val, device=a.queue), n)
+        val = resize(creation.asarray(elementwise.near(val, a), device=a.queue), n)
     a[(np.arange(n),) * a.ndim] = val
 
 

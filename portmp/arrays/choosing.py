@@ -136,7 +136,7 @@ def _repeated(values: Any, like: AnyArray, count: int) -> Any:
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Which bin of edges in order, rising or falling, each element lies in, from 0 (int64)."""
-    given = manipulation.checked(x, "x")
+    given = manipulation.checked(elementwise.near(x, bins), "x")
     if isinstance(given.dtype, Format):
         edges = elementwise.beside_one(bins, given, given.dtype, "digitize: bins")
     else:

@@ -124,6 +124,12 @@ def beside(operands: Sequence[Any]) -> Sequence[Any]:
     return [o if isinstance(o, Viewed) else _joining(o, known) for o in operands]
 
 
+def near(x: Any, *others: Any) -> Any:
+    """A list, or NumPy's array, in the format of the first array of values among others."""
+    known = [o for o in others if isinstance(o, Viewed) and isinstance(o.dtype, Format)]
+    return beside([x, known[0]])[0] if known and not isinstance(x, Viewed) else x
+
+
 def as_arrays(operands: Sequence[Any], names: str | Sequence[str]) -> list[AnyArray]:
     """Operands of one function as arrays: numbers, lists and NumPy's arrays ``beside`` the first.
 

@@ -71,7 +71,7 @@ def gradient(
     *distances*: a number, or a vector of coordinates; one for all axes, or one for each. Along an
     axis; of several axes a list, where none is named. *dx* is a distance by name.
     """
-    values = as_values(y)
+    values = as_values(elementwise.near(y, *distances, dx))
     over = axes.named(axis, values.ndim)
     given = distances or (1 if dx is None else dx,)
     if len(given) not in (1, len(over)) or (distances and dx is not None):
@@ -325,7 +325,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
 
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of neighbours in C order, between others where these are given."""
-    given = manipulation.ravel(manipulation.checked(x, "x"))
+    given = manipulation.ravel(manipulation.checked(elementwise.near(x, to_end, to_begin), "x"))
     parts = [to_begin, statistics.diff(given), to_end]
     arrays = [
         manipulation.ravel(elementwise.beside_one(p, given, given.dtype, "ediff1d: ends"))

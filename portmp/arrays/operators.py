@@ -120,7 +120,8 @@ class Operators(Viewed[V]):
     @property
     def __pandas_priority__(self) -> int:
         """Above that of pandas' columns and tables, which leave operators to an array."""
-        if sys._getframe(2).f_code.co_name == "_inplace_method":  # which takes no such answer
+        asking = sys._getframe(1).f_back
+        if asking and asking.f_code.co_name == "_inplace_method":  # which takes no such answer
             raise UnsupportedError(
                 "in place: a column of pandas' cannot become an array of portmp's: "
                 "x = column * y makes one where column *= y cannot"
