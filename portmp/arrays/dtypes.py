@@ -105,7 +105,8 @@ def resolved(dtype: Any, argument: str = "dtype", own: Dtype | None = None) -> D
         try:
             return formats.get(dtype)
         except FormatError:
-            if not re.fullmatch(r"[=<>]?([fiu][1248]|c8|c16|[OUS]\d*)|\?|double|single|object|str", dtype):
+            names = r"[=<>]?([fiu][1248]|c8|c16|[OUS]\d*)|\?|double|single|object|str"
+            if not re.fullmatch(names, dtype):
                 raise
     try:
         found = np.dtype(dtype)

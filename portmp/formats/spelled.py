@@ -51,7 +51,13 @@ def formatted(value: float | tuple[int, int], spec: str, shown: str) -> str:
 def of_complex(parts: Iterable[Any], spec: str, of: Callable[[Any, str], str]) -> str:
     """A complex number as Python has it: a sign between the parts, one width for both."""
     match = _SPEC.fullmatch(spec)
-    if not match or match[6] or match[2] == "=" or match[10] == "%":
+    lacking = match and (
+        (match[1] or match[6]) == "0"
+        or match[2] == "="
+        or match[10] == "%"
+        or (match[8] and match[10] == "n")
+    )
+    if not match or lacking:
         raise ArgumentError(f"format {spec!r}: one of complex numbers is needed, such as '>40.20f'")
     fill, side, sign, no_minus, alternate, _, width, by, precision, kind = match.groups()
     rest = f"{no_minus}{alternate}{by}{'' if precision is None else f'.{precision}'}{kind}"

@@ -94,7 +94,8 @@ def of_values(
             sign = found[1] or found[2]
             said.append(f'{what}: {sign} of values is a word: ${{{_WORDS[sign]}("a", "b")}}')
         for called in calls_of.findall(line):
-            said.append(f'{what}: {called} of values is a word: ${{{_WORDS.get(called, called)}("a")}}')
+            word = _WORDS.get(called, called)
+            said.append(f'{what}: {called} of values is a word: ${{{word}("a")}}')
         for array in re.findall(r"(?<![\w.])([A-Za-z_]\w*)\s*\[", line):
             if array in arrays and not re.search(rf"\w\s+{array}\s*\[", line):
                 said.append(
