@@ -91,11 +91,17 @@ def _told(view: V, queue: Queue) -> V:
     sizes = [view.size * np.dtype(part).itemsize for part in view.parts]
     if job.direct is not None and job.direct.takes(view.device, device):
         channel = job.direct.channel(sender, receiver, tag, what)
-        dense = moves.copied(view) if own else there
         act = channel.send if own else channel.receive
+        # Another device of this process has its memory copied by the job's, which channels know.
+        near = home(job.queues)
+        ours = any(q.device is (view if own else queue).device for q in job.queues)
+        if own:
+            dense = moves.copied(view) if ours else sent(view, near)
+        else:
+            dense = there if ours else blank(view.elements, view.shape).made(near)
         for buffer, nbytes in zip(dense.buffers, sizes, strict=True):
             act(dense.queue, buffer, nbytes)
-        return there
+        return there if own or ours else sent(dense, queue)
     if own:
         parts = moves.dense(view).read_parts()
         data = np.concatenate([part.reshape(-1).view(np.uint8) for part in parts])

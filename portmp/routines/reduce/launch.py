@@ -68,7 +68,7 @@ def compilation_unit(
     sizes = [Index(name) for name in ("rows", "k", "chunks")]
     rows: list[Parameter] = [*sizes, computed or Array("x", ("row", "col"))]
     partials = Array("partial", const=False, start=False, compute=True)
-    ended: list[Parameter] = [Array("out", ("step",), const=False)]
+    ended: list[Parameter] = [ENDED]
     if kind == "dot":
         rows.append(Array("y", ("step",)))
         ended = [Array("c", ("step",)), *ended, *SCALARS]
@@ -118,6 +118,10 @@ LONG = 600
 """Instructions of combinations written one after the other in a kernel."""
 FEW = 16
 """Chunks of a row, at most, that a work-item combines alone."""
+FAR = 4096
+"""From this distance on all threads of a device combine chunks; below a block does."""
+ENDED = Array("out", ("step",), const=False)
+"""Where a row's end goes."""
 
 SHORT = 8
 """Chunks for each compute unit, at most, of one row that is short: its time is that of a chunk."""
@@ -327,17 +331,49 @@ def chunks(kind: str, x: Planes, y: Planes | None = None, accuracy: str = "accur
     return out
 
 
+@cache
+def combining_unit(form: str, kind: str, schedule: Schedule) -> KernelSpec:
+    """The kernel that combines what chunks of a vector on several devices come to."""
+    f = formats.get(form)
+    combine = steps(f, kind, "accurate")["combine"]
+    sizes = [Index(name) for name in ("rows", "k", "chunks")]
+    return spec(
+        f"{kind}_combined",
+        schedule.combining,
+        f,
+        {"combine": combine},
+        stored={},
+        threads=schedule.combine_threads,
+        held=_held(combine),
+        recompute=False,
+        takes=[*sizes, Array("partial", const=False, start=False, compute=True), ENDED],
+        **_definition(kind),
+    )
+
+
 def combined(kind: str, values: Planes) -> Planes:
-    """What chunks come to, in order: pairwise with halving distance. Shape ()."""
-    operator = {"dot": "add", "sum": "add", "prod": "mul"}.get(kind, kind)
+    """What chunks, which are overwritten, come to in order: pairwise with halving distance."""
+    kind = "sum" if kind == "dot" else kind
+    operator = {"sum": "add", "prod": "mul"}.get(kind, kind)
     count = values.shape[0]
     distance = 1 << max(count - 1, 0).bit_length() >> 1
-    while distance:
+    while distance >= FAR:
         upper = values.view((count - distance,), values.strides, values.start + distance)
         lower = values.view(upper.shape, values.strides, values.start)
         elementwise.apply(operator, [lower, upper], lower)
         count, distance = distance, distance >> 1
-    return values.view((), (), values.start)
+    out = allocate(values.format, (1,), values.queue)
+
+    def by_kernels(partial: Planes, out: Planes) -> None:
+        s = default(partial.view((1, count), (0, 1), partial.start), "accurate")
+        unit = (combining_unit(partial.format.name, kind, s),)
+        given = {"rows": 1, "k": 0, "chunks": count, "partial": partial, "out": out}
+        launch.run(partial.queue, unit, (1, 1, 1), (s.combine_threads, 1, 1), given)
+
+    near = values.view((count,), values.strides, values.start)
+    made = partial(reference.combined, values.format, kind)
+    launch.do((near, out), by_kernels, base.hosted(made))
+    return out.view((), (), 0)
 
 
 def computed_rows(

@@ -75,6 +75,14 @@ def chunks(form: Format, kind: str, accuracy: str, x: Host, y: Host | None = Non
     return [word[0] for word in found]
 
 
+def combined(form: Format, kind: str, values: Host) -> Host:
+    """What chunks come to, as one element."""
+    ar = Arithmetic(form)
+    with ieee.quiet():
+        combine = steps(form, kind, "accurate")["combine"]
+        return [word[:1] for word in _tree_of_chunks(ar, combine, ar.load(values))]
+
+
 def _lanes(
     ar: Arithmetic, kind: str, x: Value, y: Value | None, accuracy: str = "accurate"
 ) -> Value:

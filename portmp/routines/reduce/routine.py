@@ -40,7 +40,11 @@ class Reduce(Routine):
             yield name, unit(kind, "one")
 
     def on_request(self, form: Format, device: Device | None) -> Units:
-        """DOT, GEMV and sums with bounds beside them, those for tight ones, and sums of squares."""
+        """What combines several devices' chunks; DOT, GEMV and sums with bounds beside them, those
+        for tight ones, and sums of squares.
+        """
+        one = schedule.reduce(form, device, ACCURATE, "one")
+        yield "sum_combined", (launch.combining_unit(form.name, "sum", one),)
         if not formats.has_bounds(form):
             return
         if form.name == form.word:

@@ -340,8 +340,9 @@ class OnDevice(Steps[Planes]):
         batch, n, columns = b.shape
         h = definition.half(n)
         direct = n <= SYSTEM and self.method_for(n - h, columns, h) is None
-        alone = columns >= ALONE and layouts(self.form.name) == ("narrow",)
-        one = n > definition.BLOCK and direct and not alone and whole(b.device, self.form)
+        one = n > definition.BLOCK and direct and whole(b.device, self.form)
+        if one and columns >= ALONE:
+            one = layouts(self.form.name) != ("narrow",)
         if not b.size or not one:
             super().solve(a, b, lower=lower, unit=unit, taken=taken)
             return
