@@ -417,6 +417,25 @@ def test_formats_of_complex_numbers() -> None:
     assert f"{mp.array('2-1j', 'cdd'):>12}" == "    2.0-1.0j"
 
 
+@pytest.mark.parametrize(("form", "size"), [("cdd", "1e300"), ("cdd", "1e-290"), ("cds", "1e25")])
+def test_spreads_of_complex_numbers(form: str, size: str) -> None:
+    """Squares may leave the format's range, the deviation does not."""
+    unit = mp.array(["1+1j", "2", "4j"], form)
+    found = mp.std(unit * size) / mp.std(unit) / size
+    assert abs(found - 1) < 1e-13 and np.nanstd(unit * size) == mp.std(unit * size)
+    assert mp.std(unit * size, axis=0, keepdims=True).shape == (1,)
+    for draw in (mp.random.default_rng(1).random, mp.random.default_rng(1).standard_normal):
+        with pytest.raises(PortmpError, match="which holds complex numbers"):
+            draw(2, format=form)
+
+
+def test_frequencies_by_place() -> None:
+    """The distance and the axes may follow without their names, as NumPy's."""
+    assert mp.fft.fftfreq(4, "1/3").tolist() == [0, 0.75, -1.5, -0.75]
+    assert mp.fft.rfftfreq(4, 0.5).tolist() == [0, 0.5, 1]
+    assert mp.fft.ifftshift(mp.fft.fftshift(mp.array(M), 1), 1).tolist() == M.tolist()
+
+
 def test_arrays_behind_decide_the_format() -> None:
     """A list, or an array of NumPy's, before an array of portmp's loses none of its digits."""
     x, plain = mp.array(["0.1", "1/3", "2"], "qd"), np.array([0.25, 0.5, 1.0])

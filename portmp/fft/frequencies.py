@@ -14,7 +14,7 @@ from portmp.fft.transforms import length
 from portmp.routines.fourier.steps import factors
 
 
-def fftfreq(n: int, /, *, d: Any = 1, dtype: Any = None, device: Where = None) -> Any:
+def fftfreq(n: int, /, d: Any = 1, *, dtype: Any = None, device: Where = None) -> Any:
     """0, 1, ... -2, -1, over n d: frequencies of the elements of ``fft``, each rounded once.
 
     *d*: the distance of two samples, an exact number.
@@ -23,7 +23,7 @@ def fftfreq(n: int, /, *, d: Any = 1, dtype: Any = None, device: Where = None) -
     return _frequencies([*range((n + 1) // 2), *range(-(n // 2), 0)], n, d, dtype, device)
 
 
-def rfftfreq(n: int, /, *, d: Any = 1, dtype: Any = None, device: Where = None) -> Any:
+def rfftfreq(n: int, /, d: Any = 1, *, dtype: Any = None, device: Where = None) -> Any:
     """0, 1, ... n // 2, over n d: frequencies of the elements of ``rfft``, each rounded once."""
     n = length(n)
     return _frequencies(list(range(n // 2 + 1)), n, d, dtype, device)
@@ -37,12 +37,12 @@ def _frequencies(numbers: list[int], n: int, d: Any, dtype: Any, device: Where) 
     return creation.array([Fraction(k) / (n * step) for k in numbers], kind, device)
 
 
-def fftshift(x: AnyArray, /, *, axes: int | Sequence[int] | None = None) -> Any:
+def fftshift(x: AnyArray, /, axes: int | Sequence[int] | None = None) -> Any:
     """The same elements with frequency 0 in the middle."""
     return _shifted(x, axes, 1)
 
 
-def ifftshift(x: AnyArray, /, *, axes: int | Sequence[int] | None = None) -> Any:
+def ifftshift(x: AnyArray, /, axes: int | Sequence[int] | None = None) -> Any:
     """The inverse of ``fftshift``."""
     return _shifted(x, axes, -1)
 

@@ -286,7 +286,7 @@ class Complex:
 
     def __eq__(self, other: object) -> bool:
         it = self._with(other)
-        return bool(it is not None and self.real == it.real and self.imag == it.imag)
+        return NotImplemented if it is None else self.real == it.real and self.imag == it.imag
 
     def __hash__(self) -> int:
         width = 1 << sys.hash_info.width
