@@ -359,6 +359,7 @@ def test_libraries_are_told_what_serves_them() -> None:
         (lambda: np.asarray(x * 1j), r"x\.to_numpy\(\) rounds to complex128"),
         (lambda: table.a.__imul__(x), r"x = column \* y makes one"),
         (lambda: x[0]._hasna, r"float\(x\) is x rounded"),  # as pandas asks of a value to be set
+        (lambda: x.__delitem__(0), r"portmp\.delete"),
         (lambda: scipy.special.jv(0, x), "^jv: portmp has no such function"),
     ]
     for call, words in asked:

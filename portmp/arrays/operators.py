@@ -211,6 +211,9 @@ class Operators(Viewed[V]):
                 return
         indexing.put(view, key, _value(view, value))
 
+    def __delitem__(self, key: Any) -> None:
+        raise UnsupportedError("del: arrays keep their lengths: portmp.delete(a, places) makes one")
+
     def __bool__(self) -> bool:
         if self.size != 1:
             many = f"shape {self.shape} given; x.any() and x.all() make one truth value of many"

@@ -97,6 +97,8 @@ _ATTRIBUTES: dict[str, str] = {
     **dict.fromkeys(("byteswap", "getfield", "setfield"), _LAYOUT),
     **dict.fromkeys(("tobytes", "tofile", "dump", "dumps"), _FILES),
     "resize": "portmp.resize(a, shape) gives a new array",
+    **dict.fromkeys(("append", "extend", "insert"), "portmp.append and insert give new arrays"),
+    **dict.fromkeys(("pop", "remove"), "portmp.delete(a, places) gives a new array"),
     **dict.fromkeys(("inv", "I", "norm"), _OF_MATRICES),
     **dict.fromkeys(
         ("numpy", "get", "cpu"), "a.to_float64() gives NumPy arrays, rounded to float64"
