@@ -2681,6 +2681,22 @@ FAULTS = (
         "what_is_wrong",
     ),
     Fault(
+        "conventions: both parts of a complex number have the whole width",
+        "portmp/formats/spelled.py",
+        'rest = f"{no_minus}{alternate}{by}',
+        'rest = f"{no_minus}{alternate}{width}{by}',
+        "test_numpy_conventions.py",
+        "formats_of_complex",
+    ),
+    Fault(
+        "conventions: deviations of complex numbers are roots of sums of squares alone",
+        "portmp/arrays/statistics.py",
+        'if name == "std" and values.size and',
+        'if name == "std" and not values.size and',
+        "test_numpy_conventions.py",
+        "spreads_of_complex",
+    ),
+    Fault(
         "several devices: particles fall by forces of the last place",
         "portmp/nbody/system.py",
         "                _add(drift, velocity, position)\n"

@@ -570,6 +570,9 @@ def test_cache(run: Run) -> None:
 BAD_USE = {
     "unknown format": (["gemm", "a.csv", "a.csv", "--format", "dq"], "did you mean"),
     "unknown device": (["gemm", "a.csv", "a.csv", "--device", "opencl:99"], "does not exist"),
+    "unknown option": (["gemm", "a.csv", "a.csv", "--fromat=qd"], "did you mean '--format'"),
+    "unknown option of a part": (["bench", "blas", "--siez", "3"], "did you mean '--size'"),
+    "unknown option alone": (["--versoin"], "did you mean '--version'"),
     "unknown routine": (["render", "gemn"], "did you mean"),
     "unknown platform": (["render", "gemm", "--platform", "cudda"], "did you mean 'cuda'"),
     "unknown architecture": (["compile", "add", "--platform", "cuda", "--arch", "sm_1"], "sm_1"),

@@ -599,6 +599,7 @@ def test_exact_numbers_as_python_has_them() -> None:
     assert abs(z) == 5 and abs(z / 3) == Fraction(5, 3) and abs(1j * mp.pi) == mp.pi and +z == z
     assert abs(1 + 1j * mp.pi) ** 2 == pytest.approx(1 + math.pi**2)
     assert abs(math.inf * z) == math.inf
+    assert z == mp.array("3+4j", "cqd", HOST) == z and z != "3" and z in mp.array([z]).tolist()
     assert f"{z / 7:.3f}" == "0.429+0.571j" and f"{-1j * mp.pi:+.4e}" == "+0.0000e+00-3.1416e+00j"
     refused: tuple[Callable[[], Any], ...] = (
         lambda: z**0.5,

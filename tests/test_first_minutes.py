@@ -119,6 +119,21 @@ def test_advice_of_routines_loses_nothing(first: str) -> None:
         work(*_followed(str(it.value), a, b))
 
 
+@pytest.mark.parametrize("write", ["x += 1j", "x *= z", "x[0] = z[0]", "x[:1] = [z[0]]"])
+def test_complex_values_in_real_arrays(write: str) -> None:
+    """One sentence tells what to do, and doing that is enough."""
+    names = {"x": mp.array(["0.1"], "qd", "host"), "z": mp.array(["1j"], "cqd", "host")}
+    with pytest.raises(FormatError) as found:
+        exec(write, names)
+    if write[2] in "+*":
+        advice = re.search(r"in place: qd cannot become cqd: astype\('(\w+)'\)", str(found.value))
+        assert advice
+        names["x"] = names["x"].astype(advice[1])
+        exec(write, names)
+    else:
+        assert "qd holds real numbers alone: x.real, x.imag" in str(found.value)
+
+
 def test_numpys_complex_numbers_are_operands() -> None:
     x, y = np.array([1 + 2j, 3]), mp.array(["0.1", "0.2"], "qd")
     work: list[Callable[[], Any]] = [lambda: x * y, lambda: y * x, lambda: mp.multiply(y, x)]
@@ -341,12 +356,18 @@ def test_libraries_are_told_what_serves_them() -> None:
         (lambda: scipy.sparse.csr_array(np.eye(2)) * x, r"portmp\.sparse\.csr_array\(T, 'qd'\)"),
         (lambda: np.testing.assert_allclose(x, x), r"portmp\.testing"),
         (lambda: np.asarray(x), r"portmp\.array takes lists"),
+        (lambda: np.asarray(x * 1j), r"x\.to_numpy\(\) rounds to complex128"),
+        (lambda: table.a.__imul__(x), r"x = column \* y makes one"),
+        (lambda: x[0]._hasna, r"float\(x\) is x rounded"),  # as pandas asks of a value to be set
+        (lambda: x.__delitem__(0), r"portmp\.delete"),
+        (lambda: scipy.special.jv(0, x), "^jv: portmp has no such function"),
     ]
     for call, words in asked:
         with pytest.raises(UnsupportedError, match=words):
             call()
     assert list(table.assign(y=x.to_strings("short")).y) == ["0.1", "0.2"]
     assert mp.array(table.assign(y=x.to_strings()).y, "qd").tolist() == x.tolist()
+    assert (scipy.special.gammaln(x) == mp.lgamma(x)).all()
     table.loc[0, "z"] = x[0]
     assert mp.array([table.z[0]], "qd").tolist() == x[:1].tolist()
 

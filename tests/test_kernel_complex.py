@@ -324,3 +324,8 @@ def test_wrong_calls(device: Device) -> None:
         body = '${value} z = ${load("z", "i")};\nz = z * z;'
         with pytest.raises(CompileError, match=r"\* of values is a word: \$\{mul"):
             kernel(form, body, "f(z: inout [n])")(mp.zeros(3, form, device))
+    body = '${value} z = sqrt(${load("z", "i")});\nz = ${mul("z", "c")};'
+    with pytest.raises(CompileError) as found:
+        kernel("cdd", body, "f(c: value, z: inout [n])")(1, mp.zeros(3, "cdd", device))
+    assert 'sqrt of values is a word: ${sqrt("a")}' in str(found.value)
+    assert 'c is read by ${load("c")}' in str(found.value)

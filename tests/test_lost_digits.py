@@ -16,6 +16,7 @@ import portmp as mp
 from portmp.errors import ArgumentError, FormatError, RoundedError, RoundedWarning
 
 X = mp.array(["0.1", "0.25"], "dd", "host")
+Z = mp.array("0.25+0.1j", "cdd", "host")
 
 Call = Callable[[], Any]
 
@@ -35,6 +36,12 @@ LOSING: dict[str, Call] = {
     "a large one": lambda: X + 1e23,
     "float": lambda: float(X[0]),
     "math": lambda: math.sqrt(X[0]),
+    "complex": lambda: complex(X[0]),
+    "both parts": lambda: complex(Z),
+    "beside an exact number": lambda: mp.pi * 0.1,
+    "a complex one": lambda: 0.1j * mp.pi,
+    "beside a complex number": lambda: 0.1 * Z.item(),
+    "a constant": lambda: float(mp.pi),
 }
 
 KEEPING: dict[str, Call] = {
@@ -46,7 +53,8 @@ KEEPING: dict[str, Call] = {
     "infinity and NaN": lambda: np.add(X, [math.inf, math.nan]),
     "no more digits": lambda: mp.array([0.1], "float64", "host") * 0.1,
     "fewer digits": lambda: mp.array([0.1], "ds", "host") * 0.1,
-    "what float holds": lambda: float(X[1]),
+    "what float holds": lambda: (float(X[1]), complex(X[1] * 2j), float(X[1].item())),
+    "exact numbers": lambda: (0.25 * mp.pi, mp.pi * 2j, mp.pi > 0.1, f"{mp.pi:.3f}", Z.item() / 3),
     "by name": X.to_float64,
     "printed": lambda: f"{X} {X!r} {X[0]:.3e}",
     "usual tolerances": lambda: mp.allclose(X, X),

@@ -86,6 +86,21 @@ AS_NUMPY: dict[str, tuple[Call, Any]] = {
         lambda xp, x: xp.quantile(x, 0.4, method="inverted_cdf"),
         np.array([15.0, 20.0, 35.0, 40.0, 50.0]),
     ),
+    "nan_to_num by place": (lambda xp, x: xp.nan_to_num(x, True, 7.0, 2.0), HOLES),
+    "nan_to_num in place": (lambda xp, x: xp.nan_to_num(x.copy(), False), HOLES),
+    "unique along a vector": (
+        lambda xp, x: (xp.unique(x[0], axis=0), xp.unique(x, axis=-1, equal_nan=False)),
+        np.array([[NAN, 1.0, NAN, 1.0]]),
+    ),
+    "angles": (lambda xp, x: xp.angle(x, deg=True), np.array([INF, -INF, -0.0, 0.0, NAN, -2.0])),
+    "divmod of a number": (lambda xp, x: divmod(7, x), CUBE[0] + 2),
+    "one axis by its number": (lambda xp, x: (xp.permute_dims(x, -1), x.transpose(0)), CUBE[0, 0]),
+    "no ends": (lambda xp, x: xp.geomspace(x, 1, 5), np.ones((2, 0))),
+    "select of numbers": (
+        lambda xp, x: xp.select([x > 20, np.array(x[0] > 2)], [x, 0.5], 0.25),
+        CUBE[0, :1],
+    ),
+    "several": (lambda xp, x: xp.atleast_3d(x[0], x) + xp.atleast_1d(x[0, 0], x), CUBE[0]),
     "pad": (lambda xp, x: xp.pad(x, ((1, 2), (0, 1))), HOLES),
     "rot90": (lambda xp, x: xp.rot90(x, 3, (2, 0)), CUBE),
     "reduce": (lambda xp, x: xp.add.reduce(x, axis=(0, 2), keepdims=True), CUBE),
@@ -178,6 +193,11 @@ REFUSED: tuple[tuple[Any, Callable[[], Any]], ...] = (
             lambda: mp.cumsum(mp.array(V), []),
             lambda: mp.argmax(mp.array(V), ()),
             lambda: mp.zeros(3, mp.array(V)),
+            lambda: mp.nan_to_num(mp.array(V), 5),
+            lambda: mp.nan_to_num(mp.array(V, "cdd"), nan=1j),
+            lambda: mp.nan_to_num(mp.array(V), nan="1j"),
+            lambda: np.vecdot(mp.array(V), V, out=mp.zeros(())),
+            lambda: mp.array(V).astype(str),
         )
     ),
 )
@@ -400,6 +420,77 @@ def test_formats_of_python() -> None:
             assert format(array, spec) == wanted, (value, spec)
     assert f"{mp.array('1e-30', 'dd') + 1:#.31g}" == "1.000000000000000000000000000001"
     assert f"{mp.array('-1e-30', 'qd'):z.2f}" == "0.00" and f"{mp.array(2, 'qd'):#}" == "2.0"
+
+
+def test_formats_of_complex_numbers() -> None:
+    """A sign between the parts and one width for both; neither zeros before them nor per cent."""
+    draw = random.Random(7)
+    parts = (
+        ("", "<", ">", "^", "*<", "=", "_^", "0>"),
+        ("", "+", "-", " "),
+        ("", "z"),
+        ("", "#"),
+        ("", "", "0"),
+        ("", "8", "43"),
+        ("", ",", "_"),
+        (".0", ".1", ".3", ".6", ".17"),
+        ("e", "E", "f", "g", "G", "n", "%", "d"),
+    )
+    values = (0j, complex(-0.0, -0.0), 2.5 - 1j, -0.0625 + 99.5j, complex(NAN, -INF), 2.0**70 * 1j)
+    for value, _ in itertools.product(values, range(150)):
+        spec = "".join(draw.choice(part) for part in parts)
+        array = mp.array(value, draw.choice(("complex128", "cdd", "cqd")))
+        numbers = [array] if array.format.limbs == 1 else [array, array.item()]
+        try:
+            wanted = format(value, spec)
+        except ValueError:
+            for one in numbers:
+                with pytest.raises(ValueError, match="format"):
+                    format(one, spec)
+        else:
+            assert {format(one, spec) for one in numbers} == {wanted}, (value, spec)
+    third = f"0.{'3' * 40}-2.{'0' * 40}j"
+    assert f"{mp.array('1/3-2j', 'cqd'):>90.40f}" == f"{third:>90}"
+    assert f"{mp.array('2-1j', 'cdd'):>12}" == "    2.0-1.0j"
+
+
+@pytest.mark.parametrize(("form", "size"), [("cdd", "1e300"), ("cdd", "1e-290"), ("cds", "1e25")])
+def test_spreads_of_complex_numbers(form: str, size: str) -> None:
+    """Squares may leave the format's range, the deviation does not."""
+    unit = mp.array(["1+1j", "2", "4j"], form)
+    found = mp.std(unit * size) / mp.std(unit) / size
+    assert abs(found - 1) < 1e-13 and np.nanstd(unit * size) == mp.std(unit * size)
+    assert mp.std(unit * size, axis=0, keepdims=True).shape == (1,)
+    for draw in (mp.random.default_rng(1).random, mp.random.default_rng(1).standard_normal):
+        with pytest.raises(PortmpError, match="which holds complex numbers"):
+            draw(2, format=form)
+
+
+def test_frequencies_by_place() -> None:
+    """The distance and the axes may follow without their names, as NumPy's."""
+    assert mp.fft.fftfreq(4, "1/3").tolist() == [0, 0.75, -1.5, -0.75]
+    assert mp.fft.rfftfreq(4, 0.5).tolist() == [0, 0.5, 1]
+    assert mp.fft.ifftshift(mp.fft.fftshift(mp.array(M), 1), 1).tolist() == M.tolist()
+
+
+def test_arrays_behind_decide_the_format() -> None:
+    """A list, or an array of NumPy's, before an array of portmp's loses none of its digits."""
+    x, plain = mp.array(["0.1", "1/3", "2"], "qd"), np.array([0.25, 0.5, 1.0])
+    third = x[1].item()
+    assert np.insert(plain, 0, x[1])[0].item() == third
+    assert np.histogram(plain, bins=x)[1][1].item() == third
+    assert np.ediff1d(plain, x).tolist()[3] == third
+    assert np.gradient(plain, x).format.name == "qd" == mp.insert([1, 2], 1, x[:1]).format.name
+    assert np.digitize(plain, x).tolist() == [1, 2, 2]
+    assert np.histogram2d(plain, plain, x)[1].tolist() == x.tolist()
+    square = mp.zeros((3, 3), "qd")
+    np.fill_diagonal(square, plain)
+    assert mp.diag(square).tolist() == plain.tolist()
+    assert mp.select([np.array([False, True, False])], [x], "1/3").tolist()[0] == third
+    assert np.result_type(x, plain) == "qd" and round(x, 1).to_strings(5) == ["0.1", "0.3", "2.0"]
+    one = mp.zeros((), "qd")
+    np.put(one, 0, 5)
+    assert one == 5
 
 
 @pytest.mark.parametrize(

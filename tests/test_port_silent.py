@@ -305,6 +305,12 @@ TOLD = {
         "  float s = x * x + y * y + z * z, t = x * y + p;\n  s = s - z * z;\n  return t - p; }",
         {(4, "arithmetic/contraction")},
     ),
+    "textures of all kinds": (
+        "__global__ void f(cudaTextureObject_t t, float4 *x) {\n"
+        "  x[0] = tex2Dgather<float4>(t, 0, 0, 0);\n  x[0].x = texCubemap<float>(t, 1, 0, 0);\n"
+        "  x[0].y = tex2DGrad<float>(t, 0, 0, x[1], x[2]); }",
+        {(line, "memory/texture-object") for line in (2, 3, 4)},
+    ),
     "an index in a macro's text": (
         "#define T(v) auto v = threadIdx.x\n#define U(v) int v = threadIdx.x",
         {(1, "language/thread-index-type")},

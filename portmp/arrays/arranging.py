@@ -48,8 +48,13 @@ def copy(a: Any) -> Any:
 
 
 @typed.keeps
-def atleast_3d(x: Any) -> Any:
-    """The view with three axes at least: vectors as (1, n, 1), matrices as (m, n, 1)."""
+def atleast_3d(x: Any, *more: Any) -> Any:
+    """The view with three axes at least: vectors as (1, n, 1), matrices as (m, n, 1).
+
+    Of several arrays a tuple.
+    """
+    if more:
+        return tuple(map(atleast_3d, (x, *more)))
     given = manipulation.checked(x, "x")
     if given.ndim < 2:
         return given.reshape(1, given.size, 1)
@@ -170,7 +175,7 @@ def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
     Places are those of x. Without an axis of all elements in C order.
     """
-    given, along = _along(x, axis, "insert")
+    given, along = _along(elementwise.near(x, values), axis, "insert")
     n, key = given.shape[along], _key(obj, "insert")
     if isinstance(key, np.ndarray) and key.dtype.kind == "b":
         if key.shape != (n,):
@@ -235,7 +240,7 @@ def fill_diagonal(a: AnyArray, val: Any) -> None:
         )
     n = min(a.shape)
     if not elementwise.is_number(val):
-        val = resize(creation.asarray(val, device=a.queue), n)
+        val = resize(creation.asarray(elementwise.near(val, a), device=a.queue), n)
     a[(np.arange(n),) * a.ndim] = val
 
 
@@ -328,6 +333,8 @@ def geomspace(
     endpoint, dtype = (True, endpoint) if creation.is_format(endpoint) else (endpoint, dtype)
     ends = creation.linspace(start, stop, 2, dtype=dtype, device=device)
     first, last = ends[0], ends[1]
+    if not first.size:
+        return creation.linspace(first, last, num, endpoint=endpoint)
     whole = complexes.is_complex(ends)
     size = elementwise.maximum(*map(abs, complexes.halves(ends))) if whole else ends
     sizes = size.to_limbs()[0].astype(np.float64)

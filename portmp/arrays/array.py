@@ -154,15 +154,29 @@ class Array(Methods[Planes], holds=Planes):
         return numpy_protocol.as_numpy(self, dtype, copy)
 
     def __float__(self) -> float:
-        # Not by the exact number, a Fraction, which knows no sign of zero.
         self._one("float")
         formats.real_only(self.format, "float")
+        found, lost = self._nearest()
+        losses.leaving(found, lost)
+        return found
+
+    def __complex__(self) -> complex:
+        self._one("complex")
+        both = complexes.halves(self) if complexes.is_complex(self) else (self,)
+        nearest = [part._nearest() for part in both]
+        for found, lost in nearest:
+            losses.leaving(found, lost)
+        return complex(*(found for found, _ in nearest))
+
+    def _nearest(self) -> tuple[float, Callable[[], object]]:
+        """The only real element as a float, rounded once, and what tells whether it is another.
+
+        Not by the exact number, a Fraction, which knows no sign of zero.
+        """
         limbs = [plane.item() for plane in self.to_limbs()]
         leading = limbs[0]
-        # fsum rounds the exact sum once.
         found = math.fsum(limbs) if math.isfinite(leading) and leading else leading
-        losses.leaving(limbs, found)
-        return found
+        return found, lambda: math.fsum([*limbs, -found])
 
     def _repr_html_(self) -> str | None:
         return printing.html(self)
@@ -236,6 +250,8 @@ class Scalar(Array, holds=Planes, axes=(False,)):
         """The nearest integer or, with *digits*, an array of the nearest number with so many."""
         if digits is None:
             return round(self._exact())
+        if self.format.components > 1:
+            return super().__round__(digits)
         return creation.array(round(self._exact(), digits), self.format, self.queue)
 
     def _mpmath_(self, precision: int, rounding: str) -> Any:

@@ -21,8 +21,8 @@ from portmp.arrays import (
     typed,
 )
 from portmp.arrays.viewed import AnyArray, Viewed, made
-from portmp.errors import ArgumentError, PlaceError, ShapeError
-from portmp.formats import Format, constants
+from portmp.errors import ArgumentError, FormatError, PlaceError, ShapeError
+from portmp.formats import Format, constants, foreign
 from portmp.routines import axes
 
 __all__ = ["angle", "choose", "compress", "copyto", "digitize", "divmod", "exp2", "fabs", "fix"]
@@ -34,15 +34,24 @@ __all__ += ["put", "put_along_axis", "select", "sinc", "unwrap"]
 
 def select(condlist: Sequence[AnyArray], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """For each element the choice of the first condition that is true, else *default*."""
-    if len(condlist) != len(choicelist) or not condlist:
+    if len(condlist) != len(choicelist) or not len(condlist):
         raise ArgumentError(
             f"select: {len(condlist)} conditions and {len(choicelist)} choices given: as many of "
             "both are needed, one at least"
         )
-    found: Any = default
-    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+    known = next((c for c in choicelist if isinstance(getattr(c, "dtype", None), Format)), None)
+    found, *choices = (_beside(c, known) for c in (default, *reversed(choicelist)))
+    for condition, choice in zip(reversed(condlist), choices, strict=True):
         found = elementwise.where(condition, choice, found)
     return found
+
+
+def _beside(choice: Any, known: AnyArray | None) -> Any:
+    """A number in the format that it and a known array meet in; anything else as it is."""
+    if known is None or isinstance(choice, Viewed) or not elementwise.is_number(choice):
+        return choice
+    kind = dtypes.with_number(known.dtype, choice)
+    return elementwise.beside_one(choice, known, kind, "choice")
 
 
 @typed.as_(typed.ByIndex)
@@ -114,6 +123,7 @@ def put(a: AnyArray, ind: Any, v: Any) -> None:
     if places.size and not (-a.size <= places.min() and places.max() < a.size):
         raise PlaceError(f"put: ind: from {places.min()} to {places.max()}, size {a.size}")
     if places.size:
+        a = a if a.ndim else a.reshape(1)
         index = np.unravel_index(np.where(places < 0, places + a.size, places), a.shape)
         a[index] = _repeated(v, a, places.size)
 
@@ -130,7 +140,7 @@ def _repeated(values: Any, like: AnyArray, count: int) -> Any:
 @typed.gives(typed.PlainArray)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Which bin of edges in order, rising or falling, each element lies in, from 0 (int64)."""
-    given = manipulation.checked(x, "x")
+    given = manipulation.checked(elementwise.near(x, bins), "x")
     if isinstance(given.dtype, Format):
         formats.real_only(given.dtype, "digitize")
         edges = elementwise.beside_one(bins, given, given.dtype, "digitize: bins")
@@ -148,13 +158,26 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 @typed.keeps
-def nan_to_num(x: Any, nan: Any = 0, posinf: Any = None, neginf: Any = None) -> Any:
-    """The array with numbers for NaN and infinities, these by default the format's largest."""
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """The array with numbers for NaN and infinities, these by default the format's largest.
+
+    Of complex numbers in each part. Without *copy* they are written to x itself.
+    """
+    if not isinstance(copy, (bool, np.bool_)):
+        raise ArgumentError(f"nan_to_num: copy: {copy!r:.60} given; nan={copy!r:.60} is for NaN")
+    if not copy:
+        elementwise.written(x, "nan_to_num: x")[...] = nan_to_num(x, True, nan, posinf, neginf)
+        return x
     given = manipulation.checked(x, "x")
     if not isinstance(given.dtype, Format):
         return given.copy()
+    for name, value in (("nan", nan), ("posinf", posinf), ("neginf", neginf)):
+        if complexes.is_complex(value) or foreign.is_complex(value):
+            raise FormatError(f"nan_to_num: {name}: {value!s:.60} given, a real number is needed")
     if complexes.is_complex(given):
-        return complexes.by_parts(nan_to_num, given, nan, posinf, neginf)
+        return complexes.by_parts(nan_to_num, given, True, nan, posinf, neginf)
     largest = Fraction(dtypes.finfo(given).max)
     high, low = (largest if posinf is None else posinf), (-largest if neginf is None else neginf)
     found = elementwise.where(elementwise.isnan(given), nan, given)
@@ -284,7 +307,8 @@ def angle(x: Any, deg: bool = False) -> Any:
     if complexes.is_complex(given):
         found = elementwise.of_complex("angle", "angle", given.dtype, [given], None)
         return composed.degrees(found) if deg else found
-    half = elementwise.where(elementwise.signbit(given), 180 if deg else constants.pi, given * 0)
+    zero = creation.zeros((), given.dtype, given.queue)
+    half = elementwise.where(elementwise.signbit(given), 180 if deg else constants.pi, zero)
     return elementwise.where(elementwise.isnan(given), given, half)
 
 

@@ -91,7 +91,7 @@ def histogram(
     storage formats edges have the format that computes. With *weights*, as many as elements: their
     sums. *density*: these numbers divided by widths and by their sum, so that the integral is 1.
     """
-    given = manipulation.checked(x, "x")
+    given = manipulation.checked(elementwise.near(x, bins, weights), "x")
     edges = histogram_bin_edges(given, bins, range)
     values = composed.as_values(manipulation.ravel(given)).astype(edges.dtype, copy=False)
     order = sorting.argsort(values)
@@ -124,7 +124,8 @@ def histogram2d(
     *bins* and *range*: as ``histogram`` has them, for both axes, or a pair of them (two integers,
     two vectors of edges). *weights* and *density* as there, of rectangles. Waits for the device.
     """
-    known = next((v for v in (x, y) if isinstance(v, Viewed)), None)
+    both = bins if isinstance(bins, (list, tuple)) else (bins,)
+    known = next((v for v in (x, y, *both) if isinstance(v, Viewed)), None)
     points = [manipulation.ravel(values_beside(v, known)) for v in (x, y)]
     if points[0].size != points[1].size:
         raise ShapeError(f"histogram2d: {points[0].size} x and {points[1].size} y given")
@@ -154,7 +155,8 @@ def histogram_bin_edges(
     x: AnyArray, /, bins: Any = 10, range: tuple[Any, Any] | None = None, weights: Any = None
 ) -> Any:
     """The edges of the bins that ``histogram`` takes; *weights* change nothing."""
-    values = composed.as_values(manipulation.ravel(manipulation.checked(x, "x")))
+    given = manipulation.checked(elementwise.near(x, bins), "x")
+    values = composed.as_values(manipulation.ravel(given))
     form = values.dtype
     formats.real_only(form, "histogram")
     if isinstance(form, Format) and form.coded:

@@ -105,7 +105,8 @@ def resolved(dtype: Any, argument: str = "dtype", own: Dtype | None = None) -> D
         try:
             return formats.get(dtype)
         except FormatError:
-            if not re.fullmatch(r"[=<>]?([fiu][1248]|c8|c16)|\?|double|single", dtype):
+            names = r"[=<>]?([fiu][1248]|c8|c16|[OUS]\d*)|\?|double|single|object|str"
+            if not re.fullmatch(names, dtype):
                 raise
     try:
         found = np.dtype(dtype)
@@ -118,6 +119,11 @@ def resolved(dtype: Any, argument: str = "dtype", own: Dtype | None = None) -> D
         return plain
     if (found.kind, found.itemsize) in (("f", 4), ("f", 8), ("c", 8), ("c", 16)):
         return formats.get(found.name)
+    if found.kind in "OUS":
+        raise FormatError(
+            f"{argument}: {found} given: x.tolist() gives an array's numbers as exact objects, "
+            "x.to_strings(digits) as texts"
+        )
     raise FormatError(
         f"{argument}: {found} given; allowed are {', '.join(PLAIN)} and formats: "
         f"{', '.join((*formats.STANDARD, *formats.COMPLEX))}"
@@ -175,13 +181,21 @@ def _plain(a: np.dtype[Any], b: np.dtype[Any], operation: str) -> np.dtype[Any]:
 
 
 def result_type(*arrays_and_dtypes: Any) -> Dtype:
-    """The dtype in which arrays, dtypes and Python numbers meet; at least one is no number."""
+    """The dtype in which arrays, dtypes and Python numbers meet; at least one is no number.
+
+    NumPy's arrays are in that of portmp's, where it holds them.
+    """
     scalars = bool, int, float, complex
     numbers = [x for x in arrays_and_dtypes if isinstance(x, scalars)]
-    found = [_of(x) for x in arrays_and_dtypes if not isinstance(x, scalars)]
-    if not found:
+    others = [x for x in arrays_and_dtypes if not isinstance(x, scalars)]
+    numpys = [x for x in others if isinstance(x, (np.ndarray, np.generic))]
+    found = [_of(x) for x in others if not isinstance(x, (np.ndarray, np.generic))]
+    if not others:
         raise ArgumentError("result_type: an array or a dtype is needed, only numbers given")
-    kind = reduce(promoted, found)
+    kind = reduce(promoted, found or [resolved(numpys[0].dtype)])
+    for own in (resolved(x.dtype) for x in numpys):
+        held = isinstance(kind, Format) and isinstance(own, Format) and fits(own, kind)
+        kind = kind if held else promoted(kind, own)
     for number in numbers:
         kind = with_number(kind, number)
     return kind

@@ -124,6 +124,12 @@ def beside(operands: Sequence[Any]) -> Sequence[Any]:
     return [o if isinstance(o, Viewed) else _joining(o, known) for o in operands]
 
 
+def near(x: Any, *others: Any) -> Any:
+    """A list, or NumPy's array, in the format of the first array of values among others."""
+    known = [o for o in others if isinstance(o, Viewed) and isinstance(o.dtype, Format)]
+    return beside([x, known[0]])[0] if known and not isinstance(x, Viewed) else x
+
+
 def as_arrays(operands: Sequence[Any], names: str | Sequence[str]) -> list[AnyArray]:
     """Operands of one function as arrays: numbers, lists and NumPy's arrays ``beside`` the first.
 
@@ -192,6 +198,8 @@ def refuse_rounding(value: Any, kind: Dtype, argument: str) -> None:
                 refuse_rounding(one, kind, argument)
     if isinstance(value, Viewed):
         found = value.dtype
+        if is_complex_format(found) and not is_complex_format(kind):
+            raise _real_alone(argument, found, kind)
         if dtypes.promoted(kind, found, argument) != kind:
             raise FormatError(f"{argument}: {found} given, {kind} does not hold all; use astype")
     if not isinstance(value, np.ndarray) or value.dtype.name not in formats.NUMPYS:
@@ -229,6 +237,13 @@ def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:
     return plain.apply("truth" if dtype == BOOL else "copy", [view], dtype.name)
 
 
+def _real_alone(argument: str, given: Dtype, dtype: Dtype) -> FormatError:
+    return FormatError(
+        f"{argument}: {given} given, {dtype} holds real numbers alone: x.real, x.imag and abs(x) "
+        "are arrays of these"
+    )
+
+
 def _as_complex(view: View[Any], dtype: Dtype) -> View[Any]:
     """The same of complex numbers, or to these: by parts."""
     found: View[Any]
@@ -243,10 +258,7 @@ def _as_complex(view: View[Any], dtype: Dtype) -> View[Any]:
         found = complex_routine.apply("nonzero", view.halves)
         return found
     if not (isinstance(dtype, Format) and is_complex_format(dtype)):
-        raise FormatError(
-            f"astype: {view.format} given, {dtype} holds real numbers alone: x.real, x.imag and "
-            "abs(x) are arrays of these"
-        )
+        raise _real_alone("astype", view.format, dtype)
     halves: list[Any] = [as_dtype(half, dtype.component) for half in view.halves]
     found = complex_routine.apply("copy", halves)
     return found

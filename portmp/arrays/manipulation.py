@@ -89,13 +89,13 @@ def expand_dims(x: AnyArray, /, axis: int | Sequence[int] = 0) -> Any:
 @keeps
 def permute_dims(x: AnyArray, /, axes: Sequence[int]) -> Any:
     """The view with the axes in another order."""
-    return checked(x, "x").transpose(*axes)
+    return checked(x, "x").transpose(axes)
 
 
 @keeps
 def transpose(x: AnyArray, axes: Sequence[int] | None = None) -> Any:
     """The view with the axes reversed, or in the given order."""
-    return checked(x, "x").transpose(*(axes or ()))
+    return checked(x, "x").transpose(*(() if axes is None else (axes,)))
 
 
 @keeps
@@ -154,15 +154,19 @@ def broadcast_arrays(*arrays: AnyArray) -> list[Any]:
 
 
 @keeps
-def atleast_1d(x: AnyArray) -> Any:
-    """The view with one axis at least."""
+def atleast_1d(x: AnyArray, *more: AnyArray) -> Any:
+    """The view with one axis at least; of several arrays a tuple."""
+    if more:
+        return tuple(map(atleast_1d, (x, *more)))
     x = checked(x, "x")
     return x if x.ndim else x.reshape(1)
 
 
 @keeps
-def atleast_2d(x: AnyArray) -> Any:
-    """The view with two axes at least; new ones come first."""
+def atleast_2d(x: AnyArray, *more: AnyArray) -> Any:
+    """The view with two axes at least, new ones come first; of several arrays a tuple."""
+    if more:
+        return tuple(map(atleast_2d, (x, *more)))
     x = checked(x, "x")
     return x if x.ndim > 1 else atleast_1d(x)[None, :]
 

@@ -22,8 +22,15 @@ from portmp.arrays import (
     typed,
 )
 from portmp.arrays.operators import Operators
-from portmp.arrays.typed import Keeping, Operand, PlainArray
-from portmp.errors import ArgumentError, FormatError, ShapeError, no_attribute, not_here
+from portmp.arrays.typed import Averaged, Keeping, Operand, PlainArray
+from portmp.errors import (
+    ArgumentError,
+    FormatError,
+    ShapeError,
+    UnsupportedError,
+    no_attribute,
+    not_here,
+)
 from portmp.routines.moves import launch as moves
 from portmp.runtime.planes import View
 
@@ -143,6 +150,11 @@ class Methods(Operators[V]):
     if not TYPE_CHECKING:  # Names that are not there are errors of types all the same.
 
         def __getattr__(self, name: str) -> Any:
+            if name == "_hasna":  # what pandas asks of a value that it is to set
+                raise UnsupportedError(
+                    f"pandas has no {self.dtype}: float(x) is x rounded, str(x) a text with all "
+                    "digits"
+                )
             if name.startswith("_"):
                 return object.__getattribute__(self, name)  # with the error that it raised
             raise no_attribute(not_here.of_arrays(name, type(self).__name__))
@@ -172,6 +184,9 @@ class Methods(Operators[V]):
             raise ArgumentError(f"stream: {stream!r:.60} given, None is needed: devices wait")
         return self.to(device)
 
+    def __round__(self, digits: int | None = None) -> Any:
+        return functions.round(self, digits or 0)
+
     def __index__(self) -> int:
         raise TypeError("only integers of shape () are indices")
 
@@ -182,8 +197,7 @@ class Methods(Operators[V]):
         return int(self._only("int"))
 
     def __complex__(self) -> complex:
-        real = not complexes.is_complex(self)
-        return complex(float(self) if real else self._only("complex"))
+        return complex(self._only("complex"))
 
     def _one(self, what: str) -> None:
         if self.size != 1:

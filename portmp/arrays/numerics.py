@@ -75,7 +75,7 @@ def gradient(
     number, or a vector of coordinates; one for all axes, or one for each; *dx* is one by its name.
     An array for one axis; a list of arrays, one for each, where there are several.
     """
-    values = as_values(y)
+    values = as_values(elementwise.near(y, *distances, dx))
     over = axes.named(axis, values.ndim)
     given = distances or (1 if dx is None else dx,)
     if len(given) not in (1, len(over)) or (distances and dx is not None):
@@ -335,7 +335,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
 @typed.keeps
 def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of neighbours in C order, between others where these are given."""
-    given = manipulation.ravel(manipulation.checked(x, "x"))
+    given = manipulation.ravel(manipulation.checked(elementwise.near(x, to_end, to_begin), "x"))
     parts = [to_begin, statistics.diff(given), to_end]
     arrays = [
         manipulation.ravel(elementwise.beside_one(p, given, given.dtype, "ediff1d: ends"))

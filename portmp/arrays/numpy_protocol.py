@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import dtypes
+from portmp.arrays import complexes, dtypes
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, UnsupportedError, not_here
 from portmp.runtime.planes import Numbers
@@ -39,7 +39,7 @@ def as_numpy(x: AnyArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]
     if wanted is not None and wanted.kind == "O":
         return np.array(x.tolist(), object).reshape(x.shape)
     if x.format.limbs > 1:
-        raise UnsupportedError(_asking().format(x.format.name))
+        raise UnsupportedError(_of_parts(x, _asking().format(x.format.name)))
     values: np.ndarray[Any, Any]
     values = x.to_numpy(x.format.name) if x.format.components > 1 else x.to_limbs()[0]
     return values if wanted is None else values.astype(wanted)
@@ -61,6 +61,13 @@ _ASKING = {
     "has @ with all digits",
 }
 """What is said to the library that asks for NumPy's array."""
+
+
+def _of_parts(x: AnyArray, advice: str) -> str:
+    """What is said of float64, for complex numbers."""
+    if not complexes.is_complex(x):
+        return advice
+    return advice.replace("to_float64", "to_numpy").replace(" float64", " complex128")
 
 
 def _asking() -> str:
@@ -89,8 +96,14 @@ def ufunc(x: AnyArray, function: Any, method: str, *inputs: Any, **options: Any)
     if own is None or known.keys() - _OPTIONS.get(method, set()):
         if _lossless(inputs) and out is None:
             return getattr(function, method)(*map(_copied, inputs), **options)
-        raise _missing(f"np.{name}" + ("" if method == "__call__" else f".{method}"), known)
-    return own(*inputs, **known) if out is None else own(*inputs, out=out, **known)
+        called = f"np.{name}" if hasattr(np, name) else name  # SciPy's are none of NumPy's
+        raise _missing(x, called + ("" if method == "__call__" else f".{method}"), known)
+    known |= {} if out is None else {"out": out}
+    try:
+        return own(*inputs, **known)
+    except TypeError:
+        _check_names(f"np.{name}", own, inputs, known)
+        raise
 
 
 def _as_usual(name: str, value: Any) -> bool:
@@ -119,7 +132,7 @@ def function(x: AnyArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     if own is None:
         if _lossless((args, kwargs)):
             return func(*_copied(args), **_copied(kwargs))
-        raise _missing(f"np.{name}", {})
+        raise _missing(x, f"np.{name}", {})
     kept = {k: v for k, v in kwargs.items() if not _is_default(func, own, k, v)}
     try:
         return own(*args, **kept)
@@ -132,7 +145,7 @@ def _made_like(x: AnyArray, name: str, args: Any, kwargs: Any) -> Any:
     """What ``like=x`` asks for: on its device and, where no dtype is told, in its format."""
     made = getattr(importlib.import_module("portmp"), name, None)
     if made is None:
-        raise _missing(f"np.{name}", {})
+        raise _missing(x, f"np.{name}", {})
     kept = {k: v for k, v in kwargs.items() if v is not None and (k, v) not in _DEFAULTS}
     args = (*args, kept.pop("M")) if "M" in kept else args
     _check_names(f"np.{name}", made, args, kept)
@@ -150,7 +163,7 @@ def _check_names(name: str, own: Any, args: Any, kwargs: Any) -> None:
         raise ArgumentError(f"{name}: {error}; here it takes {there}") from None
 
 
-def _missing(name: str, options: dict[str, Any]) -> UnsupportedError:
+def _missing(x: AnyArray, name: str, options: dict[str, Any]) -> UnsupportedError:
     with_ = f" with {', '.join(options)}" if options else ""
     own = name.removeprefix("np.")
     instead = not_here.INSTEAD.get(own)
@@ -160,9 +173,8 @@ def _missing(name: str, options: dict[str, Any]) -> UnsupportedError:
         said = f"NumPy has no such function of arrays of portmp's: {instead}"
     else:
         said = "portmp has no such function in full format"
-    return UnsupportedError(
-        f"{name}{with_}: {said}; a.to_float64() gives NumPy arrays, rounded to float64"
-    )
+    rounded = _of_parts(x, "a.to_float64() gives NumPy arrays, rounded to float64")
+    return UnsupportedError(f"{name}{with_}: {said}; {rounded}")
 
 
 def _lossless(given: Any) -> bool:
@@ -185,7 +197,7 @@ def _copied(given: Any) -> Any:
 
 # --- NumPy's names for what portmp has ------------------------------------------------------------
 
-_OTHERS = {"float_power": "power"}
+_OTHERS = {"float_power": "power", "gammaln": "lgamma"}
 """Functions whose namesakes here have no *out*, or another dtype."""
 _MAKERS = (
     *("array", "asarray", "asanyarray", "empty", "zeros", "ones", "full", "eye", "identity"),

@@ -1,15 +1,17 @@
 """Python's operators on arrays, by the functions that they stand for."""
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 import numpy as np
 
-from portmp.arrays import composed, creation, dtypes, elementwise, indexing, products
+from portmp.arrays import complexes, composed, creation, dtypes, elementwise, indexing, products
 from portmp.arrays.typed import Array, Operand, PlainArray
 from portmp.arrays.viewed import Viewed
 from portmp.errors import FormatError, PlaceError, ShapeError, UnsupportedError
+from portmp.formats import Format, complex_of
 from portmp.routines import base
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.moves import launch as moves
@@ -30,16 +32,24 @@ def _in_place(function: Binary) -> Binary:
     def operator(self: Any, other: Any) -> Any:
         if not elementwise.written(self, "in place").shape:
             return NotImplemented
+        if complexes.is_complex(other) and isinstance(self.dtype, Format):
+            form = complex_of(self.dtype)
+            if form is not self.dtype:
+                raise _other_format(self.dtype, form)
         found = function(self, other)
         if found.shape != self.shape:
             raise ShapeError(f"in place: shape {self.shape} cannot become {found.shape}")
         if found.planes.elements != self.planes.elements:
-            told = f"in place: {self.dtype} cannot become {found.dtype}"
-            raise FormatError(f"{told}: astype({str(found.dtype)!r}) makes an array that takes it")
+            raise _other_format(self.dtype, found.dtype)
         moves.copied(found.planes, self.planes)
         return self
 
     return operator
+
+
+def _other_format(own: Any, found: Any) -> FormatError:
+    told = f"in place: {own} cannot become {found}"
+    return FormatError(f"{told}: astype({str(found)!r}) makes an array that takes it")
 
 
 def _in_memory(name: str, function: Binary) -> Binary:
@@ -55,7 +65,10 @@ def _in_memory(name: str, function: Binary) -> Binary:
             if fits and theirs.buffers[0] is mine.buffers[0]:
                 fits = theirs.same_view(mine) or not theirs.overlaps(mine)
         if fits:
-            return elementwise.call(name, self, other, out=self)
+            try:
+                return elementwise.call(name, self, other, out=self)
+            except FormatError:  # which then tells of x += y, not of an output
+                pass
         return slowly(self, other)
 
     return operator
@@ -105,8 +118,17 @@ class Operators(Viewed[V]):
     """
 
     __slots__ = ()
-    __pandas_priority__ = 5000
-    """Above that of pandas' columns and tables, which leave operators to an array."""
+
+    @property
+    def __pandas_priority__(self) -> int:
+        """Above that of pandas' columns and tables, which leave operators to an array."""
+        asking = sys._getframe(1).f_back
+        if asking and asking.f_code.co_name == "_inplace_method":  # which takes no such answer
+            raise UnsupportedError(
+                "in place: a column of pandas' cannot become an array of portmp's: "
+                "x = column * y makes one where column *= y cannot"
+            )
+        return 5000
 
     if TYPE_CHECKING:  # the same names, as type checkers read them
 
@@ -181,6 +203,9 @@ class Operators(Viewed[V]):
         def __ne__(self, other: object) -> Any:
             return elementwise.is_same(self, other, "not_equal")
 
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return composed.floor_divide(other, self), composed.remainder(other, self)
+
     def __hash__(self) -> int:
         """That of a single number, as NumPy's numbers have it: keys of dicts, elements of sets."""
         if self.shape:
@@ -199,6 +224,9 @@ class Operators(Viewed[V]):
                 routine.fill(there, elementwise.number(value, view.format, "value"))
                 return
         indexing.put(view, key, _value(view, value))
+
+    def __delitem__(self, key: Any) -> None:
+        raise UnsupportedError("del: arrays keep their lengths: portmp.delete(a, places) makes one")
 
     def __bool__(self) -> bool:
         if self.size != 1:

@@ -173,7 +173,7 @@ def formatted(x: Any, spec: str) -> str:
     if x.size != 1:
         raise ArgumentError(f"format {spec!r}: one element expected, shape {x.shape} given")
     if x.format.components > 1:
-        return exact.joined(*(formatted(part, spec) for part in (x.real, x.imag)))
+        return spelled.of_complex((x.real, x.imag), spec, formatted)
     limbs = [float(plane.ravel()[0]) for plane in x.to_limbs()]
     if not math.isfinite(limbs[0]) or not limbs[0]:
         return spelled.formatted(limbs[0], spec, "")

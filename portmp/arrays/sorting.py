@@ -264,7 +264,7 @@ def unique(
     Waits for the device.
 
     NaN counts once, unless *equal_nan* is false. Along an *axis*: its different parts, in
-    lexicographic order, where each NaN differs.
+    lexicographic order, where each NaN of rows differs.
     """
     x = manipulation.checked(x, "x")
     if axis is None:
@@ -272,7 +272,8 @@ def unique(
     else:
         rows = manipulation.moveaxis(x, axis, 0)
         rest = rows.shape[1:]
-        found = _unique(rows.reshape(len(rows), math.prod(rest)), equal_nan)
+        flat = rows.reshape(len(rows), math.prod(rest)) if rest else rows
+        found = _unique(flat, equal_nan)
         values = found.values.reshape(len(found.values), *rest)
         found = found._replace(values=manipulation.moveaxis(values, 0, axis))
     asked = (return_index, return_inverse, return_counts)

@@ -361,11 +361,12 @@ def _spread(name: str, about: str) -> Any:
             if mean is not None:
                 given = elementwise.as_arrays([values, mean], ("x", f"{name}: mean"))[1]
                 centres = composed.real(given), composed.imag(given)
-            squares = [
-                var(part, **told, keepdims=keepdims, mean=centre)
-                for part, centre in zip(complexes.halves(values), centres, strict=True)
-            ]
+            parts = list(zip(complexes.halves(values), centres, strict=True))
+            squares = [var(part, **told, keepdims=keepdims, mean=centre) for part, centre in parts]
             found = squares[0] + squares[1]
+            if name == "std" and values.size and not composed.in_range(found, least=True):
+                each = [std(part, **told, keepdims=keepdims, mean=centre) for part, centre in parts]
+                return _into(elementwise.abs(complexes.joined(*each)), out)
             return _into(elementwise.sqrt(found) if name == "std" else found, out)
         less = ("correction", correction) if ddof is None else ("ddof", ddof)
         exact = foreign.exact(less[1], f"{name}: {less[0]}")

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NoReturn
 
 from portmp.definition import __version__
@@ -58,16 +58,32 @@ class WithDefaults(argparse.HelpFormatter):
 
 
 class _OneLineParser(argparse.ArgumentParser):
-    """Reports bad use in one line, with the nearest word for a mistyped command."""
+    """Reports bad use in one line, with the nearest word for a mistyped command or option."""
 
     commands: Collection[str] = ()
+    words: Sequence[str] = ()
 
     def error(self, message: str) -> NoReturn:
         match = re.match(r"argument COMMAND: invalid choice: '([^']*)'", message)
         if match:
             near = suggestion(match[1], list(self.commands))
             message = f"unknown command {match[1]!r}{near}; commands: {', '.join(self.commands)}"
+        elif message.startswith("unrecognized") or re.search(r": [A-Z]+$", message):
+            known = list(_options(self))
+            given = next((w for w in self.words if w[:2] == "--" and w not in known), None)
+            if given:
+                word = given.partition("=")[0]
+                message = f"unknown option {word!r}{suggestion(word, known)}"
         self.exit(2, f"portmp: error: {message}\n")
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Names of options, those of commands too."""
+    yield from parser._option_string_actions
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for one in action.choices.values():
+                yield from _options(one)
 
 
 def command_line(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
@@ -77,7 +93,7 @@ def command_line(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"portmp {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    parser.commands = COMMANDS
+    parser.commands, parser.words = COMMANDS, words or ()
     for name, about in COMMANDS.items():
         known: Any = {"help": about, "description": about, "formatter_class": WithDefaults}
         sub = commands.add_parser(name, **known)

@@ -81,6 +81,9 @@ INSTEAD: dict[str, str] = {
     **dict.fromkeys(("extract", "place", "putmask"), "x[mask] takes, x[mask] = values sets"),
     "logaddexp2": "logaddexp(x ln2, y ln2) / ln2",
     "float_power": "power",
+    **dict.fromkeys(("matvec", "vecmat"), "a @ b"),
+    "real_if_close": "x.real, where (x.imag == 0).all()",
+    "expit": "1 / (1 + exp(-x))",
 }
 """By names; what stands here for none of them is said of all others."""
 
@@ -94,6 +97,8 @@ _ATTRIBUTES: dict[str, str] = {
     **dict.fromkeys(("byteswap", "getfield", "setfield"), _LAYOUT),
     **dict.fromkeys(("tobytes", "tofile", "dump", "dumps"), _FILES),
     "resize": "portmp.resize(a, shape) gives a new array",
+    **dict.fromkeys(("append", "extend", "insert"), "portmp.append and insert give new arrays"),
+    **dict.fromkeys(("pop", "remove"), "portmp.delete(a, places) gives a new array"),
     **dict.fromkeys(("inv", "I", "norm"), _OF_MATRICES),
     **dict.fromkeys(
         ("numpy", "get", "cpu"), "a.to_float64() gives NumPy arrays, rounded to float64"

@@ -15,7 +15,7 @@ from portmp.routines.fourier.steps import factors
 
 
 @typed.gives(typed.Array)
-def fftfreq(n: int, /, *, d: Any = 1, dtype: Any = None, device: Where = None) -> Any:
+def fftfreq(n: int, /, d: Any = 1, *, dtype: Any = None, device: Where = None) -> Any:
     """0, 1, ... -2, -1, over n d: frequencies of the elements of ``fft``, each rounded once.
 
     *d*: the distance of two samples, an exact number.
@@ -25,7 +25,7 @@ def fftfreq(n: int, /, *, d: Any = 1, dtype: Any = None, device: Where = None) -
 
 
 @typed.gives(typed.Array)
-def rfftfreq(n: int, /, *, d: Any = 1, dtype: Any = None, device: Where = None) -> Any:
+def rfftfreq(n: int, /, d: Any = 1, *, dtype: Any = None, device: Where = None) -> Any:
     """0, 1, ... n // 2, over n d: frequencies of the elements of ``rfft``, each rounded once."""
     n = length(n)
     return _frequencies(list(range(n // 2 + 1)), n, d, dtype, device)
@@ -40,13 +40,13 @@ def _frequencies(numbers: list[int], n: int, d: Any, dtype: Any, device: Where) 
 
 
 @typed.keeps
-def fftshift(x: AnyArray, /, *, axes: int | Sequence[int] | None = None) -> Any:
+def fftshift(x: AnyArray, /, axes: int | Sequence[int] | None = None) -> Any:
     """The same elements with frequency 0 in the middle."""
     return _shifted(x, axes, 1)
 
 
 @typed.keeps
-def ifftshift(x: AnyArray, /, *, axes: int | Sequence[int] | None = None) -> Any:
+def ifftshift(x: AnyArray, /, axes: int | Sequence[int] | None = None) -> Any:
     """The inverse of ``fftshift``."""
     return _shifted(x, axes, -1)
 

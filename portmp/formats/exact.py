@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from portmp.errors import ArgumentError, FormatError
-from portmp.formats import convert, foreign, spelled
+from portmp.formats import convert, foreign, losses, spelled
 from portmp.networks import constants
 
 SHOWN = 70
@@ -50,6 +50,11 @@ class Exact(Fraction):
         ratio = float(self) if not self else (self.numerator, self.denominator)
         return spelled.formatted(ratio, spec, str(self)) if spec else str(self)
 
+    def __float__(self) -> float:
+        found = self.numerator / self.denominator
+        losses.leaving(found, lambda: self != found)
+        return found
+
     def __mpq__(self) -> Any:
         """For gmpy2, which knows Fractions by their type alone."""
         import gmpy2
@@ -63,9 +68,10 @@ class Exact(Fraction):
         """What NumPy's operators on an exact number and its own numbers and arrays give."""
         of = _UFUNCS.get(ufunc.__name__) if method == "__call__" and not options else None
         if of is None or len(inputs) > 2:
+            form = "cdd" if any(isinstance(one, Complex) for one in inputs) else "dd"
             raise ArgumentError(
                 f"numpy.{ufunc.__name__}: an exact number given; portmp's own takes it, and an "
-                'array of it: portmp.array(x, "dd")'
+                f'array of it: portmp.array(x, "{form}")'
             )
         arrays = [one.dtype for one in inputs if isinstance(one, np.ndarray) and one.shape]
         if arrays and (of in _COMPARED or arrays == [object]):
@@ -91,8 +97,11 @@ def _taken(other: Any) -> Any:
     if isinstance(other, (int, np.integer, np.bool_)):
         return Fraction(int(other))
     if isinstance(other, (float, np.floating)):
+        losses.beside_exact(other)
         return Fraction(*other.as_integer_ratio()) if math.isfinite(other) else float(other)
     if isinstance(other, (complex, np.complexfloating)):
+        losses.beside_exact(other.real)
+        losses.beside_exact(other.imag)
         return Complex(other.real, other.imag)
     return other if isinstance(other, Complex) else NotImplemented
 
@@ -200,7 +209,12 @@ class Complex:
         if isinstance(other, Complex):
             return other
         if foreign.is_complex(other) and not isinstance(other, (str, bytes)):
-            return Complex(*(foreign.exact(part, "operand") for part in (other.real, other.imag)))
+            parts = other.real, other.imag
+            for part in parts if isinstance(other, (complex, np.complexfloating)) else ():
+                losses.beside_exact(part)
+            return Complex(*(foreign.exact(part, "operand") for part in parts))
+        if isinstance(other, float):
+            losses.beside_exact(other)
         return Complex(other) if isinstance(other, (int, float, Fraction)) else None
 
     def __add__(self, other: Any) -> Any:
@@ -272,7 +286,7 @@ class Complex:
 
     def __eq__(self, other: object) -> bool:
         it = self._with(other)
-        return bool(it is not None and self.real == it.real and self.imag == it.imag)
+        return NotImplemented if it is None else self.real == it.real and self.imag == it.imag
 
     def __hash__(self) -> int:
         width = 1 << sys.hash_info.width
@@ -296,7 +310,7 @@ class Complex:
         return joined(str(self.real), str(self.imag))
 
     def __format__(self, spec: str) -> str:
-        return joined(format(self.real, spec), format(self.imag, spec))
+        return spelled.of_complex((self.real, self.imag), spec, format) if spec else str(self)
 
 
 def joined(real: str, imaginary: str) -> str:

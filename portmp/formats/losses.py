@@ -3,6 +3,7 @@
 import math
 import sys
 import warnings
+from collections.abc import Callable
 from contextvars import ContextVar
 from fractions import Fraction
 from types import FrameType
@@ -59,9 +60,18 @@ def _is_rounded(value: Any, most: int) -> bool:
     return 2 * odd.bit_length() > bits and Fraction(str(value)) != Fraction(n, below)
 
 
-def leaving(limbs: list[float], found: float) -> None:
-    """Tell where the sum of limbs is not *found*, the float that a caller of portmp's asks for."""
-    if answer.get() == "ignore" or not math.isfinite(found) or not math.fsum([*limbs, -found]):
+def beside_exact(value: Any) -> None:
+    """Tell of a float that lost digits beside an exact number, which has them."""
+    if answer.get() != "ignore" and _is_rounded(value, sys.maxsize):
+        _tell(
+            f"operand: the float {value!s} given, a rounded number, beside an exact one: "
+            f"Fraction('{value!s}') has all digits"
+        )
+
+
+def leaving(found: float, lost: Callable[[], object]) -> None:
+    """Tell where something is *lost* in the float that a caller of portmp's asks for."""
+    if answer.get() == "ignore" or not math.isfinite(found) or not lost():
         return
     if not _is_own(sys._getframe(1).f_back):
         _tell(f"float: {found!r} has not all digits: to_strings, tolist and portmp's functions do")

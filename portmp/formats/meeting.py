@@ -45,6 +45,10 @@ def _of_complex(forms: Sequence[Format]) -> str:
     wide = next((f for f in known if all(fits(one, f) for one in forms)), None)
     if wide is None:
         return "no format holds all numbers of both: astype rounds"
-    own = [one.name for one in forms if wide.name not in (one.name, f"c{one.name}")]
-    given = " and ".join(f"the array of {name}" for name in own) or "both"
-    return f"convert {given} with astype({wide.name!r}), which adds no digits"
+    own = [one for one in forms if wide.name not in (one.name, f"c{one.name}")]
+    given = " and ".join(f"the array of {one.name}" for one in own) or "both"
+    made = wide if any(one.components > 1 for one in own or forms) else wide.component
+    return (
+        f"convert {given} with astype({wide.name!r}), which adds no digits: made in "
+        f"{made.name!r} from the start it has them all"
+    )

@@ -65,9 +65,11 @@ def ratio(text: str, argument: str) -> tuple[int, int] | float:
         return _signed(match[1], (_integer(match[2]), denominator))
     if match := _SPECIAL.fullmatch(stripped):
         return math.nan if match[2] else _signed(match[1], math.inf)
+    imaginary = re.search(r"[0-9.)][ij]|^\(|j", stripped.lower())
+    complex_ = "; complex ones, in formats such as cdd, end in j: 1.1+2.2j" if imaginary else ""
     raise InputError(
         f"{argument}: {_shown(text)} is not a number; allowed are decimals (-1.5e-3), "
-        "ratios p/q with q not 0, hexadecimal floats (0x1.8p3), nan and inf"
+        f"ratios p/q with q not 0, hexadecimal floats (0x1.8p3), nan and inf{complex_}"
     )
 
 

@@ -172,10 +172,11 @@ class Format:
         """NumPy's dtype of the same numbers, for its functions that take one."""
         if self.name in NUMPYS:
             return np.dtype(self.name)
+        rounded = "to_numpy()" if self.components > 1 else "to_float64()"
         raise FormatError(
             f"NumPy has no dtype {self.name}: portmp.finfo({self.name!r}) gives limits, "
-            f"portmp.zeros(n, {self.name!r}) arrays; SciPy's solvers take x.to_float64(), and "
-            "functions that return f(x).to_float64() (docs/recipes.md)"
+            f"portmp.zeros(n, {self.name!r}) arrays; SciPy's solvers take x.{rounded}, and "
+            f"functions that return f(x).{rounded} (docs/recipes.md)"
         )
 
     def network(self, role: str) -> Network:

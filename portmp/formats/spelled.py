@@ -2,7 +2,9 @@
 
 import locale
 import re
+from collections.abc import Callable, Iterable
 from decimal import Context, Decimal
+from typing import Any
 
 from portmp.errors import ArgumentError
 
@@ -44,6 +46,23 @@ def formatted(value: float | tuple[int, int], spec: str, shown: str) -> str:
         if side == "="
         else format(f"{sign}{text}", f"{fill}{side}{width}")
     )
+
+
+def of_complex(parts: Iterable[Any], spec: str, of: Callable[[Any, str], str]) -> str:
+    """A complex number as Python has it: a sign between the parts, one width for both."""
+    match = _SPEC.fullmatch(spec)
+    lacking = match and (
+        (match[1] or match[6]) == "0"
+        or match[2] == "="
+        or match[10] == "%"
+        or (match[8] and match[10] == "n")
+    )
+    if not match or lacking:
+        raise ArgumentError(f"format {spec!r}: one of complex numbers is needed, such as '>40.20f'")
+    fill, side, sign, no_minus, alternate, _, width, by, precision, kind = match.groups()
+    rest = f"{no_minus}{alternate}{by}{'' if precision is None else f'.{precision}'}{kind}"
+    texts = [of(part, f"{one}{rest}") for part, one in zip(parts, (sign, "+"), strict=True)]
+    return format(f"{''.join(texts)}j", f"{fill or ' '}{side or '>'}{width}")
 
 
 _WIDE = Context(prec=10_000)

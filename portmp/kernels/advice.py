@@ -17,7 +17,7 @@ _OBJECT = re.compile(
     r"|functools\.partial\(<bound method (?:\w+\.)*\w+ [^\n]*"
 )
 """How Python writes one of its functions, where the text of C was meant."""
-_WORDS = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+_WORDS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "fabs": "abs"}
 
 
 def refuse_unread(
@@ -60,9 +60,17 @@ def refuse_open(text: str, body: RenderedSource, name: str) -> None:
 
 
 def of_values(
-    error: CompileError, source: RenderedSource, name: str, form: Format, arrays: Collection[str]
+    error: CompileError,
+    source: RenderedSource,
+    name: str,
+    form: Format,
+    arrays: Collection[str],
+    numbers: Collection[str],
 ) -> CompileError:
-    """A compiler's message with the word that was meant, where operators of C stand on values."""
+    """A compiler's message with the word that was meant, where operators of C stand on values.
+
+    *arrays* and *numbers*: names of parameters.
+    """
     lines = [
         (origin[1], line)
         for number, line in enumerate(source.text.split("\n"), 1)
@@ -74,8 +82,10 @@ def of_values(
     named = {n for _, line in lines for n in re.findall(rf"\b{re.escape(value)}\s+(\w+)", line)}
     either = "|".join(sorted(named)) or value
     one = rf"(?:\b(?:{either})\b(?!\.)|\bmake_{value}\((?:[^()]|\([^()]*\))*\))"
+    calls_of = re.compile(rf"\b(sqrt|fabs|fma|pow|exp|log|sin|cos|tan)\s*\(\s*{one}")
     sign_of = re.compile(rf"{one}\s*([-+*/])=?\s*(?:{one}|[\d.])|[\d.]\s*([-+*/])\s*{one}")
-    said = []
+    unknown = set(re.findall(r"identifier ['\"](\w+)['\"]", str(error)))
+    said = [f'{name}: {one} is read by ${{load("{one}")}}' for one in numbers if one in unknown]
     for number, line in lines:
         what = f"{name} line {number}"
         if made := re.search(rf"\b{value}\s+\w+\s*=\s*([-+]?(?:\d|\.\d)[\w.]*)\s*;", line):
@@ -83,6 +93,9 @@ def of_values(
         for found in sign_of.finditer(line):
             sign = found[1] or found[2]
             said.append(f'{what}: {sign} of values is a word: ${{{_WORDS[sign]}("a", "b")}}')
+        for called in calls_of.findall(line):
+            word = _WORDS.get(called, called)
+            said.append(f'{what}: {called} of values is a word: ${{{word}("a")}}')
         for array in re.findall(r"(?<![\w.])([A-Za-z_]\w*)\s*\[", line):
             if array in arrays and not re.search(rf"\w\s+{array}\s*\[", line):
                 said.append(

@@ -177,7 +177,10 @@ class Module:
             kernels = program.load(device, written.source)
         except CompileError as error:
             arrays = {p.name for k in self.kernels.values() for p in k._arrays}
-            raise advice.of_values(error, written.source, self.name, self.format, arrays) from None
+            numbers = {p.name for k in self.kernels.values() for p in k._numbers}
+            raise advice.of_values(
+                error, written.source, self.name, self.format, arrays, sorted(numbers)
+            ) from None
         return {
             kernel: Ready(kernels[c_name(kernel)], memory, written.requirements[kernel])
             for kernel, memory in written.memory.items()
@@ -620,7 +623,8 @@ def _template(template: str | Path) -> tuple[Path | None, str, str]:
         return path.resolve().parent, path.name, path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file (UTF-8)"
-        raise InputError(f"template {path}: cannot be read: {reason}") from None
+        words = "" if path.suffix else "; a text that is meant has words in it, such as ${kernel()}"
+        raise InputError(f"template {path}: cannot be read: {reason}{words}") from None
 
 
 def _check_memory(kernel: str, needed: int, most: int, device: Device) -> None:

@@ -16,7 +16,7 @@ from portmp.arrays.creation import Where
 from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import Viewed
 from portmp.errors import ArgumentError, FormatError, no_attribute
-from portmp.formats import Format
+from portmp.formats import Format, real_only
 from portmp.formats.meeting import meeting
 from portmp.random import samples
 from portmp.random.philox import Philox, sizes
@@ -309,6 +309,7 @@ def _settled(
     form = creation.chosen(format, dtype, None if first is None else first.format)
     if not isinstance(form, Format):
         raise FormatError(f"dtype: {form} given, a format is needed; integers makes integers")
+    real_only(form, "format")
     if first is None:
         return Target(form, sizes(size), device, out)
     if form is not first.format:

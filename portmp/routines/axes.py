@@ -25,7 +25,7 @@ def common_shape(op: str, arrays: Sequence[View[Any]]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        named = " and ".join(str(p.shape) for p in arrays)
+        named = " and ".join(map(str, shapes))
         raise ShapeError(f"operands of {op}: shapes {named} do not broadcast") from None
 
 

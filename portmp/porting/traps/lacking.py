@@ -28,11 +28,19 @@ def told(facts: Facts) -> Iterator[Trap]:
         found, where = row("told", word.text), ""
         if word.node is None and word.text.startswith("__"):  # others may be the host's
             found = found or row("in_macros", word.text) or row("calls", word.text)
-            where = " (in a macro's text)"
+            where = " (in a macro's text)" if _in_macro(facts, word.line) else ""
         if found and not facts.owns(word):
             entry, effect, sure, words = found
             words = words.format(word.text) + where
             yield Trap(entry, word.line, word.text, effect, sure, words)
+
+
+def _in_macro(facts: Facts, line: int) -> bool:
+    """Whether a line is one of the preprocessor's, or goes on with one."""
+    lines = facts.source.lines
+    while line > 1 and lines[line - 2].rstrip().endswith("\\"):
+        line -= 1
+    return lines[line - 1].lstrip().startswith("#")
 
 
 def nodes(facts: Facts) -> Iterator[Trap]:

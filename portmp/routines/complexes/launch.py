@@ -56,7 +56,8 @@ def apply(op: str, parts: Sequence[elementwise.Operand], out: Any = None) -> Any
         views = [part for part in parts if isinstance(part, Planes)]
         form = views[0].format
         base.same(form, **{f"part {i}": view for i, view in enumerate(views)})
-        net, shape, queue = network(op, form), axes.common_shape(op, views), views[0].queue
+        net, queue = network(op, form), views[0].queue
+        shape = axes.common_shape(op.removesuffix("_real"), views)
         target: View[Any]
         if net.result == FLAG:
             target = base.output_numbers(out, "bool", shape, queue)
@@ -64,8 +65,8 @@ def apply(op: str, parts: Sequence[elementwise.Operand], out: Any = None) -> Any
             given = formats.complex_of(form) if net.result.role == "complex" else form
             target = allocate(given, shape, queue) if out is None else out
             base.check_out(target, given, shape, queue)
-        for i, view in enumerate(views):
-            base.refuse_shift(target, **{f"part {i}": view})
+        for view in views:
+            base.refuse_shift(target, operand=view)
         by_kernel = partial(_launch, op, form.name)
         plan = kept.plan(
             key, (*parts, target), by_kernel, partial(_on_host, net, form), blank_like(target)
