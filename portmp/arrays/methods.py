@@ -22,7 +22,7 @@ from portmp.arrays import (
     typed,
 )
 from portmp.arrays.operators import Operators
-from portmp.arrays.typed import Averaged, Keeping, Operand, PlainArray
+from portmp.arrays.typed import Keeping, Operand, PlainArray
 from portmp.errors import (
     ArgumentError,
     FormatError,
