@@ -2321,10 +2321,18 @@ FAULTS = (
     Fault(
         "complex: the matrix of a product by integers has the wrong sign",
         "portmp/routines/complexes/products.py",
-        'elementwise.apply("neg", [q], _block(made, 0, k, a.shape))',
-        'elementwise.apply("copy", [q], _block(made, 0, k, a.shape))',
+        'elementwise.apply("neg", [q], _block(made, *opposite, a.shape))',
+        'elementwise.apply("copy", [q], _block(made, *opposite, a.shape))',
         "test_complex_products.py",
         "test_correct_rounding and cdd",
+    ),
+    Fault(
+        "complex: products between blocks by integers negate the conjugate's wrong half",
+        "portmp/routines/complexes/products.py",
+        "opposite, same = ((m, 0), (0, k)) if conjugated else ((0, k), (m, 0))",
+        "opposite, same = (0, k), (m, 0)",
+        "test_complex_linalg.py",
+        "test_products_between_blocks and auto",
     ),
     Fault(
         "complex: both products of a modulus with a root have one sign in the imaginary part",

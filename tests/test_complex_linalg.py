@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import mpmath
@@ -24,8 +25,10 @@ from portmp.routines.cholesky import reference as cholesky
 from portmp.routines.ldl import reference as ldl
 from portmp.routines.lu import reference as lu
 from portmp.routines.ozaki.choose import METHODS
+from portmp.routines.ozaki.options import Auto, Ozaki2
 from portmp.routines.registry import ROUTINES
 from portmp.routines.triangular import reference as triangular
+from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.routine import dominant
 
 HOST = "host"
@@ -384,6 +387,27 @@ def test_bits_are_the_references(anywhere: Device, method: str | None) -> None:
             part = [p[:9, :9] for p in a]
             wanted = ldl.lower(form, part, hermitian)
             assert equal(linalg.ldl(x, hermitian=hermitian).lu.to_limbs(), wanted)
+
+
+@pytest.mark.parametrize(
+    "method", [Auto(smallest=4), Ozaki2(), None], ids=["auto", "two", "direct"]
+)
+def test_products_between_blocks(device: Device, method: Any) -> None:
+    """By integers one real product of both parts: gemm's bits; what they are taken from, too."""
+    f = formats.get("cds")
+    shapes = {"a": (13, 20), "b": (20, 7), "c": (13, 7)}
+    a, b, c = (inputs.ordinary(f, shape, name) for name, shape in shapes.items())
+    for kind, conjugated in itertools.product(("set", "subtract"), ("", "a", "b")):
+        batches = [mp.from_limbs([p[None] for p in x], f, device).planes for x in (a, b, c)]
+        OnDevice(f, method).product(*batches, kind, method, conjugated)
+        found = mp.Array(batches[2])[0]
+        wanted = [p.copy() for p in c]
+        triangular.OnHost(f, method).product(a, b, wanted, kind, method, conjugated)
+        assert equal(found.to_limbs(), wanted)
+        if kind == "set":
+            x, y = (mp.from_limbs(z, f, device) for z in (a, b))
+            x, y = mp.conj(x) if conjugated == "a" else x, mp.conj(y) if conjugated == "b" else y
+            assert same(found, mp.gemm(x, y, method=method or "direct"))
 
 
 @pytest.mark.parametrize("form", formats.COMPLEX)

@@ -12,21 +12,16 @@ products.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from portmp.routines.complexes import launch
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.moves import launch as moves
-from portmp.routines.ozaki.options import Auto, Ozaki2
+from portmp.routines.ozaki.options import of_both
 from portmp.runtime.planes import Planes, allocate
 
 Multiply = Callable[[Planes, Planes], Planes]
 """A product of real matrices or vectors."""
-
-
-RESIDUES = {"auto": Auto(), "ozaki2": Ozaki2()}
-"""Methods by residues, by name."""
 
 
 def by_four(a: Planes, b: Planes, multiply: Multiply, out: Planes | None = None) -> Planes:
@@ -39,20 +34,24 @@ def by_four(a: Planes, b: Planes, multiply: Multiply, out: Planes | None = None)
     return product
 
 
-def rows(a: Planes) -> Planes:
-    """The real matrix [p, -q; q, p] of a matrix p + iq, batches likewise."""
+def rows(a: Planes, conjugated: bool = False) -> Planes:
+    """The real matrix [p, -q; q, p] of a matrix p + iq or of its conjugate, batches likewise."""
     *batch, m, k = a.shape
     made = allocate(a.format.component, (*batch, 2 * m, 2 * k), a.queue)
     p, q = a.halves
-    for half, row, column in ((p, 0, 0), (q, m, 0), (p, m, k)):
+    opposite, same = ((m, 0), (0, k)) if conjugated else ((0, k), (m, 0))
+    for half, (row, column) in ((p, (0, 0)), (q, same), (p, (m, k))):
         moves.copied(half, _block(made, row, column, a.shape))
-    elementwise.apply("neg", [q], _block(made, 0, k, a.shape))
+    elementwise.apply("neg", [q], _block(made, *opposite, a.shape))
     return made
 
 
-def columns(b: Planes) -> Planes:
-    """The real matrix [r; s] of a matrix r + is, batches likewise."""
-    return stacked(b.halves, -2)
+def columns(b: Planes, conjugated: bool = False) -> Planes:
+    """The real matrix [r; s] of a matrix r + is or of its conjugate, batches likewise."""
+    made = stacked(b.halves, -2)
+    if conjugated:
+        elementwise.apply("neg", [b.halves[1]], halves_of_rows(made)[1])
+    return made
 
 
 def stacked(parts: Sequence[Planes], axis: int) -> Planes:
@@ -79,10 +78,8 @@ def by_one(a: Planes, b: Planes, method: object, multiply: Callable[..., Planes]
     """
     if a.format.components == 1 or b.format.components == 1:
         return by_four(a, b, partial(multiply, method=method))
-    known = RESIDUES.get(method, method) if isinstance(method, str) else method
-    if isinstance(known, (Auto, Ozaki2)):
-        known = replace(known, components=2)
-    return launch.joined(*halves_of_rows(multiply(rows(a), columns(b), method=known)))
+    found = multiply(rows(a), columns(b), method=of_both(method))
+    return launch.joined(*halves_of_rows(found))
 
 
 def halves_of_rows(z: Planes) -> tuple[Planes, Planes]:

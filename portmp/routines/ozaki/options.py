@@ -1,6 +1,6 @@
 """The Ozaki scheme: products of matrices by error-free products of integers."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from portmp import definition
@@ -90,3 +90,13 @@ class Ozaki2:
 
 Method = Auto | Ozaki1 | Ozaki2
 """How products are made, if not directly."""
+
+
+RESIDUES = {"auto": Auto(), "ozaki2": Ozaki2()}
+"""Methods by residues, by name."""
+
+
+def of_both(method: Any) -> Any:
+    """A method for the real matrices of both parts of complex numbers, [p, -q; q, p] and [r; s]."""
+    known = RESIDUES.get(method, method) if isinstance(method, str) else method
+    return replace(known, components=2) if isinstance(known, (Auto, Ozaki2)) else known

@@ -23,11 +23,12 @@ from portmp.codegen.signature import Flag, Index, matrix
 from portmp.errors import OutOfMemory
 from portmp.formats import Format
 from portmp.routines import base
+from portmp.routines.complexes import products
 from portmp.routines.gemm import launch as gemm
 from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki import choose, judged
 from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.ozaki.options import Auto
+from portmp.routines.ozaki.options import Auto, of_both
 from portmp.routines.plain import launch as plain
 from portmp.routines.products.product import Product, entries
 from portmp.routines.triangular import reference
@@ -163,7 +164,7 @@ def system_spec(form: str, layout: str, threads: int) -> KernelSpec:
 def whole(device: Device | None, form: Format) -> bool:
     """Whether systems are solved whole: not on CPUs, whose threads take turns at barriers.
 
-    Nor those of complex numbers, whose products are four real ones.
+    Nor those of complex numbers, whose products are of their parts.
     """
     return form.components == 1 and base.threads_of(device, THREADS) == THREADS
 
@@ -258,8 +259,18 @@ class OnDevice(Steps[Planes]):
     def product(
         self, a: Planes, b: Planes, c: Planes, kind: str, method: Method, conjugated: str = ""
     ) -> None:
+        if c.format.components > 1 and method is None:
+            self.by_parts(a, b, c, kind, conjugated)
+            return
         if c.format.components > 1:
-            self.by_parts(a, b, c, kind, method, conjugated)
+            left, right = (
+                products.rows(a, conjugated == "a"),
+                products.columns(b, conjugated == "b"),
+            )
+            both = products.stacked(c.halves, -2)
+            self.product(left, right, both, kind, of_both(method))
+            for half, found in zip(c.halves, products.halves_of_rows(both), strict=True):
+                moves.copied(found, out=half)
             return
         given = Product(a, b, *self.factors[kind], c, c)
         if method is None:

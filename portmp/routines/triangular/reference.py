@@ -10,7 +10,7 @@ from portmp.networks import ieee
 from portmp.routines.gemm.reference import gemm
 from portmp.routines.ozaki import choose, levels
 from portmp.routines.ozaki import reference as by_integers
-from portmp.routines.ozaki.options import Auto
+from portmp.routines.ozaki.options import Auto, of_both
 from portmp.routines.reference import Arithmetic, Host, Plane, Value
 from portmp.routines.triangular.steps import SOLVED, Method, Steps, factors
 
@@ -42,8 +42,21 @@ class OnHost(Steps[Host]):
         self, a: Host, b: Host, c: Host, kind: str, method: Method, conjugated: str = ""
     ) -> None:
         form = self.form.component
+        if len(c) > form.words and method is None:
+            self.by_parts(a, b, c, kind, conjugated)
+            return
         if len(c) > form.words:
-            self.by_parts(a, b, c, kind, method, conjugated)
+            # One real product of [p, -q; q, p] and [r; s]: both parts are rounded once.
+            (p, q), (r, s) = self.halves(a), self.halves(b)
+            q, s = (
+                [-y for y in q] if conjugated == "a" else q,
+                [-y for y in s] if conjugated == "b" else s,
+            )
+            left = [np.block([[y, -z], [z, y]]) for y, z in zip(p, q, strict=True)]
+            right = [np.vstack(pair) for pair in zip(r, s, strict=True)]
+            both = [np.vstack(pair) for pair in zip(*self.halves(c), strict=True)]
+            self.product(left, right, both, kind, of_both(method))
+            put(c, [np.vsplit(plane, 2)[part] for part in range(2) for plane in both])
             return
         rest = (*self.factors[kind], c)
         if method is None:

@@ -101,8 +101,8 @@ class Steps(ABC, Generic[M]):
     def halves(self, x: M) -> tuple[M, M]:
         """Real and imaginary parts of complex numbers: views."""
 
-    def by_parts(self, a: M, b: M, c: M, kind: str, method: Method, conjugated: str) -> None:
-        """``product`` of complex numbers by four real ones, each of which ends by itself.
+    def by_parts(self, a: M, b: M, c: M, kind: str, conjugated: str) -> None:
+        """The direct ``product`` of complex numbers by four real ones, each ends by itself.
 
         Of p + iq and r + is the real part takes p r, then q s, and the imaginary part q r and p s,
         of which the one that a conjugate negates comes last.
@@ -111,10 +111,10 @@ class Steps(ABC, Generic[M]):
         then = "add" if kind == "set" else kind
         less = OPPOSITE[then]
         crossed = [(q, r), (p, s)] if conjugated != "a" else [(p, s), (q, r)]
-        self.product(p, r, real, kind, method)
-        self.product(q, s, real, then if conjugated else less, method)
-        self.product(*crossed[0], imaginary, kind, method)
-        self.product(*crossed[1], imaginary, less if conjugated else then, method)
+        self.product(p, r, real, kind, None)
+        self.product(q, s, real, then if conjugated else less, None)
+        self.product(*crossed[0], imaginary, kind, None)
+        self.product(*crossed[1], imaginary, less if conjugated else then, None)
 
     @abstractmethod
     def solve_block(self, a: M, b: M, unit: bool, taken: str = "") -> None:
