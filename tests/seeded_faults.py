@@ -2417,8 +2417,8 @@ FAULTS = (
     Fault(
         "complex elimination: real parts of blocks below lose the second product, too",
         "portmp/routines/triangular/steps.py",
-        "self.product(q, s, real, then if conjugated else less, method)",
-        "self.product(q, s, real, then, method)",
+        "self.product(q, s, real, then if conjugated else less, None)",
+        "self.product(q, s, real, then, None)",
         "test_complex_linalg.py",
         "test_blocks_and_memory",
     ),
