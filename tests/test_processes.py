@@ -29,6 +29,7 @@ import tiers
 
 import portmp as mp
 from portmp import cli, discovery, paths
+from portmp.backends import dlpack
 from portmp.backends.base import Channel, Device, Event
 from portmp.backends.cuda import nccl
 from portmp.backends.driver_api import Driver, GpuBuffer
@@ -287,8 +288,9 @@ def test_nccl_is_asked_in_queues(monkeypatch: pytest.MonkeyPatch) -> None:
             return cls()
 
         def send(self, memory: Any, peer: int, stream: int) -> None:
-            told = memory.__cuda_array_interface__
-            done.append(("send", told["data"][0], told["shape"], told["typestr"], peer, stream))
+            told = dlpack.borrowed(memory.__dlpack__(stream=stream, max_version=(1, 0)))
+            assert told.device == memory.__dlpack_device__() == (2, 1)
+            done.append(("send", told.pointer, told.shape, told.dtype, peer, stream))
 
         def recv(self, memory: Any, peer: int, stream: int) -> None:
             raise RuntimeError("remote process exited")
@@ -296,7 +298,12 @@ def test_nccl_is_asked_in_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     core = types.SimpleNamespace(Communicator=Communicator)
     monkeypatch.setattr(nccl, "library", lambda: core)
     driver = types.SimpleNamespace(current=lambda: done.append("current"))
-    facts = {"stream_number": lambda side: 7, "new_queue": lambda: Stream("side"), "name": "gpu"}
+    facts: dict[str, Any] = {
+        "stream_number": lambda side: 7,
+        "new_queue": lambda: Stream("side"),
+        "name": "gpu",
+    }
+    facts["index"] = 1
     gpu: Any = types.SimpleNamespace(driver=driver, **facts)
     monkeypatch.setattr(GpuBuffer, "note", lambda self, queue: done.append(f"noted {queue.name}"))
     buffer, queue = GpuBuffer(gpu, 4096, 24, None), Stream("queue")
@@ -304,7 +311,7 @@ def test_nccl_is_asked_in_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     channel.send(queue, buffer, 24)
     asked = ["side waits for mark of queue", "noted side", "current"]
     assert done[:2] == ["current", (2, 0, "key")]
-    assert done[2:] == [*asked, ("send", 4096, (24,), "|u1", 1, 7)]
+    assert done[2:] == [*asked, ("send", 4096, (24,), "uint8", 1, 7)]
     with pytest.raises(DeviceError, match="NCCL on gpu: remote process exited"):
         channel.receive(queue, buffer, 24)
     monkeypatch.setattr(Communicator, "recv", lambda *given, stream: done.append("received"))

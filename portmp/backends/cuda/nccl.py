@@ -7,11 +7,11 @@ waits for can wait for it.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
+from portmp.backends import dlpack
 from portmp.backends.base import Buffer, Channel, Event, Queue
-from portmp.backends.cuda_array import NAME, lent
+from portmp.backends.cuda_array import DEVICE_TYPE
 from portmp.backends.driver_api import GpuBuffer, GpuDevice
 from portmp.errors import BackendUnavailable, DeviceError, one_line
 
@@ -43,7 +43,7 @@ class NcclChannel(Channel):
         begun = self.side.record()
         buffer.note(self.side)
         assert isinstance(buffer, GpuBuffer)
-        memory = SimpleNamespace(**{NAME: lent(buffer.pointer, "uint8", (nbytes,), (1,), None)})
+        memory = _Memory(buffer, nbytes)
         move, stream = getattr(self.comm, how), self.device.stream_number(self.side)
         self._asked(lambda: move(memory, self.other, stream=stream))
         return begun, self.side.record()
@@ -55,6 +55,21 @@ class NcclChannel(Channel):
             return ask()
         except Exception as error:  # NCCL's own types
             raise DeviceError(f"NCCL on {self.device.name}: {one_line(error)}") from error
+
+
+class _Memory:
+    """Bytes of a GPU by DLPack, which says whose they are: NCCL's package need not find out."""
+
+    def __init__(self, buffer: GpuBuffer, nbytes: int) -> None:
+        self.buffer, self.nbytes = buffer, nbytes
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return DEVICE_TYPE, self.buffer.device.index
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        """In order already, whatever stream is named."""
+        place, size = self.__dlpack_device__(), (self.nbytes,)
+        return dlpack.lent(self.buffer, self.buffer.pointer, place, "uint8", size, (1,))
 
 
 def library() -> Any:
