@@ -47,7 +47,7 @@ def copy(a: Any) -> Any:
     return manipulation.checked(a, "a").copy()
 
 
-@typed.keeps
+@typed.as_(typed.Widened)
 def atleast_3d(x: Any, *more: Any) -> Any:
     """The view with three axes at least: vectors as (1, n, 1), matrices as (m, n, 1).
 

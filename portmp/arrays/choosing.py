@@ -32,6 +32,7 @@ __all__ += ["put", "put_along_axis", "select", "sinc", "unwrap"]
 # --- by conditions --------------------------------------------------------------------------------
 
 
+@typed.as_(typed.Selecting)
 def select(condlist: Sequence[AnyArray], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """For each element the choice of the first condition that is true, else *default*."""
     if len(condlist) != len(choicelist) or not len(condlist):

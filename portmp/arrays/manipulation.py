@@ -153,7 +153,7 @@ def broadcast_arrays(*arrays: AnyArray) -> list[Any]:
     return [broadcast_to(x, shape) for x in given]
 
 
-@keeps
+@typed.as_(typed.Widened)
 def atleast_1d(x: AnyArray, *more: AnyArray) -> Any:
     """The view with one axis at least; of several arrays a tuple."""
     if more:
@@ -162,7 +162,7 @@ def atleast_1d(x: AnyArray, *more: AnyArray) -> Any:
     return x if x.ndim else x.reshape(1)
 
 
-@keeps
+@typed.as_(typed.Widened)
 def atleast_2d(x: AnyArray, *more: AnyArray) -> Any:
     """The view with two axes at least, new ones come first; of several arrays a tuple."""
     if more:

@@ -63,6 +63,24 @@ def keeps(function: Callable[Concatenate[Any, P], Any]) -> Kept[P]: ...
 def gives(kind: type[K]) -> Callable[[Callable[P, Any]], Callable[P, K]]:
     """A decorator: whatever the function is given, its result is of this type."""
 
+class Widened(Protocol):  # of one array the same kind, of several a tuple
+    @overload
+    def __call__(self, x: A, /) -> A: ...
+    @overload
+    def __call__(self, x: Any, /) -> Any: ...
+    @overload
+    def __call__(self, x: A, y: A, /, *more: A) -> tuple[A, ...]: ...
+    @overload
+    def __call__(self, x: Any, y: Any, /, *more: Any) -> tuple[Any, ...]: ...
+
+class Selecting(Protocol):
+    @overload
+    def __call__(
+        self, condlist: Any, choicelist: Array | Sequence[Array], default: Any = 0
+    ) -> Array: ...
+    @overload
+    def __call__(self, condlist: Any, choicelist: Any, default: Any = 0) -> Any: ...
+
 # Of two arrays of integers integers, of values and anything else values.
 class Meeting(Protocol[P]):
     @overload
