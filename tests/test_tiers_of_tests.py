@@ -9,6 +9,7 @@ from collections import Counter
 from datetime import date, timedelta
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import seeded_faults
@@ -54,14 +55,14 @@ def test_days_cost_alike() -> None:
 
 def test_costs_of_cases() -> None:
     """Words of the widest format of the name, times what the mark says of the parameters."""
-    case = SimpleNamespace(
+    case: Any = SimpleNamespace(
         nodeid="tests/test_a.py::test_b[opencl:0-ds-cqd-rest]",
         callspec=SimpleNamespace(params={"part": "rest"}),
         iter_markers=lambda name: [slow.slow("why", weight=lambda p: len(p["part"])).mark],
     )
-    assert slow.cost(case) == 8 * 4  # type: ignore[arg-type]
-    plain = SimpleNamespace(nodeid="tests/test_dd.py::test_x", iter_markers=lambda name: [])
-    assert slow.cost(plain) == 1  # type: ignore[arg-type]
+    assert slow.cost(case) == 8 * 4
+    plain: Any = SimpleNamespace(nodeid="tests/test_dd.py::test_x", iter_markers=lambda name: [])
+    assert slow.cost(plain) == 1
 
 
 def test_a_case_of_each_test() -> None:

@@ -21,13 +21,15 @@ MANY = 10
 """Files of a run that is told of."""
 
 _last = 0.0
+TICKS = os.sysconf("SC_CLK_TCK")
+"""In a second: systems count in these."""
 
 
 def processor() -> float:
     """Seconds of the processor that this process and those that it started have taken."""
     taken = os.times()
     waited = taken.user + taken.system + taken.children_user + taken.children_system
-    return waited + sum(_living())
+    return round((waited + sum(_living())) * TICKS) / TICKS  # what was added up in any order
 
 
 def _living() -> Iterator[float]:
@@ -36,7 +38,7 @@ def _living() -> Iterator[float]:
         try:
             for child in path.read_text().split():
                 numbers = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-                yield sum(map(int, numbers[11:15])) / os.sysconf("SC_CLK_TCK")
+                yield sum(map(int, numbers[11:15])) / TICKS
         except OSError:
             continue  # it has ended
 

@@ -158,6 +158,7 @@ class Operators(Viewed[V]):
         __matmul__ = __rmatmul__ = __imatmul__ = __pow__ = __add__
 
         def __divmod__(self, other: Operand, /) -> tuple[Self, Self]: ...
+        # Of all objects these give one truth value, of arrays one for each element.
         def __eq__(self, other: object) -> PlainArray: ...  # type: ignore[override]
         def __ne__(self, other: object) -> PlainArray: ...  # type: ignore[override]
     else:

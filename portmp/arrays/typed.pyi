@@ -682,6 +682,7 @@ class Cast(Protocol):  # the elements of an array in another dtype
     def __call__(self, x: Any, dtype: Dtype, /, **options: Unpack[_Copied]) -> Any: ...
 
 class OwnCast(Protocol):  # that of an array, as its method; *rounding*: a storage format's
+    # A name of Plain is a str, too: the first one that fits is taken.
     @overload
     def __call__(  # type: ignore[overload-overlap]
         self, dtype: Plain, *, copy: bool = True
