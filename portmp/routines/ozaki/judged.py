@@ -248,14 +248,19 @@ def update(asked: Product[Planes], options: Auto) -> bool:
         return False
     check(device)
     given = ozaki.by_rows(asked)
-    ways = partial(way, form, device, k, options)
     (m, n), queue, turned = given.out.shape, given.out.queue, given is not asked
-    places = _places(given)
+    ways = partial(way, form, device, k, options)
     if options.unmade is not None:
-        tickets = allocate_numbers("int32", (1,), queue)
-        plain.fill(tickets, 0)
-        _attempt(asked, given, _Found(places, tickets, options.unmade), turned, ways(None), ways(1))
+        operands: Any = (*given, options.unmade)
+        held, key, plan = launch.find((_attempt, options, turned), operands)
+        if plan is None:
+            judging, making = ways(None), ways(1)
+            attempt = partial(_attempt, turned, judging, making)
+            fixed = judging.at_once(given) and making.at_once(given)
+            plan = held.plan(key, operands, attempt, attempt, fixed=fixed)
+        plan.run(operands)
         return False
+    places = _places(given)
     counts, mask, told = _told(given, options)
     inside = given.adds and given.out.overlaps(given.c)
     # What the first level makes meanwhile is seldom in vain, but it is written over the addend.
@@ -263,7 +268,7 @@ def update(asked: Product[Planes], options: Auto) -> bool:
     # Exponents are found once.
     sides = () if early else (m, n)
     most = [allocate_numbers("int32", (size,), queue) for size in sides]
-    operands: Any = (*given, places, counts, mask, told, *most)
+    operands = (*given, places, counts, mask, told, *most)
     held, key, plan = launch.find((update, options, early, turned), operands)
     if plan is None:
         judging, making = ways(None), ways(1)
@@ -367,18 +372,15 @@ def _judge(turned: bool, judging: Way, making: Way | None, *operands: Any) -> No
     _Judge(left, right, found, turned, judging).run()
 
 
-def _attempt(
-    asked: Product[Planes],
-    given: Product[Planes],
-    found: _Found,
-    turned: bool,
-    judging: Way,
-    making: Way,
-) -> None:
+def _attempt(turned: bool, judging: Way, making: Way, *operands: Any) -> None:
     """The product if no elements are others, which are never told apart here."""
+    given: Product[Planes] = Product(*operands[:6])
+    tickets = allocate_numbers("int32", (1,), given.out.queue)
+    plain.fill(tickets, 0)
     left, right = _known(given, judging)
-    _Judge(left, right, found, turned, judging).run()
-    listed = elements.Listed(found.list, found.tickets)
+    listed = elements.Listed(_places(given), tickets)
+    _Judge(left, right, _Found(*listed, operands[6]), turned, judging).run()
+    asked = ozaki.turned(given) if turned else given
     values = elements.made(asked, listed)
     ozaki.multiplied(left.operand, right.operand, given, making)
     elements.put(asked, listed, values)
