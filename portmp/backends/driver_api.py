@@ -590,20 +590,21 @@ class GpuQueue(PooledQueue):
     def _relauncher(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given, places: Mapping[int, int]
     ) -> Callable[[Given], None]:
-        held = [0 if i in places and isinstance(a, Buffer) else a for i, a in enumerate(args)]
+        held = [*args]
+        pointed = [place for place in places if type(args[place]) not in SCALARS]
+        for place in pointed:
+            held[place] = 0
         how, fixed = self._how(kernel, grid, block, held)
         filled = _Arguments(len(fixed)).filled(fixed, self.device)
         current, launch = self._driver.launcher(*how, self.stream, filled.address)
         words: Any = memoryview(filled.words).cast("B")
         lock = threading.Lock()
         pointers, numbers = words.cast("Q"), []
-        first, memory = filled.first // 8, []
-        for place, index in places.items():
-            if isinstance(args[place], Buffer):
-                memory.append((first + place, index))
-            else:
-                code, size = SCALARS[type(args[place])]
-                numbers.append((words.cast(code), (first + place) * 8 // size, index))
+        first = filled.first // 8
+        memory = [(first + place, places[place]) for place in pointed]
+        for place in places.keys() - pointed:
+            code, size = SCALARS[type(args[place])]
+            numbers.append((words.cast(code), (first + place) * 8 // size, places[place]))
 
         def run(given: Sequence[Any]) -> None:
             with lock:

@@ -207,7 +207,8 @@ class Pool:
             if self.closed or len(layout.idle) >= layout.most or layout.nbytes > reserve.limit:
                 self._give(layout.nbytes, block.places)
                 return
-            if reserve.counted() + layout.nbytes > reserve.limit:
+            room = reserve.limit - layout.nbytes
+            if reserve.held > room and reserve.counted() > room:
                 reserve.drain()
         except DeviceError:
             return  # nobody can handle a finalizer's error; the next call reports a lost device

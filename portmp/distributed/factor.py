@@ -24,7 +24,7 @@ from portmp.distributed.array import DistributedArray
 from portmp.distributed.functions import here, joined, known, team
 from portmp.distributed.helpers import Helpers
 from portmp.distributed.layout import Placement, Rows
-from portmp.distributed.tiles import Columns, ColumnSteps, block
+from portmp.distributed.tiles import Columns, ColumnSteps, Span, block
 from portmp.errors import MatrixShapeError, OutOfMemory, choice
 from portmp.linalg import (
     elimination,
@@ -113,7 +113,7 @@ class Lu(ColumnSteps, LuSteps[Columns]):
         """(1, k): row i was swapped with row pivots[i], as those say that made them."""
         found = self.read([one.found.pivots for one in self.on], "pivots")
         pivots = np.empty((1, min(self.size)), np.int32)
-        for owner, first, end in w.spans:
+        for owner, first, end, _ in w.spans:
             pivots[:, first:end] = found[owner][:, first:end]
         return pivots
 
@@ -162,7 +162,7 @@ class Qr(ColumnSteps, QrSteps[Columns]):
         size = self.shape(t)
         made = allocate(self.form, (1, *size), self.queues[owner])
         self.on[owner].panel(mine, made)
-        self.put(Columns(size[0], ((owner, 0, size[1]),), {owner: made}), t)
+        self.put(Columns(size[0], (Span(owner, 0, size[1], 0),), {owner: made}), t)
 
     def apply(self, one: Reflectors[Columns], c: Columns, transposed: bool) -> None:
         def done(mine: Columns, begin: int) -> None:

@@ -8,10 +8,12 @@ block's sizes (``Steps.method_for``), and elements depend on rows and columns al
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,8 +36,14 @@ ROUNDS = 4
 SHARE = 8
 """What is sent to a device at once takes at most one part in so many of its memory."""
 
-Span = tuple[int, int, int]
-"""A device, and which columns of a block it has."""
+
+class Span(NamedTuple):
+    """A device, which columns of a block it has, and where among its own these begin."""
+
+    owner: int
+    first: int
+    end: int
+    at: int
 
 
 def placement(shape: tuple[int, ...], devices: int) -> Placement:
@@ -60,7 +68,7 @@ class Columns:
     @property
     def columns(self) -> int:
         """How many."""
-        return self.spans[-1][2] if self.spans else 0
+        return self.spans[-1].end if self.spans else 0
 
     def turned(self) -> Columns:
         """The transpose."""
@@ -68,11 +76,10 @@ class Columns:
 
     def of(self, device: int) -> Iterator[tuple[int, int, Planes]]:
         """A device's columns, from one to another, and the view of them."""
-        at, mine = 0, self.local.get(device)
-        for owner, first, end in self.spans:
+        mine = self.local.get(device)
+        for owner, first, end, at in self.spans:
             if owner == device and mine is not None:
                 yield first, end, block(mine, slice(0, self.rows), slice(at, at + end - first))
-                at += end - first
 
 
 def block(x: Planes, rows: slice, columns: slice) -> Planes:
@@ -90,13 +97,19 @@ def matrix(views: Sequence[Any], place: Placement) -> Columns:
     rows, across = place.axes
     spans = []
     for part in range(across.parts):
-        spans += [(part, *one) for one in across.blocks(part)]
+        at = 0
+        for first, end in across.blocks(part):
+            spans.append(Span(part, first, end, at))
+            at += end - first
     local = {
         i: view.view((1, *view.shape), (0, *view.strides), view.start)
         for i, view in enumerate(views)
         if view.size and i < across.parts
     }
-    return Columns(rows.n, tuple(sorted(spans, key=lambda span: span[1])), local)
+    return Columns(rows.n, tuple(sorted(spans, key=_first)), local)
+
+
+_first = attrgetter("first")
 
 
 def _unused(self: Any, *given: Any) -> Any:
@@ -192,7 +205,7 @@ class ColumnSteps(Steps[Columns]):
         columns once that block was sent; others do all of theirs meanwhile. *act* is given columns
         of c, as far as some devices have them, and which one of c is their first.
         """
-        (owner, _, end), n = c.spans[0], c.columns
+        (owner, _, end, _), n = c.spans[0], c.columns
         debtor = self.owed[0] if self.owed else None
         if self.waits or len(self.queues) == 1 or (owner == debtor and n == end):
             self._on(act, c, 0, c.local, n)  # the block that is factored now
@@ -249,19 +262,18 @@ class ColumnSteps(Steps[Columns]):
     def part(self, x: Columns, rows: slice, columns: slice) -> Columns:
         if x.flipped:
             return self.part(x.turned(), columns, rows).turned()
-        spans = []
-        before, count = ({owner: 0 for owner, _, _ in x.spans} for _ in range(2))
-        for owner, first, end in x.spans:
-            low, high = max(first, columns.start), min(end, columns.stop)
-            before[owner] += max(min(end, columns.start) - first, 0)
-            if low < high:
-                spans.append((owner, low - columns.start, high - columns.start))
-                count[owner] += high - low
-        local = {
-            i: block(view, rows, slice(before[i], before[i] + count[i]))
-            for i, view in x.local.items()
-            if count[i]
-        }
+        start, stop = columns.start, columns.stop
+        spans: list[Span] = []
+        its: dict[int, tuple[int, int]] = {}
+        low = bisect_right(x.spans, start, key=_first) - 1
+        high = bisect_left(x.spans, stop, key=_first)
+        for span in x.spans[max(low, 0) : high] if start < stop else ():
+            owner, first, end = span.owner, max(span.first, start), min(span.end, stop)
+            at = span.at + first - span.first
+            begin, _ = its.get(owner, (at, at))
+            spans.append(Span(owner, first - start, end - start, at - begin))
+            its[owner] = begin, at + end - first
+        local = {i: block(x.local[i], rows, slice(*its[i])) for i in its if i in x.local}
         return Columns(rows.stop - rows.start, tuple(spans), local)
 
     def turned(self, x: Columns) -> Columns:
@@ -282,7 +294,7 @@ class ColumnSteps(Steps[Columns]):
         """All of a block on one device: where it lies, or a copy."""
         if x.flipped:
             return self.at(x.turned(), i).transposed((0, 2, 1))
-        owners = {owner for owner, _, _ in x.spans}
+        owners = {span.owner for span in x.spans}
         if owners == {i}:
             return x.local[i]
         queue = self.queues[i]

@@ -71,7 +71,7 @@ class Limb:
     index: int
 
 
-_STAND_INS = (Memory, Slot, Limb, Start)
+_STAND_INS = {Memory, Slot, Limb}
 
 
 class Step(NamedTuple):
@@ -88,7 +88,7 @@ class Step(NamedTuple):
 
     def filled(self, held: Sequence[Any]) -> list[base.Argument]:
         """The arguments of one call."""
-        return [held[a.index] if isinstance(a, _STAND_INS) else a for a in self.args]
+        return [held[a.index] if type(a) in _STAND_INS else a for a in self.args]
 
 
 class Planner(base.Queue):
@@ -106,6 +106,7 @@ class Planner(base.Queue):
         self.steps: list[Step] = []
         self.scratch: list[int] = []
         self.idle: list[Slot] = []
+        self.parts: dict[tuple[int, int], Slot] = {}
         self.awaited: set[program.CompilationUnit] = set()
 
     def awaits(self, unit: program.CompilationUnit) -> bool:
@@ -129,13 +130,29 @@ class Planner(base.Queue):
         self.scratch.append(nbytes)
         return Slot(self.held + len(self.scratch) - 1)
 
+    def _begins(self, start: Start) -> Slot:
+        """Where an operand or a part of one begins; of parts these follow all memory, backwards."""
+        if not start.offset:
+            return Slot(start.index)
+        return self.parts.setdefault((start.index, start.offset), Slot(-1 - len(self.parts)))
+
     def launch(
         self, kernel: base.Kernel, grid: base.Dim3, block: base.Dim3, args: Sequence[Any]
     ) -> None:
-        stand_ins = {i: a.index for i, a in enumerate(args) if isinstance(a, _STAND_INS)}
-        typed = [a.kind(0) if isinstance(a, Limb) else 0 if type(a) is Start else a for a in args]
+        typed: list[Any] = [*args]
+        kept, stand_ins = [*typed], {}
+        for i, a in enumerate(typed):
+            kind = type(a)
+            if kind is Start:
+                kept[i], typed[i] = self._begins(a), 0
+            elif kind is Memory:
+                kept[i] = Slot(a.index)
+            elif kind is Limb:
+                typed[i] = a.kind(0)
+            else:
+                continue
+            stand_ins[i] = kept[i].index
         run = self.queue.relauncher(kernel, grid, block, typed, stand_ins)
-        kept = [Slot(a.index) if isinstance(a, Memory) else a for a in args]
         self.steps.append(Step(kernel, grid, block, kept, run))
 
     def multiply(self, library: base.Library, asked: base.Multiplication) -> None:
@@ -166,7 +183,8 @@ class Plan:
     """What a call does whose operands lie in a certain way.
 
     ``makes``: what its result is, where the call is given no memory for it. ``function``: what does
-    it where nothing is noted: a reference, a part of another plan, what calls decide.
+    it where nothing is noted: a reference, a part of another plan, what calls decide. ``parts``:
+    which operands have parts, and how far from their own beginning these begin.
     """
 
     queue: base.Queue
@@ -174,6 +192,7 @@ class Plan:
     function: Callable[..., None] | None = None
     steps: tuple[Step, ...] = ()
     scratch: tuple[int, ...] = ()
+    parts: tuple[tuple[int, int], ...] = ()
     specs: tuple[KernelSpec, ...] = ()
 
     def run(self, operands: Sequence[Given | None], out: V | None = None) -> V:
@@ -203,6 +222,7 @@ class Plan:
                 held += one
         if self.scratch:
             held += queue.allocate_parts(self.scratch)
+        held += [held[i] + offset for i, offset in self.parts]
         if program.watchers.lists:
             program.saw(self.specs)
         recorded = base.recorder.launches is not None
@@ -453,5 +473,5 @@ def _planned(
         launches(*stand_ins)
     if planner.awaited:
         return _planned(queue, operands, launches, makes, placed)
-    noted = tuple(planner.steps), tuple(planner.scratch), tuple(specs)
-    return Plan(queue, makes, None, *noted)
+    noted = tuple(planner.steps), tuple(planner.scratch), tuple(reversed(planner.parts))
+    return Plan(queue, makes, None, *noted, tuple(specs))

@@ -49,32 +49,41 @@ class Start:
     """What stands in a plan for where an operand begins, number ``index`` of what a call gives.
 
     It is not at 0. Known is what is left of it by PERIOD; what a plan does may depend on nothing
-    else. Unknown is raised where it would.
+    else. Unknown is raised where it would. ``offset``: elements from there to where a part of the
+    operand begins.
     """
 
-    __slots__ = ("index", "rest")
+    __slots__ = ("index", "offset", "rest")
 
-    def __init__(self, start: int, index: int) -> None:
+    def __init__(self, start: int, index: int, offset: int = 0) -> None:
         self.rest = start % PERIOD
         self.index = index
+        self.offset = offset
 
     def __mod__(self, divisor: int) -> int:
         if PERIOD % divisor:
             raise Unknown
         return self.rest % divisor
 
+    def __add__(self, elements: object) -> Start:
+        if not isinstance(elements, int):
+            raise Unknown
+        return Start(self.rest + elements, self.index, self.offset + elements)
+
+    __radd__ = __add__
+
     def __hash__(self) -> int:
-        return hash((self.index, self.rest))
+        return hash((self.index, self.offset, self.rest))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Start) and self.index == other.index:
-            return self.rest == other.rest
+            return (self.offset, self.rest) == (other.offset, other.rest)
         raise Unknown
 
     def _refuse(self, *others: object) -> Any:
         raise Unknown
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = _refuse
+    __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = _refuse
     __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __int__ = __index__ = __neg__ = _refuse
 
 

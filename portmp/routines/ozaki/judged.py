@@ -8,7 +8,7 @@ longer work, that there are some, so that all of it must be done again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
@@ -251,14 +251,7 @@ def update(asked: Product[Planes], options: Auto) -> bool:
     (m, n), queue, turned = given.out.shape, given.out.queue, given is not asked
     ways = partial(way, form, device, k, options)
     if options.unmade is not None:
-        operands: Any = (*given, options.unmade)
-        held, key, plan = launch.find((_attempt, options, turned), operands)
-        if plan is None:
-            judging, making = ways(None), ways(1)
-            attempt = partial(_attempt, turned, judging, making)
-            fixed = judging.at_once(given) and making.at_once(given)
-            plan = held.plan(key, operands, attempt, attempt, fixed=fixed)
-        plan.run(operands)
+        _repeat((_attempt, options, turned), given, (options.unmade,), ways)
         return False
     places = _places(given)
     counts, mask, told = _told(given, options)
@@ -268,14 +261,7 @@ def update(asked: Product[Planes], options: Auto) -> bool:
     # Exponents are found once.
     sides = () if early else (m, n)
     most = [allocate_numbers("int32", (size,), queue) for size in sides]
-    operands = (*given, places, counts, mask, told, *most)
-    held, key, plan = launch.find((update, options, early, turned), operands)
-    if plan is None:
-        judging, making = ways(None), ways(1)
-        judge = partial(_judge, turned, judging, making if early else None)
-        fixed = judging.at_once(given) and making.at_once(given)
-        plan = held.plan(key, operands, judge, judge, fixed=fixed)
-    plan.run(operands)
+    _repeat((_judge, options, turned, early), given, (places, counts, mask, told, *most), ways)
     direct_ones, others = counts.read_parts()[0]
 
     def make(level: int, product: Product[Planes]) -> None:
@@ -306,6 +292,27 @@ def update(asked: Product[Planes], options: Auto) -> bool:
     return not direct_ones and not others
 
 
+def _repeat(
+    what: tuple[Callable[..., None], Auto, *tuple[bool, ...]],
+    given: Product[Planes],
+    found: Sequence[Numbers],
+    ways: Callable[[int | None], Way],
+) -> None:
+    """Do *what*, a function, for a product, where its elements are found, by a plan.
+
+    Behind the options stands what the function is told first, then both ways.
+    """
+    operands: Any = (*given, *found)
+    held, key, plan = launch.find(what, operands)
+    if plan is None:
+        function, _, *told = what
+        judging, making = ways(None), ways(1)
+        work = partial(function, *told, judging, making)
+        fixed = judging.at_once(given) and making.at_once(given)
+        plan = held.plan(key, operands, work, work, fixed=fixed)
+    plan.run(operands)
+
+
 def shares(given: Product[Planes], options: Auto) -> dict[int, float]:
     """Which shares of a product's elements have which level; 0: direct. Nothing is made."""
     form, device, k = given.out.format, given.out.device, given.steps
@@ -318,7 +325,7 @@ def shares(given: Product[Planes], options: Auto) -> dict[int, float]:
             mask = levels.judged(form, a, b, options.beyond)
         else:
             judging, told = way(form, device, k, options, None), _told(each, options)
-            _judge(False, judging, None, *each, _places(each), *told)
+            _judge(False, False, judging, judging, *each, _places(each), *told)
             mask = told[1].read_parts()[0]
         counts += np.bincount(mask.ravel(), minlength=counts.size)
     found = {level: int(count) / max(counts.sum(), 1) for level, count in enumerate(counts)}
@@ -356,14 +363,14 @@ def _one(numbers: Numbers, at: int) -> Numbers:
     return numbers.view((1,), (1,), numbers.start + at)
 
 
-def _judge(turned: bool, judging: Way, making: Way | None, *operands: Any) -> None:
-    """Levels of all elements and, *making* it, the first level's product."""
+def _judge(turned: bool, early: bool, judging: Way, making: Way, *operands: Any) -> None:
+    """Levels of all elements and, where it is *early*, the first level's product."""
     given: Product[Planes] = Product(*operands[:6])
     places, counts, mask, told, *most = operands[6:]
     left, right = _known(given, judging)
     for one, kept in zip((left, right), most, strict=False):
         moves.copied(one.operand.exponents.view(kept.shape, (1,), 0), kept)
-    if making:
+    if early:
         # The longest work first: what is launched meanwhile does not wait for the host.
         ozaki.multiplied(left.operand, right.operand, given, making)
     plain.fill(told, 0)
