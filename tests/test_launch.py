@@ -19,6 +19,7 @@ from portmp import paths
 from portmp.backends.base import Device, recording, replay
 from portmp.codegen.render import RenderedSource
 from portmp.errors import CompileError, DeviceError
+from portmp.routines.ozaki.options import Auto
 from portmp.runtime import launch, planes, program
 from portmp.runtime.planes import PERIOD, Start, Unknown
 from portmp.schedules import database
@@ -182,9 +183,42 @@ def test_plans_that_ask_where_operands_begin(device: Device) -> None:
             )
     start = Start(21, 3)
     assert start % 4 == 1 and start == Start(21, 3) and Start(5, 3) == start
-    for asked in (lambda: start + 1, lambda: start % 32, lambda: bool(start), lambda: start == 21):
+    part = start + 12
+    assert part % 8 == 1 and part == start + 12 != start and hash(part) == hash(start + 12)
+    for asked in (
+        lambda: start + start,
+        lambda: start - 1,
+        lambda: start % 32,
+        lambda: bool(start),
+        lambda: start == 21,
+    ):
         with pytest.raises(Unknown):
             asked()
+
+
+def test_plans_of_parts_of_operands(device: Device) -> None:
+    """A plan that begins within its operands serves them wherever these begin."""
+    whole = some((70, 70), "dd", device)
+    for method in ("ozaki2", Auto(smallest=4)):
+        plans = set()
+        for i in (8, 16, 32, 40):
+            x = whole[i : i + 20, :40]
+            found = mp.gemm(x, x.T, method=method)
+            assert bits(found) == bits(mp.gemm(x.copy(), x.copy().T, method=method))
+            plans.add(len(device.queue.plans))
+        assert len(plans) == 1
+
+
+def test_calls_that_may_stay_alone(device: Device) -> None:
+    """They are planned when they come again: then nothing of them runs but what they launch."""
+    x, noted = some((30,), "dd", device), []
+
+    def launches(x: Any) -> None:
+        noted.append(x.queue.notes)
+
+    for _ in range(4):
+        launch.repeat(("such", RNG), (x.planes,), launches, launches, later=True)
+    assert noted == [False, True]
 
 
 def test_recorded_launches(device: Device) -> None:

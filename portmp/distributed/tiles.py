@@ -47,10 +47,17 @@ class Span(NamedTuple):
 
 
 def placement(shape: tuple[int, ...], devices: int) -> Placement:
-    """Where the columns of a matrix lie that is factored: blocks are whole panels."""
+    """Where the columns of a matrix lie that is factored: blocks are whole panels.
+
+    Where halves of columns are whole blocks, none lies on two devices: up to twice TILE is taken
+    for that.
+    """
     size = definition.BLOCK
-    block = shape[1] // (devices * ROUNDS) // size * size
-    return columns(shape, devices, max(size, min(TILE, block)))
+    most = min(TILE, shape[1] // (devices * ROUNDS)) // size
+    panels = -(-min(shape) // size)
+    while panels > most and (panels % 2 == 0 or panels > 2 * most):
+        panels //= 2
+    return columns(shape, devices, size * max(panels, 1))
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class Columns:
 
     def turned(self) -> Columns:
         """The transpose."""
-        return replace(self, flipped=not self.flipped)
+        return Columns(self.rows, self.spans, self.local, not self.flipped)
 
     def of(self, device: int) -> Iterator[tuple[int, int, Planes]]:
         """A device's columns, from one to another, and the view of them."""
@@ -142,13 +149,19 @@ class ColumnSteps(Steps[Columns]):
         self, w: Columns, form: Format, method: Method, queues: Sequence[Queue], waits: bool
     ) -> None:
         self.size = w.rows, w.columns
-        self.form, self.method, self.queues, self.waits = form, method, queues, waits
+        self.form, self.queues, self.waits = form, queues, waits
+        self.method = method
         self.owed: tuple[int, Callable[[], None]] | None = None
         self.keep: Callable[[Planes], None] | None = None
         self.known: Iterator[Planes] | None = None
         self.unmade = [allocate_numbers("int32", (1,), queue) for queue in queues]
         for one in self.unmade:
             plain.fill(one, 0)
+        self.owned = [method for _ in queues]
+        if isinstance(method, Auto):
+            self.method = method = replace(method, beyond=self.beyond)
+            if not waits:
+                self.owned = [replace(method, unmade=one) for one in self.unmade]
         steps = [self.device(i) for i in range(len(queues))]
         self.on: list[Any] = [
             Idle(one) if transport.is_distant(queue) else one
@@ -168,9 +181,7 @@ class ColumnSteps(Steps[Columns]):
 
     def own(self, method: Method, i: int) -> Method:
         """A method as a device has it, whose products wait for nothing."""
-        if isinstance(method, Auto) and not self.waits:
-            return replace(method, unmade=self.unmade[i])
-        return method
+        return self.owned[i] if method is self.method else method
 
     def left(self) -> bool:
         """Whether elements of products were left, which is read from all devices."""
@@ -357,7 +368,7 @@ class ColumnSteps(Steps[Columns]):
 
         def solved(i: int) -> None:
             self.on[i].wide = self.wide or sides
-            self.on[i].solve(self.factor_at(a, i), b.local[i], **how)
+            self.on[i].solve_like_others(self.factor_at(a, i), b.local[i], **how)
 
         self.each(solved, list(b.local))
 

@@ -23,8 +23,8 @@ from portmp.runtime import program
 from portmp.runtime.planes import Blank, Planes, Start, Unknown, View
 from portmp.schedules import database
 
-MOST = 4096
-"""Plans that a queue keeps."""
+MOST, MOST_STEPS = 4096, 1 << 16
+"""Plans that a queue keeps, and launches in them, each of which takes about 4 kB of the host."""
 
 WASTED = 2
 """Plans' memory is used again for what takes at least one part in so many of it."""
@@ -220,9 +220,8 @@ class Plan:
                 held.append(one.start)
             else:
                 held += one
-        if self.scratch:
-            held += queue.allocate_parts(self.scratch)
-        held += [held[i] + offset for i, offset in self.parts]
+        if self.scratch or self.parts:
+            held += self._more(held)
         if program.watchers.lists:
             program.saw(self.specs)
         recorded = base.recorder.launches is not None
@@ -232,6 +231,13 @@ class Plan:
             else:
                 step.run(held)
         return found
+
+    def _more(self, held: Sequence[Any]) -> list[Any]:
+        """New memory, and where parts of operands begin."""
+        found: list[Any] = []
+        if self.scratch:
+            found += self.queue.allocate_parts(self.scratch)
+        return found + [held[i] + offset for i, offset in self.parts]
 
 
 class Plans(dict[Any, Plan]):
@@ -246,6 +252,16 @@ class Plans(dict[Any, Plan]):
         self.queue = queue
         self.traits = queue.device.traits
         self.edition = database.edition.number
+        self.steps = 0
+        self.seen: set[int] = set()
+
+    def is_new(self, key: Any) -> bool:
+        """Whether no such call came before: one that may stay alone is planned when it returns."""
+        if len(self.seen) >= MOST:
+            self.seen.clear()
+        call, before = hash(key[0]), len(self.seen)
+        self.seen.add(call)
+        return len(self.seen) > before
 
     def plan(
         self,
@@ -269,8 +285,9 @@ class Plans(dict[Any, Plan]):
                 formats.real_only(one.format, _called(function))
         if any(isinstance(one, View) and one.queue is not queue for one in operands):
             raise DeviceError("operands: of several queues or devices; copy with to(...)")
-        if len(self) >= MOST:
+        if len(self) >= MOST or self.steps >= MOST_STEPS:
             self.clear()
+            self.steps = 0
         known, starts, placed = key
         if queue.device.rank is not None:
             made = Plan(queue, makes, _by_another)
@@ -288,6 +305,7 @@ class Plans(dict[Any, Plan]):
             if sum(made.scratch) > queue.device.properties.memory // ROOM:
                 made = Plan(queue, makes, launches)
         self[known] = made
+        self.steps += len(made.steps)
         return made
 
 
@@ -351,13 +369,20 @@ def repeat(
     operands: Sequence[Given],
     launches: Callable[..., None],
     reference: Callable[..., None],
+    *,
+    fixed: Callable[[], bool] = lambda: True,
+    later: bool = False,
 ) -> None:
     """Do what *launches* does, by its plan: that of the last such call, or a new one.
 
-    Operands were checked. *what* as in ``find``, the functions as in ``Plans.plan``.
+    Operands were checked. *what* as in ``find``, the functions and *fixed* as in ``Plans.plan``.
+    *later*: the first such call is no plan's, since to make one takes longer than to launch once.
     """
     kept, key, plan = find(what, operands)
-    plan = plan or kept.plan(key, operands, launches, reference)
+    if plan is None and later and kept.is_new(key):
+        do(operands, launches, reference)
+        return
+    plan = plan or kept.plan(key, operands, launches, reference, fixed=fixed())
     plan.run(operands)
 
 

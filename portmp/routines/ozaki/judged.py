@@ -302,15 +302,16 @@ def _repeat(
 
     Behind the options stands what the function is told first, then both ways.
     """
-    operands: Any = (*given, *found)
-    held, key, plan = launch.find(what, operands)
-    if plan is None:
-        function, _, *told = what
-        judging, making = ways(None), ways(1)
-        work = partial(function, *told, judging, making)
-        fixed = judging.at_once(given) and making.at_once(given)
-        plan = held.plan(key, operands, work, work, fixed=fixed)
-    plan.run(operands)
+    function, options, *told = what
+
+    def launches(*operands: Any) -> None:
+        function(*told, ways(None), ways(1), *operands)
+
+    def fixed() -> bool:
+        return all(ways(level).at_once(given) for level in (None, 1))
+
+    later = options.unmade is not None
+    launch.repeat(what, (*given, *found), launches, launches, fixed=fixed, later=later)
 
 
 def shares(given: Product[Planes], options: Auto) -> dict[int, float]:

@@ -367,6 +367,23 @@ class OnDevice(Steps[Planes]):
         given |= {"unit": unit, "upper": not lower, "a": a, "b": b}
         launch.run(b.queue, (key,), (batch * tiles, 1, 1), (threads, 1, 1), given)
 
+    def solve_like_others(self, a: Planes, b: Planes, **how: Any) -> None:
+        """``solve`` of a system like many, by a plan unless its products wait for the host."""
+        form, method, beyond, wide = self.form, self.method, self.beyond, self.wide
+        if isinstance(method, Auto) and method.unmade is None:
+            self.solve(a, b, **how)
+            return
+
+        def solved(a: Planes, b: Planes, *unmade: Any) -> None:
+            mine = replace(method, unmade=unmade[0]) if isinstance(method, Auto) else method
+            steps = OnDevice(form, mine)
+            steps.beyond, steps.wide = beyond, wide
+            steps.solve(a, b, **how)
+
+        found = (method.unmade,) if isinstance(method, Auto) else ()
+        what = OnDevice.solve_like_others, method, beyond, wide, *how.values()
+        launch.repeat(what, (a, b, *found), solved, solved, later=True)
+
     def solve_block(self, a: Planes, b: Planes, unit: bool, taken: str = "") -> None:
         threads = base.threads_of(b.device, THREADS)
         batch, n, columns = b.shape
@@ -388,6 +405,9 @@ class OnDevice(Steps[Planes]):
 
     def trapezoid(self, a: Planes, first: int, out: Planes, unit: bool = True) -> None:
         copied_triangle(a, lower=True, unit=unit, first=first, out=out)
+
+
+launch.TAKES_COMPLEX.add(OnDevice.solve_like_others)
 
 
 def repeat(

@@ -134,7 +134,9 @@ class Steps(ABC, Generic[M]):
     def method_for(self, m: int, n: int, k: int) -> Method:
         """How a product of these sizes is made."""
         found = made(self.method, self.form, m, self.wide or n, k)
-        return replace(found, beyond=self.beyond) if isinstance(found, Auto) else found
+        if not isinstance(found, Auto) or found.beyond == self.beyond:
+            return found
+        return replace(found, beyond=self.beyond)
 
     def multiply(self, a: M, b: M, c: M, kind: str, conjugated: str = "") -> None:
         """The same, made as its sizes say."""
