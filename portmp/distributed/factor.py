@@ -48,7 +48,7 @@ from portmp.routines.lu.steps import LuSteps
 from portmp.routines.moves import launch as moves
 from portmp.routines.plain import launch as plain
 from portmp.routines.qr.launch import QrOnDevice
-from portmp.routines.qr.steps import QrSteps, Reflectors
+from portmp.routines.qr.steps import Kept, QrSteps, Reflectors
 from portmp.routines.triangular.launch import copied_triangle
 from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate, allocate_numbers
@@ -71,6 +71,19 @@ class Lu(ColumnSteps, LuSteps[Columns]):
         singular = allocate_numbers("int32", (1,), self.queues[i])
         plain.fill(singular, 0)  # kernels of few rows do so with the first panel alone
         return LuOnDevice(self.like(i), self.own(self.method, i), singular, pivots)
+
+    def _columns(self, w: Columns, first: int, end: int, together: slice | None = None) -> None:
+        """By one device where it has them all."""
+        reach = together or slice(first, end)
+        found = w.within(reach.start, reach.stop)
+        if not found:
+            super()._columns(w, first, end, together)
+            return
+        owner, mine = found
+        self.owners |= dict.fromkeys(
+            range(first // definition.BLOCK, -(-end // definition.BLOCK)), owner
+        )
+        self.on[owner]._columns(mine, first, end, together)
 
     def alone(self, panel: Columns, first: int) -> bool:
         ((owner, view),) = panel.local.items()
@@ -136,13 +149,17 @@ class Cholesky(ColumnSteps, CholeskySteps[Columns]):
         failed = allocate_numbers("int32", (1,), self.queues[i])
         return CholeskyOnDevice(self.like(i), self.own(self.method, i), failed)
 
-    block = tiles.UNUSED
+    block = panel = tiles.UNUSED
 
-    def panel(self, corner: Columns, below: Columns, origin: int) -> None:
-        ((owner, mine),) = corner.local.items()
-        rest = below.local.get(owner) or block(mine, slice(0, 0), slice(0, mine.shape[2]))
-        self.on[owner].panel(mine, rest, origin)
-        self.on[owner].corner(mine, origin)
+    def _columns(self, a: Columns, first: int, end: int) -> None:
+        """By one device where it has them all."""
+        found = a.within(first, end)
+        if not found:
+            super()._columns(a, first, end)
+            return
+        owner, mine = found
+        self.on[owner]._columns(mine, first, end)
+        self.on[owner].put_corners(mine, first, end)
 
     def failed(self) -> int:
         """The order of the first leading minor that is not positive, or 0."""
@@ -157,12 +174,25 @@ class Qr(ColumnSteps, QrSteps[Columns]):
         least = definition.NEGLIGIBLE[self.form.word][self.form.limbs - 1]
         return QrOnDevice(self.like(i), self.own(self.method, i), least)
 
-    def panel(self, a: Columns, t: Columns) -> None:
-        ((owner, mine),) = a.local.items()
-        size = self.shape(t)
-        made = allocate(self.form, (1, *size), self.queues[owner])
-        self.on[owner].panel(mine, made)
-        self.put(Columns(size[0], (Span(owner, 0, size[1], 0),), {owner: made}), t)
+    panel = tiles.UNUSED
+
+    def _columns(
+        self, a: Columns, kept: Kept[Columns], t: Columns, first: int, end: int
+    ) -> Reflectors[Columns]:
+        """By one device where it has them all."""
+        found, lies = a.within(first, end), kept.v.within(first, end)
+        if not (found and lies):
+            return super()._columns(a, kept, t, first, end)
+        (owner, mine), (_, v) = found, lies
+        on, width = self.on[owner], end - first
+        made = allocate(self.form, (1, width, width), self.queues[owner])
+        across = v.transposed((0, 2, 1))
+        if on.copies_across:
+            across = allocate(self.form, (1, width, a.rows), self.queues[owner])
+            across = across.view((1, end, a.rows), across.strides, -first * across.strides[1])
+        on._columns(mine, Kept(v, across, made), made, first, end)
+        self.put(Columns(width, (Span(owner, 0, width, 0),), {owner: made}), t)
+        return self.reflectors(kept, first, end, t)
 
     def apply(self, one: Reflectors[Columns], c: Columns, transposed: bool) -> None:
         def done(mine: Columns, begin: int) -> None:

@@ -77,6 +77,18 @@ class Columns:
         """How many."""
         return self.spans[-1].end if self.spans else 0
 
+    def within(self, first: int, end: int) -> tuple[int, Planes] | None:
+        """The device that has all columns from one to another, if one does, and its matrix.
+
+        Columns are counted there as here: those of others would lie where they are not.
+        """
+        owner, begin, beyond, at = self.spans[bisect_right(self.spans, first, key=_first) - 1]
+        if end > beyond:
+            return None
+        mine = self.local[owner]
+        start = mine.start + (at - begin) * mine.strides[2]
+        return owner, mine.view((1, self.rows, end), mine.strides, start)
+
     def turned(self) -> Columns:
         """The transpose."""
         return Columns(self.rows, self.spans, self.local, not self.flipped)
@@ -369,6 +381,7 @@ class ColumnSteps(Steps[Columns]):
         def solved(i: int) -> None:
             self.on[i].wide = self.wide or sides
             self.on[i].solve_like_others(self.factor_at(a, i), b.local[i], **how)
+            self.on[i].wide = 0
 
         self.each(solved, list(b.local))
 

@@ -144,25 +144,23 @@ class CholeskyOnDevice(OnDevice, CholeskySteps[Planes]):
         block = (TEAM + LANES * rows, 1, 1)
         launch.run(corner.queue, unit, (batch * tiles, 1, 1), block, given)
 
-    def corner(self, a: Planes, origin: int) -> None:
-        """Put the factor of a block at *origin* there, where a panel kept it elsewhere."""
-        if self.rows:
-            n = a.shape[1]
-            moves.copied(self.part(self.corners, slice(origin, origin + n), slice(0, n)), out=a)
-
     def factor(self, a: Planes) -> None:
         super().factor(a)
+        self.put_corners(a, 0, a.shape[1])
+
+    def put_corners(self, a: Planes, first: int, end: int) -> None:
+        """Put blocks of the factor on the diagonal, in some columns, that panels kept elsewhere."""
         if not self.rows:
             return
-        batch, n, _ = a.shape
         size = definition.BLOCK
-        for first, blocks, rows in ((0, n // size, size), (n // size * size, 1, n % size)):
-            if blocks and rows:
+        blocks, rest = divmod(end - first, size)
+        for begin, count, rows in ((first, blocks, size), (end - rest, 1, rest)):
+            if count and rows:
                 here, there = (
                     v.view(
-                        (batch, blocks, rows, rows),
+                        (v.shape[0], count, rows, rows),
                         (v.strides[0], size * step, *v.strides[1:]),
-                        v.start + first * step,
+                        v.start + begin * step,
                     )
                     for v, step in (
                         (self.corners, self.corners.strides[1]),
