@@ -30,7 +30,7 @@ from portmp.routines.exact import accumulator
 from portmp.routines.exact import launch as exact
 from portmp.routines.moves import launch as moves
 from portmp.routines.reduce import launch as reduce
-from portmp.runtime.planes import Planes, View, allocate, blank
+from portmp.runtime.planes import Planes, allocate, blank
 
 T = TypeVar("T")
 Queues = tuple[Queue, ...]
@@ -302,8 +302,9 @@ def _combined(kind: str, vectors: list[DistributedArray]) -> Planes:
     queues, size = first.queues, definition.CHUNK
     if first.placement.replicated:
         return reduce.combined(kind, reduce.chunks(kind, *[v.views[v.home] for v in vectors]))
-    axis, n = first.placement.axes[0], first.shape[0]
-    values: list[View[Any]] = []
+    axis, n, home = first.placement.axes[0], first.shape[0], transport.home(queues)
+    kept: Planes = allocate(first.format, (-(-n // size),), home)
+    values: list[tuple[Planes, Planes]] = []
     for i, queue in enumerate(queues):
         begin, end = next(axis.blocks(i), (n, n))
         low, high = -(-begin // size) * size, -(-end // size) * size
@@ -313,14 +314,15 @@ def _combined(kind: str, vectors: list[DistributedArray]) -> Planes:
         inside = end if end == n else end // size * size
         spans = [(low, inside)] * (low < inside) + [(inside, min(high, n))] * (inside < end)
         for span in spans:
-            parts: list[Any] = [_span(v, span, i, queue) for v in vectors]
-            values.append(reduce.chunks(kind, *parts))
-    count = sum(v.shape[0] for v in values)
-    kept: Planes = allocate(first.format, (count,), transport.home(queues))
-    at = 0
-    for one in values:
-        moves.copied(transport.known(one, queues), out=kept.view(one.shape, (1,), at))
-        at += one.shape[0]
+            parts: Any = [_span(v, span, i, queue) for v in vectors]
+            its = kept.view((-(-(span[1] - span[0]) // size),), (1,), span[0] // size)
+            x, y = (*parts, None)[:2]
+            made = reduce.chunks(kind, x, y, out=its if queue is home else None)
+            values.append((made, its))
+    for made, its in values:
+        there = transport.known(made, queues)
+        if there is not its:
+            moves.copied(there, out=its)
     return reduce.combined(kind, kept)
 
 

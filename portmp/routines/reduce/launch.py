@@ -306,13 +306,19 @@ def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
     return plan.run((x, None))
 
 
-def chunks(kind: str, x: Planes, y: Planes | None = None, accuracy: str = "accurate") -> Planes:
+def chunks(
+    kind: str,
+    x: Planes,
+    y: Planes | None = None,
+    accuracy: str = "accurate",
+    out: Planes | None = None,
+) -> Planes:
     """What each chunk of a vector x comes to, of *kind* dot with y, in words: before they combine.
 
     x in a format that computes. Shape (chunks,).
     """
     form, count = x.format.compute, base.blocks(x.shape[0], definition.CHUNK)
-    out = allocate(form, (count,), x.queue)
+    out = allocate(form, (count,), x.queue) if out is None else out
     given = (x, out) if y is None else (x, y, out)
 
     def by_kernels(x: Planes, *more: Planes) -> None:
@@ -327,7 +333,7 @@ def chunks(kind: str, x: Planes, y: Planes | None = None, accuracy: str = "accur
 
     if count:
         made = partial(reference.chunks, x.format, kind, accuracy)
-        launch.do(given, by_kernels, base.hosted(made))
+        launch.repeat((chunks, kind, accuracy), given, by_kernels, base.hosted(made))
     return out
 
 
@@ -355,24 +361,23 @@ def combined(kind: str, values: Planes) -> Planes:
     """What chunks, which are overwritten, come to in order: pairwise with halving distance."""
     kind = "sum" if kind == "dot" else kind
     operator = {"sum": "add", "prod": "mul"}.get(kind, kind)
-    count = values.shape[0]
-    distance = 1 << max(count - 1, 0).bit_length() >> 1
-    while distance >= FAR:
-        upper = values.view((count - distance,), values.strides, values.start + distance)
-        lower = values.view(upper.shape, values.strides, values.start)
-        elementwise.apply(operator, [lower, upper], lower)
-        count, distance = distance, distance >> 1
     out = allocate(values.format, (1,), values.queue)
 
-    def by_kernels(partial: Planes, out: Planes) -> None:
-        s = default(partial.view((1, count), (0, 1), partial.start), "accurate")
-        unit = (combining_unit(partial.format.name, kind, s),)
-        given = {"rows": 1, "k": 0, "chunks": count, "partial": partial, "out": out}
-        launch.run(partial.queue, unit, (1, 1, 1), (s.combine_threads, 1, 1), given)
+    def by_kernels(values: Planes, out: Planes) -> None:
+        count = values.shape[0]
+        distance = 1 << max(count - 1, 0).bit_length() >> 1
+        while distance >= FAR:
+            upper = values.view((count - distance,), values.strides, values.start + distance)
+            lower = values.view(upper.shape, values.strides, values.start)
+            elementwise.apply(operator, [lower, upper], lower)
+            count, distance = distance, distance >> 1
+        s = default(values.view((1, count), (0, 1), values.start), "accurate")
+        unit = (combining_unit(values.format.name, kind, s),)
+        given = {"rows": 1, "k": 0, "chunks": count, "partial": values, "out": out}
+        launch.run(values.queue, unit, (1, 1, 1), (s.combine_threads, 1, 1), given)
 
-    near = values.view((count,), values.strides, values.start)
     made = partial(reference.combined, values.format, kind)
-    launch.do((near, out), by_kernels, base.hosted(made))
+    launch.repeat((combined, kind), (values, out), by_kernels, base.hosted(made))
     return out.view((), (), 0)
 
 
