@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import gc
+import re
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from slow import TURNS, by_turns, slow
+from tiers import check
 from work import frames
 
 import portmp as mp
@@ -406,3 +411,18 @@ def test_kernels_of_a_plan_are_compiled_together(
     assert len(set(texts)) == len(texts) - 1
     assert not any(thread is threading.current_thread() for thread, _ in asked)
     assert max(loaded.count(n) for n in loaded) > 3
+
+
+def test_host_time_without_a_gpu() -> None:
+    """A driver that does nothing is given what a GPU's would be, in each call as much."""
+    check("nvrtc")
+    script = Path(__file__).with_name("host_time.py")
+    asked = ["sum", "64", "--devices", "2", "--calls", "3"]
+    run = subprocess.run(
+        [sys.executable, script, *asked], capture_output=True, text=True, check=True
+    )
+    told = re.findall(
+        r"call (\d): +[\d.]+ ms of the host, (\d+) launches, (\d+) copies", run.stdout
+    )
+    assert [call for call, *_ in told] == ["1", "2", "3"] and told[1][1:] == told[2][1:]
+    assert int(told[1][1]) >= 4 and int(told[1][2]) > 0
