@@ -380,7 +380,7 @@ class ColumnSteps(Steps[Columns]):
 
         def solved(i: int) -> None:
             self.on[i].wide = self.wide or sides
-            self.on[i].solve_like_others(self.factor_at(a, i), b.local[i], **how)
+            self.on[i].solve_again(self.factor_at(a, i), b.local[i], **how)
             self.on[i].wide = 0
 
         self.each(solved, list(b.local))

@@ -66,6 +66,6 @@ class LuSteps(Steps[M]):
         if not swapped:
             self.swap(c, first, middle, columns)
         top = self.part(c, left, columns)
-        self.solve(self.part(w, left, left), top, lower=True, unit=True)
+        self.solve_again(self.part(w, left, left), top, lower=True, unit=True)
         if middle < m:
             self.multiply(self.part(w, below, left), top, self.part(c, below, columns), "subtract")

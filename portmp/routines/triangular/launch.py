@@ -367,8 +367,8 @@ class OnDevice(Steps[Planes]):
         given |= {"unit": unit, "upper": not lower, "a": a, "b": b}
         launch.run(b.queue, (key,), (batch * tiles, 1, 1), (threads, 1, 1), given)
 
-    def solve_like_others(self, a: Planes, b: Planes, **how: Any) -> None:
-        """``solve`` of a system like many, by a plan unless its products wait for the host."""
+    def solve_again(self, a: Planes, b: Planes, **how: Any) -> None:
+        """By a plan, unless products within it wait for the host."""
         form, method, beyond, wide = self.form, self.method, self.beyond, self.wide
         if isinstance(method, Auto) and method.unmade is None:
             self.solve(a, b, **how)
@@ -381,7 +381,7 @@ class OnDevice(Steps[Planes]):
             steps.solve(a, b, **how)
 
         found = (method.unmade,) if isinstance(method, Auto) else ()
-        what = OnDevice.solve_like_others, method, beyond, wide, *how.values()
+        what = OnDevice.solve_again, method, beyond, wide, *how.values()
         launch.repeat(what, (a, b, *found), solved, solved, later=True)
 
     def solve_block(self, a: Planes, b: Planes, unit: bool, taken: str = "") -> None:
@@ -407,7 +407,7 @@ class OnDevice(Steps[Planes]):
         copied_triangle(a, lower=True, unit=unit, first=first, out=out)
 
 
-launch.TAKES_COMPLEX.add(OnDevice.solve_like_others)
+launch.TAKES_COMPLEX.add(OnDevice.solve_again)
 
 
 def repeat(

@@ -165,6 +165,10 @@ class Steps(ABC, Generic[M]):
         self.multiply(self.part(a, then, first), known, rest, "subtract", "a" if taken else "")
         self.solve(self.part(a, then, then), rest, lower=lower, unit=unit, taken=taken)
 
+    def solve_again(self, a: M, b: M, *, lower: bool, unit: bool, taken: str = "") -> None:
+        """``solve`` of one of many systems of these sizes."""
+        self.solve(a, b, lower=lower, unit=unit, taken=taken)
+
     def times(self, t: M, b: M, out: M | None, *, lower: bool) -> None:
         """out = t b for triangular t, whose other triangle is zeros; without out b becomes t b."""
         n, columns = self.shape(b)
