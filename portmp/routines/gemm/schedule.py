@@ -123,7 +123,8 @@ class GemmSchedule(base.Schedule):
 
     def for_call(self, **fixed: Any) -> GemmSchedule:
         """The same with fields of the call."""
-        return replace(self, call=replace(self.call, **fixed))
+        found: GemmSchedule = _for_call(self, *fixed.items())
+        return found
 
     def consistent(self) -> GemmSchedule:
         """With neighbours, padding and unrolling that fit the results and the depth."""
@@ -147,9 +148,7 @@ class GemmSchedule(base.Schedule):
 
     def finer(self) -> GemmSchedule | None:
         """With half the results a thread, for products with few tiles; None at one."""
-        name = "thread_m" if self.thread_m >= self.thread_n else "thread_n"
-        length = getattr(self, name)
-        return None if length % 2 else replace(self, **{name: length // 2}).consistent()
+        return _finer(self)
 
     def spread(self, form: Format) -> GemmSchedule | None:
         """``finer``, and with a deeper tile: few blocks must wait for memory less often.
@@ -287,7 +286,8 @@ class UnitSchedule(base.Schedule):
 
     def for_call(self, **fixed: Any) -> UnitSchedule:
         """The same with fields of the call."""
-        return replace(self, call=replace(self.call, **fixed))
+        found: UnitSchedule = _for_call(self, *fixed.items())
+        return found
 
     def for_bounds(self, form: Format, sums: Accumulator) -> GemmSchedule:
         """Tiles, since units add up without a bound."""
@@ -368,6 +368,19 @@ class UnitSchedule(base.Schedule):
 
 _RESIDENT = {32: 384, 64: 512}
 """Threads of smaller tiles that share a compute unit, by the lanes of a warp."""
+
+
+@lru_cache(maxsize=1024)
+def _for_call(s: Any, *fixed: tuple[str, Any]) -> Any:
+    """``for_call``: once for each, as the following ones."""
+    return replace(s, call=replace(s.call, **dict(fixed)))
+
+
+@lru_cache(maxsize=1024)
+def _finer(s: GemmSchedule) -> GemmSchedule | None:
+    name = "thread_m" if s.thread_m >= s.thread_n else "thread_n"
+    length = getattr(s, name)
+    return None if length % 2 else replace(s, **{name: length // 2}).consistent()
 
 
 @lru_cache(maxsize=1024)

@@ -68,9 +68,10 @@ SYSTEM = 256
 """Unknowns that GPUs find in one launch, with the products between their blocks: direct ones ..."""
 ALONE = 1024
 """... but for so many right-hand sides in the narrow layout: there GEMM's are faster."""
-PLANNED = 4096
-"""Rows of matrices whose factorisations are planned; launches of larger ones take longer than to be
-issued, and begin sooner without a plan."""
+PLANNED, LATER = 4096, {"gpu": 16384, "cpu": 4096}
+"""Rows of matrices whose factorisations are planned, those of more than the first number where they
+come again: a plan of many launches takes longer than to begin. Launches of larger ones, by the kind
+of a device, take longer than to be issued."""
 COPYING, EACH = 256, 8
 """Threads of a block that copies triangles, and elements of each."""
 EVERYTHING, ZEROS, INSIDE = 0, 1, 2
@@ -425,7 +426,8 @@ def repeat(
     written.
     """
     side = max(given[0].shape[1:])
-    repeated = partial(launch.repeat, (*what, method)) if side <= PLANNED else launch.do
+    planned = partial(launch.repeat, (*what, method), later=side > PLANNED)
+    repeated = planned if side <= LATER[given[0].device.properties.kind] else launch.do
     # No product has more rows, columns or steps: in a plan none may be judged unforeseen.
     most = max(size for one in given for size in one.shape[1:])
     do(method, (most, most, most), given, by_kernels, by_reference, changed, repeated)
