@@ -20,6 +20,7 @@ from portmp.distributed import factor, helpers, memory, products, tiles, transpo
 from portmp.distributed.layout import columns
 from portmp.errors import LinAlgError, OutOfMemory, ShapeError, UnsupportedError
 from portmp.routines.factor import small
+from portmp.routines.ozaki.options import Auto
 
 LAYOUTS = (mp.Rows(), mp.Replicated(), mp.BlockCyclic(16, 2, 2), mp.BlockCyclic(7, 4, 1))
 SIZES = ("37 50 45", "1 20 33", "40 12 1", "3 0 4")
@@ -236,6 +237,29 @@ def test_products_within_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch)
     s, t = (mp.shard(x, team(3)) for x in (a, b))
     check_same(mp.linalg.solve(s, t), mp.linalg.solve(a, b))
     check_same(mp.linalg.qr(s, "r"), mp.linalg.qr(a, "r"))
+
+
+def test_what_is_left_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the levels of factors, as on one device, each time that it comes."""
+    rng, method = np.random.default_rng(3), Auto(smallest=8)
+    seen: list[bool] = []
+    x = rng.standard_normal((160, 160)) * 2.0 ** rng.integers(-14, 15, (160, 160))
+    left = tiles.ColumnSteps.left
+
+    def told(steps: Any) -> bool:
+        seen.append(left(steps))
+        return seen[-1]
+
+    monkeypatch.setattr(tiles.ColumnSteps, "left", told)
+    for form, times in (("dd", 3), ("cdd", 1)):
+        a = mp.array(x if form == "dd" else x + 1j * x.T, form, slow.first_device())
+        s, wanted = mp.shard(a, team(2)), mp.linalg.lu_factor(a, method=method)
+        for _ in range(times):
+            found = mp.linalg.lu_factor(s, method=method)
+            check_same(found.lu, wanted.lu)
+            check_same(found.piv, wanted.piv)
+    check_same(mp.linalg.qr(s, "r", method=method), mp.linalg.qr(a, "r", method=method))
+    assert len(seen) == 5 and any(seen)
 
 
 ALONE: dict[str, Callable[[Any], Any]] = {

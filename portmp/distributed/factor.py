@@ -365,7 +365,7 @@ def lu(
     order = np.argsort(reference.swapped(steps.pivots(w), m)[0]).astype(np.int32)
     p: Any = plain_array(order, "int32", queues[a.home])
     if not p_indices:
-        p = _spread(creation.array(np.eye(m)[order], a.format, queues[a.home]), a)
+        p = _spread(creation.array(np.eye(m)[order], a.format.component, queues[a.home]), a)
     sizes = (lower, count), (upper, n)
     parts = [_back(x, layouts.columns((x.rows, k), len(queues), width), a) for x, k in sizes]
     return elimination.Lu(p, *parts)

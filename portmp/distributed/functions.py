@@ -315,14 +315,14 @@ def _combined(kind: str, vectors: list[DistributedArray]) -> Planes:
         spans = [(low, inside)] * (low < inside) + [(inside, min(high, n))] * (inside < end)
         for span in spans:
             parts: Any = [_span(v, span, i, queue) for v in vectors]
-            its = kept.view((-(-(span[1] - span[0]) // size),), (1,), span[0] // size)
+            place = kept.view((-(-(span[1] - span[0]) // size),), (1,), span[0] // size)
             x, y = (*parts, None)[:2]
-            made = reduce.chunks(kind, x, y, out=its if queue is home else None)
-            values.append((made, its))
-    for made, its in values:
+            made = reduce.chunks(kind, x, y, out=None if queue is not home or span[0] else place)
+            values.append((made, place))
+    for made, place in values:
         there = transport.known(made, queues)
-        if there is not its:
-            moves.copied(there, out=its)
+        if there is not place:
+            moves.copied(there, out=place)
     return reduce.combined(kind, kept)
 
 

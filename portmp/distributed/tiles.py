@@ -49,8 +49,8 @@ class Span(NamedTuple):
 def placement(shape: tuple[int, ...], devices: int) -> Placement:
     """Where the columns of a matrix lie that is factored: blocks are whole panels.
 
-    Where halves of columns are whole blocks, none lies on two devices: up to twice TILE is taken
-    for that.
+    Where halves of all columns are whole blocks, no half of few columns lies on two devices: blocks
+    of up to twice as many columns as else are taken for that.
     """
     size = definition.BLOCK
     most = min(TILE, shape[1] // (devices * ROUNDS)) // size
@@ -78,9 +78,10 @@ class Columns:
         return self.spans[-1].end if self.spans else 0
 
     def within(self, first: int, end: int) -> tuple[int, Planes] | None:
-        """The device that has all columns from one to another, if one does, and its matrix.
+        """The device that has all columns from one to another, if one does, and a view of them.
 
-        Columns are counted there as here: those of others would lie where they are not.
+        The view's columns have the numbers that they have here. No others may be touched: the view
+        may begin before its memory does.
         """
         owner, begin, beyond, at = self.spans[bisect_right(self.spans, first, key=_first) - 1]
         if end > beyond:
@@ -142,6 +143,8 @@ UNUSED: Any = _unused
 class Idle:
     """What stands for steps on a device of another process: they are done there."""
 
+    copies_across = False
+
     def __init__(self, steps: OnDevice) -> None:
         self.found, self.failed = (getattr(steps, name, None) for name in ("found", "failed"))
 
@@ -152,9 +155,10 @@ class Idle:
 class ColumnSteps(Steps[Columns]):
     """Blocks of matrices whose columns lie on several devices, one after the other.
 
-    ``on``: what each device does. ``waits``: whether products wait to see which elements are left;
-    else ``left`` tells afterwards that some were, and all is done again. ``owed``: a device, and
-    what it does later (``ahead``); ``keep``, ``known``: for its factors on the left.
+    ``on``: what each device does; ``owned``: how it makes products. ``waits``: whether these wait
+    to see which elements are left; else ``left`` tells afterwards that some were, and all is done
+    again. ``owed``: a device, and what it does later (``ahead``); ``keep``, ``known``: for its
+    factors on the left.
     """
 
     def __init__(
@@ -169,11 +173,12 @@ class ColumnSteps(Steps[Columns]):
         self.unmade = [allocate_numbers("int32", (1,), queue) for queue in queues]
         for one in self.unmade:
             plain.fill(one, 0)
-        self.owned = [method for _ in queues]
         if isinstance(method, Auto):
             self.method = method = replace(method, beyond=self.beyond)
-            if not waits:
-                self.owned = [replace(method, unmade=one) for one in self.unmade]
+        self.owned = [
+            replace(method, unmade=one) if isinstance(method, Auto) and not waits else method
+            for one in self.unmade
+        ]
         steps = [self.device(i) for i in range(len(queues))]
         self.on: list[Any] = [
             Idle(one) if transport.is_distant(queue) else one

@@ -304,7 +304,7 @@ def together(work: Sequence[Callable[[], T]], devices: Sequence[Device]) -> list
         for one, device in zip(work, devices, strict=True)
     ]
     own = [i for i, device in enumerate(devices) if device.rank is None]
-    with ThreadPoolExecutor(len(own)) as threads:
+    with ThreadPoolExecutor(max(len(own), 1)) as threads:
         running = [threads.submit(contextvars.copy_context().run, work[i]) for i in own]
     for i, one in zip(own, running, strict=True):
         error = one.exception()

@@ -71,7 +71,7 @@ class Limb:
     index: int
 
 
-_STAND_INS = {Memory, Slot, Limb}
+_STAND_INS = {Slot, Limb}
 
 
 class Step(NamedTuple):
@@ -131,7 +131,10 @@ class Planner(base.Queue):
         return Slot(self.held + len(self.scratch) - 1)
 
     def _begins(self, start: Start) -> Slot:
-        """Where an operand or a part of one begins; of parts these follow all memory, backwards."""
+        """Where an operand or a part of one begins.
+
+        Those of parts are counted from the end of what a call holds, whose length is known last.
+        """
         if not start.offset:
             return Slot(start.index)
         return self.parts.setdefault((start.index, start.offset), Slot(-1 - len(self.parts)))
@@ -184,7 +187,7 @@ class Plan:
 
     ``makes``: what its result is, where the call is given no memory for it. ``function``: what does
     it where nothing is noted: a reference, a part of another plan, what calls decide. ``parts``:
-    which operands have parts, and how far from their own beginning these begin.
+    of each part the number of where its operand begins, and how many elements later it does.
     """
 
     queue: base.Queue
@@ -256,11 +259,14 @@ class Plans(dict[Any, Plan]):
         self.seen: set[int] = set()
 
     def is_new(self, key: Any) -> bool:
-        """Whether no such call came before: one that may stay alone is planned when it returns."""
+        """Whether no such call came before, which is noted."""
         if len(self.seen) >= MOST:
             self.seen.clear()
-        call, before = hash(key[0]), len(self.seen)
-        self.seen.add(call)
+        before = len(self.seen)
+        try:
+            self.seen.add(hash(key[0]))
+        except TypeError:  # as in ``find``
+            return True
         return len(self.seen) > before
 
     def plan(

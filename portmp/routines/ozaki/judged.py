@@ -251,7 +251,8 @@ def update(asked: Product[Planes], options: Auto) -> bool:
     (m, n), queue, turned = given.out.shape, given.out.queue, given is not asked
     ways = partial(way, form, device, k, options)
     if options.unmade is not None:
-        _repeat((_attempt, options, turned), given, (options.unmade,), ways)
+        known = replace(options, unmade=None)  # what plans are found by keeps no memory
+        _repeat((_attempt, known, turned), given, (options.unmade,), ways)
         return False
     places = _places(given)
     counts, mask, told = _told(given, options)
@@ -298,11 +299,12 @@ def _repeat(
     found: Sequence[Numbers],
     ways: Callable[[int | None], Way],
 ) -> None:
-    """Do *what*, a function, for a product, where its elements are found, by a plan.
+    """Do *what* for a product, by a plan: a function, the options, and what it is told.
 
-    Behind the options stands what the function is told first, then both ways.
+    It is called as ``function(*told, judging, making, *given, *found)``, with ways to judge
+    elements and to make those of the first level.
     """
-    function, options, *told = what
+    function, _, *told = what
 
     def launches(*operands: Any) -> None:
         function(*told, ways(None), ways(1), *operands)
@@ -310,7 +312,7 @@ def _repeat(
     def fixed() -> bool:
         return all(ways(level).at_once(given) for level in (None, 1))
 
-    later = options.unmade is not None
+    later = function is _attempt
     launch.repeat(what, (*given, *found), launches, launches, fixed=fixed, later=later)
 
 

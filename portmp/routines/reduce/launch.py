@@ -315,7 +315,7 @@ def chunks(
 ) -> Planes:
     """What each chunk of a vector x comes to, of *kind* dot with y, in words: before they combine.
 
-    x in a format that computes. Shape (chunks,).
+    x in a format that computes. Shape (chunks,); *out*: dense, and from its memory's start on.
     """
     form, count = x.format.compute, base.blocks(x.shape[0], definition.CHUNK)
     out = allocate(form, (count,), x.queue) if out is None else out

@@ -42,7 +42,7 @@ from portmp.routines.triangular.steps import (
     solving,
 )
 from portmp.runtime import launch
-from portmp.runtime.planes import Planes, View, allocate, allocate_numbers
+from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
 from portmp.schedules.base import widths
 
 THREADS = 128
@@ -381,9 +381,11 @@ class OnDevice(Steps[Planes]):
             steps.beyond, steps.wide = beyond, wide
             steps.solve(a, b, **how)
 
-        found = (method.unmade,) if isinstance(method, Auto) else ()
+        left: tuple[Numbers, ...] = ()
+        if isinstance(method, Auto):
+            left, method = (method.unmade,), replace(method, unmade=None)
         what = OnDevice.solve_again, method, beyond, wide, *how.values()
-        launch.repeat(what, (a, b, *found), solved, solved, later=True)
+        launch.repeat(what, (a, b, *left), solved, solved, later=True)
 
     def solve_block(self, a: Planes, b: Planes, unit: bool, taken: str = "") -> None:
         threads = base.threads_of(b.device, THREADS)
@@ -425,12 +427,18 @@ def repeat(
     or, where no kernels run, to *by_reference*. The first *changed* ones are read before they are
     written.
     """
-    side = max(given[0].shape[1:])
-    planned = partial(launch.repeat, (*what, method), later=side > PLANNED)
-    repeated = planned if side <= LATER[given[0].device.properties.kind] else launch.do
     # No product has more rows, columns or steps: in a plan none may be judged unforeseen.
     most = max(size for one in given for size in one.shape[1:])
+    repeated = _repeated((*what, method), given[0])
     do(method, (most, most, most), given, by_kernels, by_reference, changed, repeated)
+
+
+def _repeated(what: Sequence[Any], first: View[Any]) -> Callable[..., None]:
+    """What does *what* with operands like the first one, by a plan where that is worth one."""
+    side = max(first.shape[1:])
+    if side > LATER[first.device.properties.kind]:
+        return launch.do
+    return partial(launch.repeat, what, later=side > PLANNED)
 
 
 def do(
@@ -500,8 +508,12 @@ def solve(
     def by_kernels(method: Method, b: Planes, a: Planes) -> None:
         OnDevice(b.format, method).solve(a, b, **how)
 
+    def by_reference(b: Planes, a: Planes) -> None:
+        base.each_on_host(b, solved, a, b)
+
     _, n, columns = b.shape
-    do(method, (n, columns, n), (b, a), by_kernels, lambda b, a: base.each_on_host(b, solved, a, b))
+    repeated = _repeated((solve, method, *how.values()), b)
+    do(method, (n, columns, n), (b, a), by_kernels, by_reference, 1, repeated)
 
 
 def times(
@@ -521,8 +533,12 @@ def times(
         base.each_on_host(out, made, a, b)
 
     _, n, columns = b.shape
-    do(method, (n, columns, n), (out, a, b), by_kernels, by_reference, int(overwrite))
+    repeated = _repeated((times, method, lower, unit, overwrite), b)
+    do(method, (n, columns, n), (out, a, b), by_kernels, by_reference, int(overwrite), repeated)
     return out
+
+
+launch.TAKES_COMPLEX |= {solve, times}
 
 
 def square(
