@@ -10,6 +10,7 @@ import itertools
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -233,6 +234,8 @@ def test_work_with_waits_has_threads(device: Any) -> None:
     with pytest.raises(ArgumentError, match="told") as found:
         transport.together([lambda: None, fails], [device, device])
     assert found.value.__notes__ == [f"on device 1 of 2: {device.name}"]
+    distant: Any = SimpleNamespace(rank=1)
+    assert transport.together([lambda: 1, lambda: 2], [distant, distant]) == [1, 2]
 
 
 @pytest.mark.parametrize("layout", FEW, ids=repr)
