@@ -135,6 +135,18 @@ def test_factors(layout: Any, shape: str, form: str) -> None:
     check_same(mp.linalg.qr(s, "r"), mp.linalg.qr(a, "r"))
 
 
+def test_halves_that_end_within_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of several panels, the second half of which two devices have."""
+    monkeypatch.setattr(tiles, "ROUNDS", 1)
+    a = drawn((160, 160))
+    s = mp.shard(a, team(2))
+    assert tiles.placement(a.shape, 2).axes[1].block == 64
+    check_same(mp.linalg.lu_factor(s).lu, mp.linalg.lu_factor(a).lu)
+    check_same(mp.linalg.cholesky(s @ s.T), mp.linalg.cholesky(a @ a.T))
+    for one, other in zip(mp.linalg.qr(s), mp.linalg.qr(a), strict=True):
+        check_same(one, other)
+
+
 SCALED = slow.mostly_slow(["float32", "qs", "dd", "cdd"], ["float32"], "another format")
 
 

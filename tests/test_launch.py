@@ -212,6 +212,10 @@ def test_plans_of_parts_of_operands(device: Device) -> None:
             assert bits(found) == bits(mp.gemm(x.copy(), x.copy().T, method=method))
             plans.add(len(device.queue.plans))
         assert len(plans) == 1
+    for i in (8, 16, 24):
+        x = whole[i : i + 46, :46]
+        found, wanted = (mp.linalg.solve_triangular(v, v) for v in (x, x.copy()))
+        assert bits(found) == bits(wanted)
 
 
 def test_calls_that_may_stay_alone(device: Device) -> None:

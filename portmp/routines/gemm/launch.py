@@ -6,7 +6,6 @@ finished; slabs are added in ascending order. An element that is not finite is
 recomputed from leading limbs. 2mnk operations; (mk + kn + 2mn) values of traffic.
 """
 
-import math
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
@@ -308,7 +307,7 @@ def _aligned(v: Planes) -> bool:
     fast = min(v.strides[-2:])
     if fast != 1 or v.strides.count(1) > 1:
         return False
-    return math.gcd(v.start, *v.strides[:-2], max(v.strides[-2:])) % words == 0
+    return not any(n % words for n in (v.start, *v.strides[:-2], max(v.strides[-2:])))
 
 
 def _launch(given: Product[Planes], s: Schedule, accuracy: str, results: str = "") -> None:
