@@ -552,6 +552,11 @@ def linspace(
     if any(complex_arrays.is_complex(x) or complexes.has_complex(x) for x in (start, stop)):
         kind = chosen(format, dtype, None if known is None else known.dtype)
         form = formats.complex_of(kind if isinstance(kind, Format) else dtypes.default())
+        if kind is not form and not (format is None and dtype is None):
+            raise FormatError(
+                f"linspace: dtype: {kind.name} given, start or stop is a complex number; "
+                f"dtype={form.name!r} takes it"
+            )
         where = device if device is not None or known is None else known.queue
         told: dict[str, Any] = {
             "dtype": form.component,

@@ -288,12 +288,15 @@ def inner(x1: AnyArray, x2: AnyArray) -> Any:
 
 
 @typed.meets
-def vdot(x1: Any, x2: Any, /) -> Any:
-    """The sum of products of all elements of two arrays of one size, in C order, x1 conjugated."""
+def vdot(x1: Any, x2: Any, /, *, rounding: str | None = None, bound: Bound = False) -> Any:
+    """The sum of products of all elements of two arrays of one size, in C order, x1 conjugated.
+
+    *rounding* and *bound* as in ``dot``.
+    """
     a, b = map(manipulation.ravel, elementwise.as_arrays([x1, x2], ("vdot: x1", "vdot: x2")))
     if a.size != b.size:
         raise ShapeError(f"vdot: arrays of one size are needed, {a.size} and {b.size} given")
-    return dot(composed.conj(a), b)
+    return dot(composed.conj(a), b, rounding=rounding, bound=bound)
 
 
 @typed.meets

@@ -173,14 +173,19 @@ def _places(x: Any, s: Any, axes: Any, name: str) -> tuple[list[int], list[int |
         raise ArgumentError(f"{name}: s: {s!r:.60} given, a sequence of lengths is needed")
     if axes is None:
         count = x.ndim if s is None else len(s)
-        axes = range(x.ndim - count, x.ndim)
+        axes = range(-count, 0)
     places = [int(a) + x.ndim * (int(a) < 0) for a in integers(list(axes), "axes")]
     if any(not 0 <= a < x.ndim for a in places):
         named_axes.named(tuple(axes), x.ndim)
-    sizes = [None] * len(places) if s is None else list(s)
+    sizes: list[Any] = [None] * len(places) if s is None else list(s)
     if len(sizes) != len(places):
         raise ArgumentError(f"{name}: s: {len(sizes)} lengths given, axes: {len(places)}")
-    return places, [None if n in (None, -1) else length(n, f"{name}: s") for n in sizes]
+    if s is None and len(set(places)) < len(places):
+        sizes[:-1] = [-1] * (len(sizes) - 1)  # as long as x, whatever was made of it before
+    return places, [
+        x.shape[axis] if n == -1 else None if n is None else length(n, f"{name}: s")
+        for axis, n in zip(places, sizes, strict=True)
+    ]
 
 
 def _several(name: str, about: str, usual: Any, kind: str) -> Any:
