@@ -8,7 +8,7 @@ import pytest
 import portmp as mp
 from portmp import definition
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.routines.ozaki.options import Auto
 
 
@@ -81,3 +81,17 @@ def test_the_last_product(device: Device) -> None:
     assert (found := mp.last_product()) is not None and found.method == "direct"
     mp.gemm(a, a.T, rounding="correct")
     assert (found := mp.last_product()) is not None and found.method == "correctly rounded"
+
+
+def test_products_of_complex_numbers(device: Device) -> None:
+    """What is told of one that is made, by one real product of both parts or by several."""
+    z = numbers((9, 9), "dd", device) * (1 + 2j)
+    for method in ("direct", "ozaki2", Auto(smallest=1)):
+        for a, b in ((z, z), (z, z.real), (z.real, z)):
+            told = mp.explain("gemm", a, b, method=method)
+            mp.gemm(a, b, method=method)
+            assert (told.format, told.shape, told.steps) == ("cdd", (9, 9), 9)
+            assert mp.last_product() == told
+    assert mp.explain("matmul", z, z).why.startswith("fewer than")
+    with pytest.raises(FormatError, match="td"):
+        mp.explain("gemm", z, z.real.astype("td"))

@@ -192,6 +192,9 @@ def test_several_axes() -> None:
     for name in ("fftn", "ifftn", "irfftn"):
         given = (3, 8), (0, 2), "ortho"
         near(getattr(mp.fft, name)(complex_, *given), getattr(np.fft, name)(z, *given))
+    near(mp.fft.irfftn(complex_, (8, -1), (0, 1)), np.fft.irfftn(z, (8, -1), (0, 1)))
+    near(mp.fft.rfft2(real, axes=(0, 0)), np.fft.rfft2(z.real, axes=(0, 0)))
+    near(mp.fft.irfft2(complex_, axes=(0, 0)), np.fft.irfft2(z, axes=(0, 0)))
     near(mp.fft.fftshift(real), np.fft.fftshift(z.real))
     near(mp.fft.ifftshift(real, axes=1), np.fft.ifftshift(z.real, axes=1))
 
@@ -260,6 +263,8 @@ def test_inverses_and_views() -> None:
         (lambda z: mp.fft.fft(z[:, :0]), ShapeError, "no elements along the axis"),
         (lambda z: mp.fft.fft(z.real.astype("float16")), FormatError, "float16 has no complex"),
         (lambda z: mp.fft.fftn(z, (2,), (0, 1)), ArgumentError, "1 lengths given, axes: 2"),
+        (lambda z: mp.fft.ifftn(z[0], (2, 2)), AxisError, "the number of axes is 1"),
+        (lambda z: mp.fft.irfftn(z, (2, 2, 2)), AxisError, "the number of axes is 2"),
         (lambda z: mp.fft.dct(z.real, 1), ArgumentError, "type: 1 given, allowed are 2 and 3"),
         (lambda z: mp.fft.fft(z, out=mp.zeros(3, "cdd", HOST)), ShapeError, "out: shape"),
     ],

@@ -13,7 +13,7 @@ from slow import TWICE, on_two_devices, slow
 import portmp as mp
 from portmp import discovery, formats
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.errors import ArgumentError, FormatError, LinAlgError, ShapeError
 from portmp.linalg import hessenberg
 from portmp.routines.schur import launch, reference
 
@@ -252,6 +252,8 @@ def test_roots(device: Device) -> None:
     assert sorted(padded.real.to_float64().tolist()) == [0, 0, 1, 2]
     assert mp.roots(mp.array([0, 5], "dd", device)).real.shape == (0,)
     assert mp.roots(mp.array([2, -5], "dd", device)).real.to_float64().tolist() == [2.5]
+    with pytest.raises(LinAlgError, match="roots: p holds infinities or NaN"):
+        mp.roots(mp.array([1, math.nan, 2], "cdd", device))
     matrix = mp.linalg.companion(mp.array([2, -10, 4], "dd", device)).to_float64()
     assert (matrix == scipy_linalg.companion([2, -10, 4])).all()
     with pytest.raises(ArgumentError, match="highest coefficient"):

@@ -6,11 +6,12 @@ alpha and beta are exact scalars: Python numbers, decimal strings, or an Array o
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
 
 import numpy as np
 
-from portmp import definition, formats
+from portmp import definition
 from portmp.arrays import complexes, composed, creation, elementwise, norm_bounds, products
 from portmp.arrays.array import Array, Number, operand
 from portmp.arrays.elementwise import sqrt
@@ -25,7 +26,7 @@ from portmp.routines.complexes import launch
 from portmp.routines.complexes import products as by_parts
 from portmp.routines.elementwise import launch as routine
 from portmp.routines.gemm.schedule import Schedule
-from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
+from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2, of_both
 from portmp.routines.products import methods
 from portmp.routines.products.product import Asked, Product
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
@@ -465,7 +466,9 @@ def explain(
     """How ``gemm`` or ``matmul`` makes a b: method, bits, bound, and who multiplies.
 
     a (..., m, k) and b (..., k, n), matrices or stacks. The product is not made; where elements are
-    judged they are, which waits for the device. ShapeError, FormatError, ArgumentError as there.
+    judged they are, which waits for the device. Of complex numbers the real products are told that
+    it is made of: that of matrices of both parts, or those of a part by a part. ShapeError,
+    FormatError, ArgumentError as there.
     """
     # Seldom wanted, and much to import.
     from portmp.routines.products import explained
@@ -473,16 +476,25 @@ def explain(
     if routine not in ROUTINES:
         raise ArgumentError(f"routine: {routine!r} given; {' and '.join(ROUTINES)} are explained")
     left, right = operand(a, "a"), operand(b, "b")
-    for factor in (left, right):
-        formats.real_only(factor.format, "explain")
     if left.ndim < 2 or right.ndim < 2:
         raise ShapeError(
             f"{routine}: shapes {left.shape} and {right.shape} given; products of matrices are "
             "explained, those with vectors are direct"
         )
-    one, zero = (base.scalar_limbs(left.format, number, "alpha") for number in (1, 0))
-    given = Product(left.planes, right.planes, one, zero, None, None)
-    return explained.product(given, method, accuracy)
+    first, second = left.planes, right.planes
+    whole = left.format if left.format.components > 1 else right.format
+    both = left.format is right.format and method != "direct"
+    if whole.components == 1:
+        name = whole.name
+    elif both and (method != methods.AUTO or products.is_by_one(first, second)):
+        first, second = by_parts.rows(first), by_parts.columns(second)
+        method, name = of_both(method), None
+    else:
+        (first, *_), (second, *_), name = first.halves, second.halves, whole.name
+    one, zero = (base.scalar_limbs(whole.component, number, "alpha") for number in (1, 0))
+    given = Product(first, second, one, zero, None, None)
+    found = explained.product(given, method, accuracy)
+    return replace(found, format=name) if name else found
 
 
 def last_product() -> "Explanation | None":

@@ -31,8 +31,9 @@ def herk(
 ) -> Array:
     """The upper (*lower*: the lower) triangle of alpha a a^H + beta c, zeros beyond it.
 
-    With *trans* of alpha a^H a + beta c. a is (..., n, k), c (..., n, n), of which that triangle is
-    read; the imaginary part of the diagonal is 0, and c's counts as 0. alpha and beta are real.
+    With *trans*, of any kind, of alpha a^H a + beta c. a is (..., n, k), c (..., n, n), of which
+    that triangle is read; the imaginary part of the diagonal is 0, and c's counts as 0. alpha and
+    beta are real.
     *overwrite_c* and errors as ``syrk``'s. Elements are gemm's: 4 n^2 k operations for large n.
     """
     found = _square(_factor("herk", a, trans), "C", lower, method)

@@ -189,14 +189,18 @@ def roots(p: Array) -> Array:
     """The roots, always complex, of the polynomial with coefficients p, highest first, or a poly1d.
 
     NumPy's name. They are the eigenvalues of its companion matrix (``eigvals``); leading zeros are
-    left out, trailing ones are roots at zero, the last of the result.
+    left out, trailing ones are roots at zero, the last of the result. LinAlgError for infinities
+    and NaN.
     """
     given = operands.values(getattr(p, "coeffs", p), "roots: p")
     base.computes(given.format.component, "roots: p")
     form = formats.complex_of(given.format)
     if given.ndim != 1:
         raise ShapeError(f"roots: p {given.shape} given, one axis is needed")
-    used = np.flatnonzero(leading(given))
+    sizes = leading(given)
+    if not np.isfinite(sizes).all():
+        raise LinAlgError("roots: p holds infinities or NaN: finite numbers are needed")
+    used = np.flatnonzero(sizes)
     if not len(used):
         return zeros((0,), form, given.queue)
     first, last = int(used[0]), int(used[-1])

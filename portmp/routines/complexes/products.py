@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from portmp import formats
 from portmp.routines.complexes import launch
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.moves import launch as moves
 from portmp.routines.ozaki.options import of_both
+from portmp.routines.products.product import last
 from portmp.runtime.planes import Planes, allocate
 
 Multiply = Callable[[Planes, Planes], Planes]
@@ -26,7 +28,10 @@ Multiply = Callable[[Planes, Planes], Planes]
 
 def by_four(a: Planes, b: Planes, multiply: Multiply, out: Planes | None = None) -> Planes:
     """The product by real ones of the operands' parts: four, or two beside a real operand."""
+    before = last.made
     op, found = "copy", [multiply(x, y) for x in a.halves for y in b.halves]
+    if last.made and last.made is not before:
+        last.made = formats.complex_of(last.made[0]), *last.made[1:]
     if len(found) == 4:
         real, cross, other, rest = found
         op, found = "combined", [real, rest, cross, other]

@@ -84,7 +84,7 @@ def _large(made: Made) -> Made:
     """Directly, where there are no steps, or elements would be judged and are too few."""
     form, queue, shape, k, chosen = made
     m, n = shape[-2:]
-    few = isinstance(chosen, Auto) and not levels.judges(form, m, n, k, chosen.smallest)
+    few = isinstance(chosen, Auto) and not levels.judges(form.component, m, n, k, chosen.smallest)
     if not k or few:
         chosen = None
     return form, queue, shape, k, chosen
@@ -104,12 +104,12 @@ def _why(form: Format, steps: int, chosen: object) -> str:
 
 def _explained(made: Made, shares: Mapping[int, float] | None, why: str = "") -> Explanation:
     """*shares*: of elements by level, where they are judged; None: not known."""
-    form, queue, shape, k, chosen = made
-    name = METHODS[type(chosen)]
+    whole, queue, shape, k, chosen = made
+    form, name = whole.component, METHODS[type(chosen)]
     if isinstance(chosen, Auto):
         levels_of = [*range(1, len(chosen.beyond) + 1), 0]
         parts = [
-            _part(made, level, None if shares is None else shares.get(level, 0.0))
+            _part((form, *made[1:]), level, None if shares is None else shares.get(level, 0.0))
             for level in levels_of
             if shares is None or level in shares
         ]
@@ -124,9 +124,9 @@ def _explained(made: Made, shares: Mapping[int, float] | None, why: str = "") ->
         bound = "by the largest entries of its row and column, as gemm documents it"
     if getattr(chosen, "components", 1) > 1:
         # What was asked for, not the real matrices that it was made of.
-        form, k = formats.complex_of(form), k // 2
+        whole, k = formats.complex_of(form), k // 2
         shape = (*shape[:-2], shape[-2] // 2, shape[-1])
-    return Explanation(form.name, shape, k, name, tuple(parts), bound, why)
+    return Explanation(whole.name, shape, k, name, tuple(parts), bound, why)
 
 
 METHODS = {
