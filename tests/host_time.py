@@ -2,8 +2,8 @@
 
 ``python tests/host_time.py lu 32768 --devices 2`` compiles kernels for the GPU of a recorded report
 by NVRTC, and gives them to a driver that does nothing: no GPU is needed. What drivers take
-themselves is left out; numbers that routines read are zeros. The first call makes plans and
-compiles, later ones are as in a loop.
+themselves is left out; numbers that routines read are zeros. The first call compiles, it or the
+second one makes plans; later ones are as in a loop.
 """
 
 from __future__ import annotations

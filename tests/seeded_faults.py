@@ -2560,6 +2560,14 @@ FAULTS = (
         "made_again",
     ),
     Fault(
+        "systems within longer work tell the memory of the work that planned them",
+        "portmp/routines/triangular/launch.py",
+        "        repeated = launch.do  # a part",
+        "        repeated = repeated  # a part",
+        "test_ozaki_levels.py",
+        "its_own_memory",
+    ),
+    Fault(
         "a plan's part of an operand begins where the operand does",
         "portmp/runtime/launch.py",
         "        if not start.offset:\n",

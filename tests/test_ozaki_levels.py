@@ -23,7 +23,7 @@ from portmp.routines import base
 from portmp.routines.ozaki import judged, levels, reference, residues, systems
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.launch import Way
-from portmp.routines.ozaki.options import Auto
+from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 from portmp.routines.products import engines
 from portmp.routines.products.product import Product
 from portmp.routines.triangular import launch as triangular
@@ -437,6 +437,39 @@ def test_factorisations_in_little_memory(device: Device, monkeypatch: pytest.Mon
     monkeypatch.setattr(judged, "_attempt", full)
     monkeypatch.setattr(a.queue, "plans", None)
     assert bits(mp.linalg.lu_factor(a.copy(), overwrite_a=True).lu) == wanted
+
+
+def test_parts_of_longer_work_tell_its_own_memory(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That elements are left is told to the call that asks, whichever one planned such systems."""
+    monkeypatch.setattr(triangular, "PLANNED", 64)
+    n, method, rng = 160, Auto(smallest=8), np.random.default_rng(1)
+
+    def wild(*shape: int) -> Any:
+        return rng.standard_normal(shape) * 2.0 ** rng.integers(-40, 41, shape)
+
+    a = mp.array(np.triu(wild(n, n), 1) + 2.0**60 * np.eye(n), "dd", device)
+    b = mp.array(wild(n, 40), "dd", device)
+    tame, whole = (mp.array(rng.standard_normal((n + k, n + k)), "dd", device) for k in (0, 16))
+    for other in (tame, tame.mT):
+        mp.linalg.solve(other, b, method=method)
+    whole[:n, :n] = a
+    found = mp.linalg.solve(whole[:n, :n], b, method=method)
+    assert bits(found) == bits(mp.linalg.solve(a.to("host"), b.to("host"), method=method))
+
+
+@pytest.mark.parametrize("name", ["solve_triangular", "trmm", "solve", "cholesky"])
+def test_options_that_are_none(name: str, device: Device) -> None:
+    """They are refused in words where no product is large enough to ask for them."""
+    a = mp.eye(5, dtype="dd", device=device)
+    function = getattr(mp.linalg, name)
+    given = (a,) if name == "cholesky" else (a, a)
+    wrong: Any = [1]
+    bad = Auto(engine="bad"), Auto(workspace=wrong), Ozaki2(engine=wrong), Ozaki1(bits=wrong)
+    for method in bad:
+        with pytest.raises(ArgumentError, match="given"):
+            function(*given, method=method)
 
 
 PLANNED: dict[str, tuple[int, int, Callable[[mp.Array, mp.Array], Any]]] = {

@@ -466,9 +466,9 @@ def explain(
     """How ``gemm`` or ``matmul`` makes a b: method, bits, bound, and who multiplies.
 
     a (..., m, k) and b (..., k, n), matrices or stacks. The product is not made; where elements are
-    judged they are, which waits for the device. Of complex numbers the real products are told that
-    it is made of: that of matrices of both parts, or those of a part by a part. ShapeError,
-    FormatError, ArgumentError as there.
+    judged they are, which waits for the device. Of complex numbers a real product is told that it
+    is made of: that of matrices of both parts, or, of those of a part by a part, the one of real
+    parts. ShapeError, FormatError, ArgumentError as there.
     """
     # Seldom wanted, and much to import.
     from portmp.routines.products import explained
@@ -484,6 +484,8 @@ def explain(
     first, second = left.planes, right.planes
     whole = left.format if left.format.components > 1 else right.format
     both = left.format is right.format and method != "direct"
+    if whole.components > 1:
+        elementwise.common_dtype(routine, (left, right))
     if whole.components == 1:
         name = whole.name
     elif both and (method != methods.AUTO or products.is_by_one(first, second)):

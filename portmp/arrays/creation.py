@@ -537,7 +537,8 @@ def linspace(
     difference, the product, the quotient and the sum, each an operation of the format; where they
     leave its range, start (1 - i / d) + stop i / d. The last one is *stop* itself. Without a dtype
     and a device those of *start* or *stop*, if one is an array; between arrays with axes as many
-    rows. *retstep*: a pair, with the distance. Between complex numbers each part so.
+    rows. *retstep*: a pair, with the distance. Between complex numbers each part so, in the complex
+    format of a real one.
     """
     num, format = (50, num) if is_format(num) else (num, format)
     (count,) = integers((num,), "num", count=1)
@@ -552,11 +553,6 @@ def linspace(
     if any(complex_arrays.is_complex(x) or complexes.has_complex(x) for x in (start, stop)):
         kind = chosen(format, dtype, None if known is None else known.dtype)
         form = formats.complex_of(kind if isinstance(kind, Format) else dtypes.default())
-        if kind is not form and not (format is None and dtype is None):
-            raise FormatError(
-                f"linspace: dtype: {kind.name} given, start or stop is a complex number; "
-                f"dtype={form.name!r} takes it"
-            )
         where = device if device is not None or known is None else known.queue
         told: dict[str, Any] = {
             "dtype": form.component,

@@ -28,6 +28,7 @@ from portmp.routines.complexes.products import stacked as stacked_parts
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.lu.reference import ratio
 from portmp.routines.moves import launch as moves
+from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.choose import METHODS
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2
 from portmp.routines.triangular.steps import Method
@@ -288,5 +289,12 @@ def unstacked(planes: Planes, batch: tuple[int, ...], vector: bool = False) -> A
 def by(method: By, form: Format, routine: str) -> Method:
     """The options of a method by its name or itself; None is the direct product."""
     if isinstance(method, (Auto, Ozaki1, Ozaki2)):
+        ozaki.check_options(method.engine, method.workspace)
+        try:
+            hash(method)
+        except TypeError:
+            raise ArgumentError(
+                f"{routine}: method: {method!r} given, its options are numbers and words"
+            ) from None
         return method
     return METHODS[choice(f"{routine}: method", method, METHODS, ", Auto, Ozaki1, Ozaki2")]

@@ -28,10 +28,14 @@ Multiply = Callable[[Planes, Planes], Planes]
 
 def by_four(a: Planes, b: Planes, multiply: Multiply, out: Planes | None = None) -> Planes:
     """The product by real ones of the operands' parts: four, or two beside a real operand."""
-    before = last.made
-    op, found = "copy", [multiply(x, y) for x in a.halves for y in b.halves]
+    before, alike, found = last.made, True, []
+    for x in a.halves:
+        for y in b.halves:
+            found.append(multiply(x, y))
+            alike = alike and last.alike
+    op = "copy"
     if last.made and last.made is not before:
-        last.made = formats.complex_of(last.made[0]), *last.made[1:]
+        last.made, last.alike = (formats.complex_of(last.made[0]), *last.made[1:]), alike
     if len(found) == 4:
         real, cross, other, rest = found
         op, found = "combined", [real, rest, cross, other]

@@ -458,6 +458,8 @@ def do(
     first = given[0]
     assert isinstance(first, Planes)
     chosen = made(method, first.format, *largest)
+    if isinstance(method, Auto) and method.unmade is not None:
+        repeated = launch.do  # a part of longer work: a plan would tell the first one's memory
     if isinstance(chosen, Auto) and chosen.unmade is None and not first.device.by_reference:
         if _hoped(chosen, given, by_kernels, changed, repeated):
             return
