@@ -283,14 +283,16 @@ def test_plans_are_made_anew(device: Device) -> None:
         device.traits = usual
 
 
-def test_plans_are_so_many(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays of many shapes do not fill memory."""
-    monkeypatch.setattr(launch, "MOST", 3)
+@pytest.mark.parametrize("limit", ["MOST", "MOST_STEPS"])
+def test_plans_are_so_many(limit: str, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays of many shapes do not fill memory, by their plans or by the launches in these."""
+    monkeypatch.setattr(launch, limit, 3)
     x = some((20,), "dd", device)
     x.queue.plans = None
     for n in range(20):
         assert (x[:n] + x[:n]).shape == (n,)
-        assert len(x.queue.plans) <= 3
+        launches = sum(len(plan.steps) for plan in x.queue.plans.values())
+        assert (len(x.queue.plans) if limit == "MOST" else launches) <= 3
 
 
 def test_plans_keep_no_memory(device: Device) -> None:
