@@ -19,6 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from cuda.bindings import driver as bindings
 
@@ -120,8 +121,6 @@ class Products(base.Library):
     def multiply(self, queue: base.Queue, asked: base.Multiplication) -> None:
         """Nothing."""
 
-    axpy = gemv = multiply  # type: ignore[assignment]
-
 
 class Device(runtime.CudaDevice):
     """One GPU of them."""
@@ -137,12 +136,21 @@ def devices(count: int) -> Driver:
     unit = capabilities.matrix_unit(facts.arch, platform.CUDA.matrix_units)
     traits = Traits(WARP, dot4=capabilities.dot4(facts.arch), matrix_unit=unit)
     found = [Device(i, Card(api, i, facts), facts, traits, compiler) for i in range(count)]
-    runtime.find_devices = lambda: [*found]
     approve, first = probe.approve, engines._first
-    probe.approve = lambda one: None if isinstance(one, Device) else approve(one)
-    engines._first = lambda one, word: (  # type: ignore[assignment]
-        one.library() if isinstance(one, Device) else first(one, word)
-    )
+
+    def approved(device: base.Device) -> None:
+        if not isinstance(device, Device):
+            approve(device)
+
+    def library(device: base.Device, word: str) -> base.Library:
+        return device.library() if isinstance(device, Device) else first(device, word)
+
+    for module, name, instead in (
+        (runtime, "find_devices", lambda: [*found]),
+        (probe, "approve", approved),
+        (engines, "_first", library),
+    ):
+        mock.patch.object(module, name, instead).start()
     return api
 
 
