@@ -834,6 +834,22 @@ FAULTS = (
         "another_queue",
     ),
     Fault(
+        "memory: a block is given out before another queue has come so far",
+        "portmp/backends/pool.py",
+        "wait or all(mark.reached() for mark in used.marks)",
+        "True",
+        "test_pool.py",
+        "another_queue",
+    ),
+    Fault(
+        "several processes: the first message of a channel waits for the other end",
+        "portmp/backends/cuda/nccl.py",
+        '        self._move("recv" if end else "send", self.side, first, _FIRST)\n',
+        "",
+        "test_processes.py",
+        "nccl_is_asked",
+    ),
+    Fault(
         "memory: nobody notes that another queue uses it",
         "portmp/runtime/planes.py",
         "            buffer.note(queue)\n",
@@ -2529,17 +2545,16 @@ FAULTS = (
     Fault(
         "several devices: what is sent does not wait for its owner",
         "portmp/distributed/transport.py",
-        "        return copied.in_queue(queue)\n",
-        "        place = copied.shape, copied.strides, copied.start\n"
-        "        return type(view)(copied.elements, *place, copied.buffers, queue)\n",
+        "arrives.in_queue, queue, arrives.queue.record())",
+        "type(arrives), arrives.elements, *arrives.place, arrives.buffers, queue)",
         "test_distributed.py",
         "sent_waits",
     ),
     Fault(
         "several devices: what is sent is no copy",
         "portmp/distributed/transport.py",
-        "    copied = moves.copied(view)\n",
-        "    copied = view\n",
+        "    arrives = moves.copied(view)\n",
+        "    arrives = view\n",
         "test_distributed.py",
         "sent_waits",
     ),
@@ -2683,7 +2698,7 @@ FAULTS = (
     Fault(
         "several devices: factors are sent once more for what is owed",
         "portmp/distributed/tiles.py",
-        "            self.known = iter(kept)\n",
+        "            self.known = {i: iter(factors) for i, factors in kept.items()}\n",
         "",
         "test_distributed_products.py",
         "next_block_comes_first",

@@ -168,8 +168,11 @@ def test_printing() -> None:
     assert str(mp.shard(wide, team(4), mp.BlockCyclic(4, 2, 2))) == str(wide)
 
 
-def test_what_is_sent_waits_and_may_be_changed(device: Any) -> None:
+def test_what_is_sent_waits_and_may_be_changed(
+    device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A copy of what was there then: of work that is not done yet, and that is written over."""
+    monkeypatch.setattr(device.reserve, "poison", False)  # which waits
     a, b = drawn((200, 200), "qd"), drawn((200, 200), "qd", 3)
     other, wanted = device.new_queue(), a @ a
     for _ in range(2):  # the second time nothing is compiled meanwhile

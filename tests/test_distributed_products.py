@@ -225,7 +225,7 @@ def test_systems_of_complex_numbers() -> None:
 def test_large_systems_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """Factors of which a device takes a few rows at once."""
     a, b = drawn((97, 97)), drawn((97, 3), seed=2)
-    monkeypatch.setattr(tiles.ColumnSteps, "rows_at_once", lambda self, i, columns: 40)
+    monkeypatch.setattr(tiles.ColumnSteps, "rows_at_once", lambda self, columns: 40)
     s, t = (mp.shard(x, team(2)) for x in (a, b))
     check_same(mp.linalg.solve(s, t), mp.linalg.solve(a, b))
 
@@ -399,7 +399,7 @@ def test_the_next_block_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     steps, w = _steps(2, 5)
     done: list[Any] = []
     sent: list[int] = []
-    monkeypatch.setattr(steps, "at", lambda x, i: sent.append(i))
+    monkeypatch.setattr(steps, "asked", lambda x, i: lambda: sent.append(i))
 
     def noted(columns: slice) -> None:
         c = steps.part(w, slice(0, w.rows), columns)

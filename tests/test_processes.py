@@ -281,6 +281,9 @@ def test_nccl_is_asked_in_queues(monkeypatch: pytest.MonkeyPatch) -> None:
         def wait(self, event: str) -> None:
             done.append(f"{self.name} waits for {event}")
 
+        def allocate_parts(self, sizes: tuple[int, ...]) -> list[GpuBuffer]:
+            return [GpuBuffer(gpu, 8192, nbytes, None) for nbytes in sizes]
+
     class Communicator:
         @classmethod
         def init(cls, count: int, rank: int, key: str) -> Communicator:
@@ -308,10 +311,13 @@ def test_nccl_is_asked_in_queues(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(GpuBuffer, "note", lambda self, queue: done.append(f"noted {queue.name}"))
     buffer, queue = GpuBuffer(gpu, 4096, 24, None), Stream("queue")
     channel: Any = nccl.NcclChannel(gpu, "key", 0)
+    asked = ["side waits for mark of side", "noted side", "current"]
+    assert done[:2] == ["current", (2, 0, "key")]
+    assert done[2:] == [*asked, ("send", 8192, (8,), "uint8", 1, 7)], "both ends open it"
+    done.clear()
     channel.send(queue, buffer, 24)
     asked = ["side waits for mark of queue", "noted side", "current"]
-    assert done[:2] == ["current", (2, 0, "key")]
-    assert done[2:] == [*asked, ("send", 4096, (24,), "uint8", 1, 7)]
+    assert done == [*asked, ("send", 4096, (24,), "uint8", 1, 7)]
     with pytest.raises(DeviceError, match="NCCL on gpu: remote process exited"):
         channel.receive(queue, buffer, 24)
     monkeypatch.setattr(Communicator, "recv", lambda *given, stream: done.append("received"))

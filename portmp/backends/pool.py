@@ -2,15 +2,18 @@
 
 A queue's work runs in order: what was freed in it is given out in it again at once, for its old
 work is over before its new work begins. To other queues it is never given; where they used it as
-well (``Buffer.note``), its own queue waits for them first. Blocks stay whole and have sizes in
-classes. Of idle ones a device keeps ``Reserve.limit`` bytes at most, which leaves room for other
-libraries on it: what is larger, or too much, comes from the driver and goes back to it.
+well (``Buffer.note``), it is given out once they have come so far, and its own queue goes on
+meanwhile: two queues that wait for what the other one frees would take turns. Blocks stay whole and
+have sizes in classes. Of idle ones a device keeps ``Reserve.limit`` bytes at most, which leaves
+room for other libraries on it: what is larger, or too much, comes from the driver and goes back to
+it.
 """
 
 import os
 import sys
 import threading
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -22,6 +25,7 @@ from portmp.backends.base import (
     Buffer,
     Device,
     Dim3,
+    Event,
     Given,
     Kernel,
     Queue,
@@ -67,6 +71,14 @@ class Layout(NamedTuple):
     idle: list[Places]
     most: int
     shared: bool = False
+
+
+class Used(NamedTuple):
+    """A freed block, and marks of the other queues that used it."""
+
+    marks: tuple[Event, ...]
+    layout: Layout
+    places: Places
 
 
 class Block:
@@ -146,10 +158,10 @@ class Reserve:
         self.held = sum([pool.held() for pool in tuple(self.pools)])
         return self.held
 
-    def drain(self) -> None:
-        """Give all idle blocks back to the driver."""
+    def drain(self, wait: bool = False) -> None:
+        """Give all idle blocks back to the driver; *wait*: those that queues still use, too."""
         for pool in tuple(self.pools):
-            pool.drain()
+            pool.drain(wait)
         self.counted()
 
 
@@ -164,6 +176,8 @@ class Pool:
         """Whether the queue is gone."""
         self.layouts: dict[tuple[int, ...], Layout] = {}
         self._idle: dict[tuple[int, ...], list[Places]] = {}
+        self._used: deque[Used] = deque()
+        """Freed blocks that other queues may still use, in the order in which they were freed."""
         self.reserve.pools.add(self)
         _pools.add(self)
 
@@ -182,10 +196,21 @@ class Pool:
         return found
 
     def taken(self, layout: Layout, sizes: tuple[int, ...]) -> tuple[Layout, Places]:
-        """A new block from the driver; where it has none, it gets all idle ones back first."""
+        """A block that is idle now, or a new one from the driver.
+
+        Where the driver has none, it gets all idle ones back first.
+        """
         check_process(self.device)
         if sum(sizes) > self.device.properties.memory:  # of which drivers may take the last 64 bits
             raise OutOfMemory(f"{sum(sizes)} bytes asked for, {self.device.room()}")
+        self._collect()
+        try:
+            places = layout.idle.pop()
+        except IndexError:
+            pass
+        else:
+            self.reserve.held -= layout.nbytes
+            return layout, places
         try:
             places = self.device.take(layout.sizes, self.stream)
         except OutOfMemory:
@@ -196,31 +221,64 @@ class Pool:
         return layout, places
 
     def settle(self, block: Block) -> None:
-        """Keep a freed block once other queues are done with it, or give it back."""
+        """Keep a freed block, to be given out once other queues are done with it; or give it back.
+
+        What goes back, or would be too much to wait for, has its own queue wait for the others.
+        """
         layout, reserve = block.layout, self.reserve
         if is_lost():
             return
         try:
+            others: Sequence[Queue] = ()
             if not self.closed:
-                for other in self.device.others() if layout.shared else block.noted:
-                    block.queue.wait(other.record())
-            if self.closed or len(layout.idle) >= layout.most or layout.nbytes > reserve.limit:
+                others = self.device.others() if layout.shared else block.noted
+            marks = tuple([other.record() for other in others])
+            room = reserve.limit - layout.nbytes
+            kept = not self.closed and len(layout.idle) < layout.most and room >= 0
+            if kept and reserve.held > room and reserve.counted() > room:
+                reserve.drain()
+            if not kept or reserve.held > room:
+                for mark in marks:
+                    block.queue.wait(mark)
+                marks = ()
+            if not kept:
                 self._give(layout.nbytes, block.places)
                 return
-            room = reserve.limit - layout.nbytes
-            if reserve.held > room and reserve.counted() > room:
-                reserve.drain()
         except DeviceError:
             return  # nobody can handle a finalizer's error; the next call reports a lost device
         reserve.held += layout.nbytes
-        layout.idle.append(block.places)
+        if marks:
+            self._used.append(Used(marks, layout, block.places))
+        else:
+            layout.idle.append(block.places)
+
+    def _collect(self, wait: bool = False) -> None:
+        """Let blocks be idle that other queues have used; *wait*: all of them."""
+        while self._used:
+            try:
+                used = self._used.popleft()
+            except IndexError:  # another thread took it
+                return
+            if not (wait or all(mark.reached() for mark in used.marks)):
+                self._used.appendleft(used)
+                return
+            if wait:
+                for mark in used.marks:
+                    mark.wait()
+            layout = used.layout
+            if layout.pool.closed:
+                layout.pool._give(layout.nbytes, used.places)
+            else:
+                layout.idle.append(used.places)
 
     def held(self) -> int:
-        """Bytes of idle blocks."""
-        return sum([sum(sizes) * len(idle) for sizes, idle in tuple(self._idle.items())])
+        """Bytes of blocks that are idle, or will be once other queues have used them."""
+        used = sum([one.layout.nbytes for one in tuple(self._used)])
+        return used + sum([sum(sizes) * len(idle) for sizes, idle in tuple(self._idle.items())])
 
-    def drain(self) -> None:
-        """Give idle blocks back to the driver."""
+    def drain(self, wait: bool = False) -> None:
+        """Give idle blocks back to the driver; *wait*: those that other queues still use, too."""
+        self._collect(wait)
         for sizes, idle in tuple(self._idle.items()):
             while idle:
                 try:
@@ -234,6 +292,9 @@ class Pool:
         self.closed = True
         self.drain()
         self.stream = stream
+        first = cast(PooledQueue, self.device.queue).pool
+        first._used.extend(self._used)
+        self._used.clear()
         self.reserve.counted()
 
     def forget(self) -> None:
@@ -338,7 +399,7 @@ class PooledDevice(Device):
         return None if free is None else free + self.reserve.counted()
 
     def give_memory_back(self) -> None:
-        self.reserve.drain()
+        self.reserve.drain(wait=True)
         super().give_memory_back()
 
     def usage(self) -> Usage:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -157,8 +157,8 @@ class ColumnSteps(Steps[Columns]):
 
     ``on``: what each device does; ``owned``: how it makes products. ``waits``: whether these wait
     to see which elements are left; else ``left`` tells afterwards that some were, and all is done
-    again. ``owed``: a device, and what it does later (``ahead``); ``keep``, ``known``: for its
-    factors on the left.
+    again. ``owed``: a device, and what it does later (``ahead``). ``keep``: factors on the left of
+    devices that do the same to other columns next, by devices; ``known``: these, as they do it.
     """
 
     def __init__(
@@ -168,8 +168,8 @@ class ColumnSteps(Steps[Columns]):
         self.form, self.queues, self.waits = form, queues, waits
         self.method = method
         self.owed: tuple[int, Callable[[], None]] | None = None
-        self.keep: Callable[[Planes], None] | None = None
-        self.known: Iterator[Planes] | None = None
+        self.keep: dict[int, list[Callable[[], Planes]]] = {}
+        self.known: dict[int, Iterator[Callable[[], Planes]]] = {}
         self.unmade = [allocate_numbers("int32", (1,), queue) for queue in queues]
         for one in self.unmade:
             plain.fill(one, 0)
@@ -230,8 +230,9 @@ class ColumnSteps(Steps[Columns]):
         """Do something to columns that follow those that were factored last.
 
         The device of the first block, which is factored next, does it there first, and in its other
-        columns once that block was sent; others do all of theirs meanwhile. *act* is given columns
-        of c, as far as some devices have them, and which one of c is their first.
+        columns once that block was sent; others do all of theirs meanwhile. What these need is sent
+        before that device works. *act* is given columns of c, as far as some devices have them, and
+        which one of c is their first.
         """
         (owner, _, end, _), n = c.spans[0], c.columns
         debtor = self.owed[0] if self.owed else None
@@ -241,21 +242,20 @@ class ColumnSteps(Steps[Columns]):
         if owner == debtor:
             self.settle()
         near, rest = (self.part(c, slice(0, c.rows), one) for one in (slice(0, end), slice(end, n)))
-        owes = owner in rest.local
-        kept: list[Planes] = []
-        self.keep = kept.append if owes else None
+        kept: dict[int, list[Callable[[], Planes]]] = {i: [] for i in rest.local}
+
+        def done(devices: Iterable[Any]) -> None:
+            self.known = {i: iter(factors) for i, factors in kept.items()}
+            self._on(act, rest, end, devices, n)
+            self.known = {}
+
+        self.keep = kept
         self._on(act, near, 0, [owner], n)
-        self.keep = None
-        self._on(act, rest, end, rest.local.keys() - {owner, debtor}, n)
+        self.keep = {}
+        done(rest.local.keys() - {owner, debtor})
         self.settle()
-        self._on(act, rest, end, {debtor} - {owner}, n)
-
-        def later() -> None:
-            self.known = iter(kept)
-            self._on(act, rest, end, [owner], n)
-            self.known = None
-
-        self.owed = (owner, later) if owes else None
+        done({debtor} - {owner})
+        self.owed = (owner, partial(done, [owner])) if owner in rest.local else None
 
     def _on(
         self, act: Callable[..., None], c: Columns, first: int, devices: Iterable[Any], wide: int
@@ -268,12 +268,16 @@ class ColumnSteps(Steps[Columns]):
             self.wide = 0
 
     def factor_at(self, x: Columns, i: int) -> Planes:
-        """``at`` of what is on the left of products; it is sent once to a device that does the
-        same to other columns later."""
-        made = self.at(x, i) if self.known is None else next(self.known)
-        if self.keep:
-            self.keep(made)
-        return made
+        """``at`` of what is on the left of products; it is sent once to each device, and before the
+        first of them multiplies.
+        """
+        if i in self.known:
+            return next(self.known[i])()
+        every = transport.distant_first({i, *self.keep}, self.queues)
+        asked = {j: cache(self.asked(x, j)) for j in every}
+        for j, factors in self.keep.items():
+            factors.append(asked[j])
+        return asked[i]()
 
     def settle(self) -> None:
         """Do what is owed."""
@@ -320,19 +324,28 @@ class ColumnSteps(Steps[Columns]):
 
     def at(self, x: Columns, i: int) -> Planes:
         """All of a block on one device: where it lies, or a copy."""
+        return self.asked(x, i)()
+
+    def asked(self, x: Columns, i: int) -> Callable[[], Planes]:
+        """Send a block to a device, which waits for it once what is returned is called."""
         if x.flipped:
-            return self.at(x.turned(), i).transposed((0, 2, 1))
-        owners = {span.owner for span in x.spans}
+            found = self.asked(x.turned(), i)
+            return lambda: found().transposed((0, 2, 1))
+        queue, owners = self.queues[i], {span.owner for span in x.spans}
         if owners == {i}:
-            return x.local[i]
-        queue = self.queues[i]
+            return lambda: x.local[i]
+        sent = {owner: transport.sending(x.local[owner], queue) for owner in owners}
         if len(owners) == 1:
-            return transport.sent(x.local[owners.pop()], queue)
-        made = allocate(self.form, (1, x.rows, x.columns), queue)
-        for owner in owners:
-            there = replace(x, local={owner: transport.sent(x.local[owner], queue)})
-            for first, end, view in there.of(owner):
-                moves.copied(view, out=block(made, slice(0, x.rows), slice(first, end)))
+            return sent[owners.pop()]
+
+        def made() -> Planes:
+            out = allocate(self.form, (1, x.rows, x.columns), queue)
+            for owner in owners:
+                there = replace(x, local={owner: sent[owner]()})
+                for first, end, view in there.of(owner):
+                    moves.copied(view, out=block(out, slice(0, x.rows), slice(first, end)))
+            return out
+
         return made
 
     def beside(self, x: Columns, c: Columns, i: int) -> Planes:
@@ -348,10 +361,11 @@ class ColumnSteps(Steps[Columns]):
             at += end - first
         return made
 
-    def rows_at_once(self, i: int, columns: int) -> int:
-        """Rows of a factor on the left that a device is sent at once."""
+    def rows_at_once(self, columns: int) -> int:
+        """Rows of a factor on the left that each device is sent at once."""
         size = sum(4 if part == "float32" else 8 for part in self.form.parts) * max(columns, 1)
-        return max(self.queues[i].device.properties.memory // (SHARE * size), 1)
+        memory = min(queue.device.properties.memory for queue in self.queues)
+        return max(memory // (SHARE * size), 1)
 
     # --- what is done with them -------------------------------------------------------------
 
@@ -362,7 +376,7 @@ class ColumnSteps(Steps[Columns]):
 
         def made(i: int) -> None:
             mine, right = c.local[i], self.beside(b, c, i)
-            whole, step = slice(0, mine.shape[2]), self.rows_at_once(i, k)
+            whole, step = slice(0, mine.shape[2]), self.rows_at_once(k)
             for first in range(0, m, step):
                 rows = slice(first, min(first + step, m))
                 # More than is sent at once is not kept.
@@ -378,7 +392,7 @@ class ColumnSteps(Steps[Columns]):
         n, sides = self.shape(b)
         if not n or not sides:
             return
-        if any(n > self.rows_at_once(i, n) for i in b.local) and n > definition.BLOCK:
+        if n > max(self.rows_at_once(n), definition.BLOCK):
             super().solve(a, b, lower=lower, unit=unit, taken=taken)
             return
         how: Any = {"lower": lower, "unit": unit, "taken": taken}

@@ -15,6 +15,7 @@ import contextvars
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
@@ -56,21 +57,25 @@ def lent(pieces: Sequence[View[Any]]) -> Iterator[list[View[Any]]]:
 
 def sent(view: V, queue: Queue) -> V:
     """A dense copy of a view's elements in another queue; the view itself where it is there."""
+    return sending(view, queue)()
+
+
+def sending(view: V, queue: Queue) -> Callable[[], V]:
+    """Send it (``sent``); the other queue waits for it once what is returned is called."""
     if view.queue is queue:
-        return view
+        return lambda: view
     check_unread("copying between devices")
     if is_distant(view) or is_distant(queue):
-        return _told(view, queue)
-    copied = moves.copied(view)
-    if queue.device is view.device:
-        return copied.in_queue(queue)
-    travels = copied.in_queue(beside(view.queue))
-    arrives: V = blank(view.elements, view.shape).made(beside(queue))
-    sizes = [view.size * np.dtype(part).itemsize for part in view.parts]
-    for target, source, nbytes in zip(arrives.buffers, travels.buffers, sizes, strict=True):
-        arrives.queue.receive(target, travels.queue, source, nbytes)
-    there: V = arrives.in_queue(queue)
-    return there
+        there = _told(view, queue)
+        return lambda: there
+    arrives = moves.copied(view)
+    if queue.device is not view.device:
+        travels = arrives.in_queue(beside(view.queue))
+        arrives = blank(view.elements, view.shape).made(beside(queue))
+        sizes = [view.size * np.dtype(part).itemsize for part in view.parts]
+        for target, source, nbytes in zip(arrives.buffers, travels.buffers, sizes, strict=True):
+            arrives.queue.receive(target, travels.queue, source, nbytes)
+    return partial(arrives.in_queue, queue, arrives.queue.record())
 
 
 def is_distant(x: View[Any] | Queue) -> bool:

@@ -245,6 +245,10 @@ class Hip:
         """Nothing is left to wait for."""
         return _OK if event in self.events else _BAD_HANDLE
 
+    def hipEventQuery(self, event: Any) -> tuple[Any, ...]:
+        """All is done at once."""
+        return _OK if event in self.events else _BAD_HANDLE
+
     def hipEventElapsedTime(self, start: Any, stop: Any) -> tuple[Any, float]:
         """Milliseconds that the interpreter took."""
         if start not in self.events or stop not in self.events:

@@ -15,7 +15,15 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from portmp.backends.base import Buffer, Device, Queue, check_process, check_unread, is_recording
+from portmp.backends.base import (
+    Buffer,
+    Device,
+    Event,
+    Queue,
+    check_process,
+    check_unread,
+    is_recording,
+)
 from portmp.backends.host.runtime import HostBuffer
 from portmp.errors import ShapeError
 from portmp.formats import Format, encode
@@ -187,14 +195,16 @@ class View(Generic[Elements]):
         shape, strides = tuple(shape), tuple(strides)
         return type(self)(self.elements, shape, strides, start, self.buffers, self.queue)
 
-    def in_queue(self, queue: Queue) -> Self:
-        """The same memory in another queue, whose further work comes after this one's so far."""
+    def in_queue(self, queue: Queue, mark: Event | None = None) -> Self:
+        """The same memory in another queue, whose further work comes after this one's so far, or
+        after a *mark* in it.
+        """
         if queue is self.queue:
             return self
         check_unread("an array in another queue")
         for buffer in self.buffers:
             buffer.note(queue)
-        queue.wait(self.queue.record())
+        queue.wait(mark or self.queue.record())
         place = self.shape, self.strides, self.start
         return type(self)(self.elements, *place, self.buffers, queue)
 

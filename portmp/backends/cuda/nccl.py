@@ -2,7 +2,8 @@
 
 A pair of processes has a communicator for each direction. NCCL's kernels wait on the GPU for the
 other end: one begins only after the work so far in the queue that asks for it, so that nothing it
-waits for can wait for it.
+waits for can wait for it. The first message of a communicator waits on the host, too, until the
+other end has asked for it as well: it is sent as both open it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from portmp.backends.cuda_array import DEVICE_TYPE
 from portmp.backends.driver_api import GpuBuffer, GpuDevice
 from portmp.errors import BackendUnavailable, DeviceError, one_line
 
+_FIRST = 8
+"""Bytes of the first message."""
 _INSTALL = "pip install '.[nccl]' in a checkout of portmp installs nccl4py"
 
 
@@ -24,6 +27,8 @@ class NcclChannel(Channel):
     def __init__(self, device: GpuDevice, key: Any, end: int) -> None:
         self.side, self.device, self.other = device.new_queue(), device, 1 - end
         self.comm = self._asked(lambda: library().Communicator.init(2, end, key))
+        (first,) = self.side.allocate_parts((_FIRST,))
+        self._move("recv" if end else "send", self.side, first, _FIRST)
 
     @classmethod
     def key(cls, device: GpuDevice) -> Any:

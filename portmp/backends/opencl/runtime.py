@@ -87,6 +87,9 @@ class ClEvent(Event):
     def wait(self) -> None:
         self.event.wait()
 
+    def reached(self) -> bool:
+        return int(self.event.command_execution_status) <= 0  # complete, or failed
+
     def seconds_since(self, earlier: Event) -> float:
         assert isinstance(earlier, ClEvent)
         earlier.wait()
