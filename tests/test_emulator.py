@@ -666,15 +666,16 @@ class Pooled(Renamed):
 
     CUmemPool_attribute = SimpleNamespace(
         CU_MEMPOOL_ATTR_RELEASE_THRESHOLD="kept at most",
+        CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES="waits",
         CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT="kept",
         CU_MEMPOOL_ATTR_USED_MEM_CURRENT="used",
     )
     cuuint64_t = int
-    threshold = 0
 
     def __init__(self, inner: hip.Hip) -> None:
         super().__init__(inner)
         self.trimmed: list[tuple[str, int]] = []
+        self.told: dict[str, int] = {}
 
     def cuDeviceGetAttribute(self, wanted: Any, device: int) -> tuple[int, int]:
         return 0, 1
@@ -686,8 +687,8 @@ class Pooled(Renamed):
         return 0, "pool"
 
     def cuMemPoolSetAttribute(self, pool: str, attribute: str, value: int) -> tuple[int]:
-        assert (pool, attribute) == ("pool", "kept at most")
-        self.threshold = value
+        assert pool == "pool"
+        self.told[attribute] = value
         return (0,)
 
     def cuMemPoolGetAttribute(self, pool: str, attribute: str) -> tuple[int, int]:
@@ -705,7 +706,7 @@ def test_memory_that_a_pool_keeps_is_free() -> None:
     plain = cuda.CudaDriver(Renamed(hip), 0).memory()
     driver = cuda.CudaDriver(pooled, 0)
     assert driver.memory() == (min(plain[0] + 200, plain[1]), plain[1])
-    assert pooled.threshold == 500
+    assert pooled.told == {"kept at most": 500, "waits": 0}
     driver.give_back()
     assert pooled.trimmed == [("pool", 0)]
 

@@ -188,18 +188,20 @@ def test_memory_that_another_queue_used_waits_for_it() -> None:
 
 
 def test_memory_that_others_still_use_is_bounded() -> None:
-    """Above the limit, and where it goes back to the driver, its queue waits for the others."""
+    """Above twice the limit its queue waits for those that used the oldest blocks."""
     device = PaperDevice()
     device.limit_held(2048)
     other = device.new_queue()
-    for size, goes_on in ((1024, True), (2048, False), (4096, False)):
+    waits = []
+    for size in (1024, 3072, 1024, 4096):
         held = device.queue.allocate_parts((size,))
         held[0].note(other)
         device.notes.clear()
         del held
         device.marks[-1].passed = False
-        assert (("first", "waits") not in device.notes) == goes_on, size
-    assert device.usage() == (0, 1024 + 2048, 2048)
+        waits.append(device.notes.count(("first", "waits")))
+    assert waits == [0, 0, 1, 2], "3072 and 1024 are waited for at the end"
+    assert device.usage() == (0, 2048 + 4096, 2048) and len(device.given) == 3
     device.give_memory_back()
     assert device.usage() == (0, 0, 2048) and not device.given
     kept = other.allocate_parts((1024,))

@@ -788,7 +788,7 @@ class GpuDevice(PooledDevice):
         self.driver.free(places[0], stream)
 
     def free_memory(self) -> int | None:
-        return self.driver.memory()[0] + self.reserve.counted()
+        return self.driver.memory()[0] + self.reserve.counted() + self.reserve.used()
 
     def give_memory_back(self) -> None:
         super().give_memory_back()

@@ -3,7 +3,8 @@
 A queue's work runs in order: what was freed in it is given out in it again at once, for its old
 work is over before its new work begins. To other queues it is never given; where they used it as
 well (``Buffer.note``), it is given out once they have come so far, and its own queue goes on
-meanwhile: two queues that wait for what the other one frees would take turns. Blocks stay whole and
+meanwhile, as far as memory lasts: two queues that wait for what the other one frees would take
+turns. Blocks stay whole and
 have sizes in classes. Of idle ones a device keeps ``Reserve.limit`` bytes at most, which leaves
 room for other libraries on it: what is larger, or too much, comes from the driver and goes back to
 it.
@@ -38,6 +39,9 @@ from portmp.errors import ArgumentError, DeviceError, OutOfMemory
 KEPT, BLOCKS = 16, 256
 """Of a device's memory one part in so many may be idle, unless a limit is set; and so many blocks
 of one kind."""
+
+USED = 2
+"""Freed blocks of a queue that others may still use take so many times that limit at most."""
 
 POISON = "PORTMP_POISON"
 """The variable that makes arrays begin as NaN, whatever their memory held."""
@@ -158,6 +162,10 @@ class Reserve:
         self.held = sum([pool.held() for pool in tuple(self.pools)])
         return self.held
 
+    def used(self) -> int:
+        """Bytes of freed blocks that queues may still use."""
+        return sum([pool.used for pool in tuple(self.pools)])
+
     def drain(self, wait: bool = False) -> None:
         """Give all idle blocks back to the driver; *wait*: those that queues still use, too."""
         for pool in tuple(self.pools):
@@ -178,6 +186,8 @@ class Pool:
         self._idle: dict[tuple[int, ...], list[Places]] = {}
         self._used: deque[Used] = deque()
         """Freed blocks that other queues may still use, in the order in which they were freed."""
+        self.used = 0
+        """Their bytes; without a lock, as ``Reserve.held``."""
         self.reserve.pools.add(self)
         _pools.add(self)
 
@@ -203,7 +213,7 @@ class Pool:
         check_process(self.device)
         if sum(sizes) > self.device.properties.memory:  # of which drivers may take the last 64 bits
             raise OutOfMemory(f"{sum(sizes)} bytes asked for, {self.device.room()}")
-        self._collect()
+        self.collect()
         try:
             places = layout.idle.pop()
         except IndexError:
@@ -221,64 +231,71 @@ class Pool:
         return layout, places
 
     def settle(self, block: Block) -> None:
-        """Keep a freed block, to be given out once other queues are done with it; or give it back.
+        """Keep a freed block, or give it back, once other queues have used it.
 
-        What goes back, or would be too much to wait for, has its own queue wait for the others.
+        Where much is to be waited for its own queue waits for those who used the oldest ones.
         """
-        layout, reserve = block.layout, self.reserve
+        layout = block.layout
         if is_lost():
             return
         try:
             others: Sequence[Queue] = ()
             if not self.closed:
                 others = self.device.others() if layout.shared else block.noted
-            marks = tuple([other.record() for other in others])
-            room = reserve.limit - layout.nbytes
-            kept = not self.closed and len(layout.idle) < layout.most and room >= 0
-            if kept and reserve.held > room and reserve.counted() > room:
-                reserve.drain()
-            if not kept or reserve.held > room:
-                for mark in marks:
-                    block.queue.wait(mark)
-                marks = ()
-            if not kept:
-                self._give(layout.nbytes, block.places)
+            if not others:
+                self._keep(layout, block.places)
                 return
+            marks = tuple([other.record() for other in others])
+            self._used.append(Used(marks, layout, block.places))
+            self.used += layout.nbytes
+            while self.used > USED * self.reserve.limit and (used := self._oldest()):
+                for mark in used.marks:
+                    block.queue.wait(mark)
+                self._keep(used.layout, used.places)
         except DeviceError:
             return  # nobody can handle a finalizer's error; the next call reports a lost device
-        reserve.held += layout.nbytes
-        if marks:
-            self._used.append(Used(marks, layout, block.places))
-        else:
-            layout.idle.append(block.places)
 
-    def _collect(self, wait: bool = False) -> None:
-        """Let blocks be idle that other queues have used; *wait*: all of them."""
-        while self._used:
-            try:
-                used = self._used.popleft()
-            except IndexError:  # another thread took it
-                return
+    def _oldest(self) -> Used | None:
+        """The block that was freed first of those that other queues used; None if none is left."""
+        try:
+            used = self._used.popleft()
+        except IndexError:
+            self.used = 0
+            return None
+        self.used -= used.layout.nbytes
+        return used
+
+    def _keep(self, layout: Layout, places: Places) -> None:
+        """Let a block be idle that nobody uses, or give it back."""
+        pool, reserve = layout.pool, self.reserve
+        room = reserve.limit - layout.nbytes
+        if pool.closed or len(layout.idle) >= layout.most or room < 0:
+            pool._give(layout.nbytes, places)
+            return
+        if reserve.held > room and reserve.counted() > room:
+            reserve.drain()
+        reserve.held += layout.nbytes
+        layout.idle.append(places)
+
+    def collect(self, wait: bool = False) -> None:
+        """Keep, or give back, blocks that other queues have used by now; *wait*: all of them."""
+        while self._used and (used := self._oldest()):
             if not (wait or all(mark.reached() for mark in used.marks)):
                 self._used.appendleft(used)
+                self.used += used.layout.nbytes
                 return
-            if wait:
-                for mark in used.marks:
-                    mark.wait()
-            layout = used.layout
-            if layout.pool.closed:
-                layout.pool._give(layout.nbytes, used.places)
-            else:
-                layout.idle.append(used.places)
+            for mark in used.marks if wait else ():
+                mark.wait()
+            self._keep(used.layout, used.places)
 
     def held(self) -> int:
-        """Bytes of blocks that are idle, or will be once other queues have used them."""
-        used = sum([one.layout.nbytes for one in tuple(self._used)])
-        return used + sum([sum(sizes) * len(idle) for sizes, idle in tuple(self._idle.items())])
+        """Bytes of idle blocks."""
+        return sum([sum(sizes) * len(idle) for sizes, idle in tuple(self._idle.items())])
 
     def drain(self, wait: bool = False) -> None:
         """Give idle blocks back to the driver; *wait*: those that other queues still use, too."""
-        self._collect(wait)
+        if wait:
+            self.collect(wait)
         for sizes, idle in tuple(self._idle.items()):
             while idle:
                 try:
@@ -293,8 +310,9 @@ class Pool:
         self.drain()
         self.stream = stream
         first = cast(PooledQueue, self.device.queue).pool
-        first._used.extend(self._used)
-        self._used.clear()
+        while used := self._oldest():
+            first._used.append(used)
+            first.used += used.layout.nbytes
         self.reserve.counted()
 
     def forget(self) -> None:
@@ -396,14 +414,14 @@ class PooledDevice(Device):
     def free_memory(self) -> int | None:
         """Bytes that are free now, idle ones among them; None where the driver does not tell."""
         free = super().free_memory()
-        return None if free is None else free + self.reserve.counted()
+        return None if free is None else free + self.reserve.counted() + self.reserve.used()
 
     def give_memory_back(self) -> None:
         self.reserve.drain(wait=True)
         super().give_memory_back()
 
     def usage(self) -> Usage:
-        held = self.reserve.counted()
+        held = self.reserve.counted() + self.reserve.used()
         return Usage(self.reserve.taken - held, held, self.reserve.limit)
 
     def limit_held(self, nbytes: int) -> None:

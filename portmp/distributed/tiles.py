@@ -158,7 +158,8 @@ class ColumnSteps(Steps[Columns]):
     ``on``: what each device does; ``owned``: how it makes products. ``waits``: whether these wait
     to see which elements are left; else ``left`` tells afterwards that some were, and all is done
     again. ``owed``: a device, and what it does later (``ahead``). ``keep``: factors on the left of
-    devices that do the same to other columns next, by devices; ``known``: these, as they do it.
+    devices that do the same to other columns next, by devices; ``known``: these, as they do it;
+    ``once``: what was sent, if it stays as it is.
     """
 
     def __init__(
@@ -170,6 +171,7 @@ class ColumnSteps(Steps[Columns]):
         self.owed: tuple[int, Callable[[], None]] | None = None
         self.keep: dict[int, list[Callable[[], Planes]]] = {}
         self.known: dict[int, Iterator[Callable[[], Planes]]] = {}
+        self.once: dict[Any, Callable[[], Planes]] | None = None
         self.unmade = [allocate_numbers("int32", (1,), queue) for queue in queues]
         for one in self.unmade:
             plain.fill(one, 0)
@@ -249,9 +251,9 @@ class ColumnSteps(Steps[Columns]):
             self._on(act, rest, end, devices, n)
             self.known = {}
 
-        self.keep = kept
+        self.keep, self.once = kept, {}
         self._on(act, near, 0, [owner], n)
-        self.keep = {}
+        self.keep, self.once = {}, None
         done(rest.local.keys() - {owner, debtor})
         self.settle()
         done({debtor} - {owner})
@@ -274,10 +276,20 @@ class ColumnSteps(Steps[Columns]):
         if i in self.known:
             return next(self.known[i])()
         every = transport.distant_first({i, *self.keep}, self.queues)
-        asked = {j: cache(self.asked(x, j)) for j in every}
+        asked = {j: self._asked_once(x, j) for j in every}
         for j, factors in self.keep.items():
             factors.append(asked[j])
         return asked[i]()
+
+    def _asked_once(self, x: Columns, i: int) -> Callable[[], Planes]:
+        """``asked``, once of a block and its transpose while these stay as they are."""
+        block = x.turned() if x.flipped else x
+        key = i, block.spans, tuple([(view.place, view.buffers) for view in block.local.values()])
+        known = {} if self.once is None else self.once
+        if key not in known:
+            known[key] = cache(self.asked(block, i))
+        found = known[key]
+        return (lambda: found().transposed((0, 2, 1))) if x.flipped else found
 
     def settle(self) -> None:
         """Do what is owed."""

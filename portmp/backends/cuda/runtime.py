@@ -92,11 +92,17 @@ class CudaDriver(Driver):
         return self._check(self._api.cuDeviceGetDefaultMemPool(self._device))
 
     def _keep_freed_memory(self) -> None:
-        """Let the pool keep a share of memory: else each wait gives all of it back."""
+        """Let the pool keep a share of memory: else each wait gives all of it back.
+
+        Streams do not wait for what others free, but where that is asked for (``pool``).
+        """
         api = self._api
         kept = self._check(api.cuDeviceTotalMem(self._device)) // _KEPT_SHARE
-        threshold = api.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+        about = api.CUmemPool_attribute
+        threshold = about.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
         self._check(api.cuMemPoolSetAttribute(self._pool, threshold, api.cuuint64_t(kept)))
+        waits = about.CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES
+        self._check(api.cuMemPoolSetAttribute(self._pool, waits, 0))
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes; what the pool keeps unused is free."""
