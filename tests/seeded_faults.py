@@ -850,6 +850,22 @@ FAULTS = (
         "nccl_is_asked",
     ),
     Fault(
+        "memory: what is recorded has scratch memory that later work has, too",
+        "portmp/runtime/launch.py",
+        "queue.allocate_parts if base.is_recording() else queue.scratch_parts",
+        "queue.scratch_parts",
+        "test_pool.py",
+        "one_area",
+    ),
+    Fault(
+        "memory: the area of scratch memory is lent twice",
+        "portmp/backends/pool.py",
+        "pool.areas.pop() if pool.areas else None",
+        "pool.areas[-1] if pool.areas else None",
+        "test_pool.py",
+        "one_area",
+    ),
+    Fault(
         "memory: nobody notes that another queue uses it",
         "portmp/runtime/planes.py",
         "            buffer.note(queue)\n",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import threading
@@ -15,7 +16,7 @@ import pytest
 
 import portmp as mp
 from portmp import discovery, formats
-from portmp.backends import driver_api, pool
+from portmp.backends import base, driver_api, pool
 from portmp.backends.base import Argument, Buffer, Device, Dim3, Event, Kernel
 from portmp.backends.host.runtime import HostEvent
 from portmp.backends.opencl import runtime as opencl
@@ -24,7 +25,7 @@ from portmp.backends.rocm.runtime import RocmDevice, RocmDriver
 from portmp.discovery import finding
 from portmp.emulator import device as emulated
 from portmp.errors import ArgumentError, DeviceError, OutOfMemory
-from portmp.runtime import planes
+from portmp.runtime import launch, planes
 
 ALIGNED = 128
 
@@ -494,6 +495,40 @@ def test_a_gpu_is_asked_for_memory_once() -> None:
     del held
     assert _calls(hip, last.clear) == ["hipEventCreateWithFlags", "hipEventRecord"]
     device.limit_held(0)
+
+
+def test_scratch_memory_of_a_gpu_is_one_area(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work that comes again, or takes less, has what the largest had, without the driver."""
+    device, hip = _gpu()
+    queue = device.queue
+    monkeypatch.setattr(pool, "LEAST_AREA", 5000)
+
+    def addresses(*sizes: int) -> list[int]:
+        return [part.pointer for part in queue.scratch_parts(sizes)]  # type: ignore[attr-defined]
+
+    first = addresses(4000, 3000)
+    assert first[1] == first[0] + 4096
+    assert _calls(hip, lambda: addresses(5000)) == [], "small enough for the area"
+    assert addresses(5000) == first[:1] and addresses(100) != first[:1]
+    assert device.usage().held >= 7168
+    grown: list[int] = []
+    assert _calls(hip, lambda: grown.extend(addresses(9000, 7))) == ["hipMalloc"]
+    assert addresses(6000) == grown[:1]
+    two = [queue.scratch_parts((n,)) for n in (6000, 5500, 20000)]
+    assert len({part.pointer for (part,) in two}) == 3  # type: ignore[attr-defined]
+    wanted = [two[2][0].pointer]  # type: ignore[attr-defined]
+    del two[:]
+    assert addresses(6000) == wanted, "of those that were lent at once the largest one stays"
+    device.give_memory_back()
+    assert device.usage().held == 0
+    device.limit_held(2500)
+    assert _calls(hip, lambda: addresses(5001)) == ["hipMalloc", "hipFree"], "above twice the limit"
+    device.limit_held(1 << 20)
+    plan = launch.Plan(queue, scratch=(6000,))
+    for recorded in (False, True):  # what is recorded keeps its memory
+        with base.recording() if recorded else contextlib.nullcontext():
+            (part,) = plan._more([])
+        assert isinstance(part.block, pool.Block) == recorded
 
 
 def test_small_copies_of_a_gpu() -> None:

@@ -182,6 +182,10 @@ class Queue(ABC):
         """
         return self.device.allocate_parts(sizes)
 
+    def scratch_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        """The same for launches that are given to this queue alone, and before it is freed."""
+        return self.allocate_parts(sizes)
+
     @abstractmethod
     def write(self, target: Buffer, source: Host, offset: int = 0, *, wait: bool = True) -> None:
         """Copy a C-contiguous host array to *target*.

@@ -745,7 +745,6 @@ class GpuDevice(PooledDevice):
     kind = GpuBuffer
     compiler: Compiler
     whole = True
-    """Whether the parts of a block lie in one allocation."""
 
     def __init__(
         self, index: int, driver: Driver, properties: Properties, traits: Traits, compiler: Compiler

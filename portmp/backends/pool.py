@@ -7,9 +7,11 @@ meanwhile, as far as memory lasts: two queues that wait for what the other one f
 turns. Blocks stay whole and
 have sizes in classes. Of idle ones a device keeps ``Reserve.limit`` bytes at most, which leaves
 room for other libraries on it: what is larger, or too much, comes from the driver and goes back to
-it.
+it. Scratch memory of large work, one launch's after the other's, is parts of one area of its queue:
+drivers take milliseconds to map each gigabyte anew.
 """
 
+import itertools
 import os
 import sys
 import threading
@@ -39,6 +41,10 @@ from portmp.errors import ArgumentError, DeviceError, OutOfMemory
 KEPT, BLOCKS = 16, 256
 """Of a device's memory one part in so many may be idle, unless a limit is set; and so many blocks
 of one kind."""
+
+AREA, LEAST_AREA = 2, 1 << 24
+"""Scratch memory comes from the area of its queue from so many bytes on; up to so many times that
+limit."""
 
 USED = 2
 """Freed blocks of a queue that others may still use take so many times that limit at most."""
@@ -136,6 +142,24 @@ class Part(Buffer):
                 block.noted = (*(known for known in block.noted if known is not queue), queue)
 
 
+class Lease:
+    """An area of a queue's pool, which is lent until the last part of it is gone."""
+
+    __slots__ = ("area", "pool")
+
+    def __init__(self, pool: "Pool", area: Part) -> None:
+        self.pool, self.area = pool, area
+
+    def __del__(self, at_end: Any = sys.is_finalizing) -> None:
+        if at_end():
+            return
+        areas = self.pool.areas
+        areas.append(self.area)
+        if len(areas) > 1:  # of two that were lent at once the larger one stays
+            areas.sort(key=lambda area: area.nbytes)
+            del areas[:-1]
+
+
 class Reserve:
     """What the queues of a device keep, in bytes: ``held`` ones are idle, ``limit`` may be.
 
@@ -163,8 +187,10 @@ class Reserve:
         return self.held
 
     def used(self) -> int:
-        """Bytes of freed blocks that queues may still use."""
-        return sum([pool.used for pool in tuple(self.pools)])
+        """Bytes of freed blocks that queues may still use, and of areas."""
+        pools = tuple(self.pools)
+        areas = sum([area.nbytes for pool in pools for area in tuple(pool.areas)])
+        return areas + sum([pool.used for pool in pools])
 
     def drain(self, wait: bool = False) -> None:
         """Give all idle blocks back to the driver; *wait*: those that queues still use, too."""
@@ -188,6 +214,8 @@ class Pool:
         """Freed blocks that other queues may still use, in the order in which they were freed."""
         self.used = 0
         """Their bytes; without a lock, as ``Reserve.held``."""
+        self.areas: list[Part] = []
+        """The largest block that scratch memory was part of, while it is not."""
         self.reserve.pools.add(self)
         _pools.add(self)
 
@@ -295,6 +323,7 @@ class Pool:
     def drain(self, wait: bool = False) -> None:
         """Give idle blocks back to the driver; *wait*: those that other queues still use, too."""
         if wait:
+            self.areas.clear()
             self.collect(wait)
         for sizes, idle in tuple(self._idle.items()):
             while idle:
@@ -307,6 +336,7 @@ class Pool:
     def close(self, stream: Any = None) -> None:
         """Keep nothing more: the queue is gone, and *stream* takes back what is still in use."""
         self.closed = True
+        self.areas.clear()
         self.drain()
         self.stream = stream
         first = cast(PooledQueue, self.device.queue).pool
@@ -318,6 +348,7 @@ class Pool:
     def forget(self) -> None:
         """Lay out anew: the limit is another one, or the process."""
         self.layouts.clear()
+        self.areas.clear()
 
     def _give(self, nbytes: int, places: Places) -> None:
         self.device.give(places, self.stream)
@@ -360,6 +391,22 @@ class PooledQueue(Queue):
             _poison(parts, self)
         return tuple(parts)
 
+    def scratch_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        """Parts of this queue's area, which grows where it must; small or huge ones as others."""
+        pool, device = self.pool, self.pool.device
+        step, reserve = device.properties.alignment, pool.reserve
+        starts = [*itertools.accumulate([-(-n // step) * step for n in sizes], initial=0)]
+        end = starts.pop()
+        if not (device.whole and LEAST_AREA <= end <= AREA * reserve.limit) or reserve.poison:
+            return self.allocate_parts(sizes)
+        area = pool.areas.pop() if pool.areas else None
+        if area is None or area.nbytes < end:
+            area = None  # the driver may give its memory out again
+            area = cast(Part, self.allocate_parts((end,))[0])
+        lease, kind = Lease(pool, area), device.kind
+        each = zip(starts, sizes, strict=True)
+        return tuple([kind(device, area.place + at, n, lease) for at, n in each])
+
     def _launcher(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Given) -> Callable[[], None]:
         return partial(self._relauncher(kernel, grid, block, args, {}), ())
 
@@ -380,6 +427,8 @@ class PooledDevice(Device):
 
     kind: type[Part]
     reserve: Reserve
+    whole = False
+    """Whether the parts of a block lie in one allocation, where places are addresses."""
 
     @abstractmethod
     def take(self, sizes: Sequence[int], stream: Any) -> Places:

@@ -227,7 +227,7 @@ class Plan:
             held += self._more(held)
         if program.watchers.lists:
             program.saw(self.specs)
-        recorded = base.recorder.launches is not None
+        recorded = base.is_recording()
         for step in self.steps:
             if recorded and step.kernel is not None:
                 queue.launch(step.kernel, step.grid, step.block, step.filled(held))
@@ -239,7 +239,9 @@ class Plan:
         """New memory, and where parts of operands begin."""
         found: list[Any] = []
         if self.scratch:
-            found += self.queue.allocate_parts(self.scratch)
+            queue = self.queue
+            made = queue.allocate_parts if base.is_recording() else queue.scratch_parts
+            found += made(self.scratch)
         return found + [held[i] + offset for i, offset in self.parts]
 
 
