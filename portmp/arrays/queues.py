@@ -46,7 +46,8 @@ def memory(device: str | Device | Queue | None = None, *, limit: int | None = No
 
     Arrays that are gone leave their memory to the next ones of their queue: asking a driver takes
     longer than most work on small arrays. *limit*: how many bytes may lie so from now on (0: none),
-    by default a sixteenth of the device's memory; where nothing is kept it changes nothing.
+    by default a sixteenth of the device's memory; where nothing is kept it changes nothing. Twice
+    as many may be those that other queues have not used yet, and those of a queue's scratch memory.
     """
     found = discovery.get(device)
     if limit is not None:
