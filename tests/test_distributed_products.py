@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import slow
+import tiers
 from test_distributed import HOST, check_same, drawn, team
 
 import portmp as mp
@@ -392,6 +393,19 @@ def test_factors_are_made_by_all_devices(monkeypatch: pytest.MonkeyPatch) -> Non
     assert made == [0, 1, 0, 1, 0]
     check_same(mp.linalg.qr(s, "r"), mp.linalg.qr(a, "r"))
     check_same(mp.linalg.cholesky(s @ s.T), mp.linalg.cholesky(a @ a.T))
+
+
+@slow.slow("the interpreter runs a factorisation")
+@pytest.mark.parametrize("routine", ["lu", "qr"])
+def test_nothing_is_sent_that_was_never_written(routine: str) -> None:
+    """The interpreter tells of each; last panels are short."""
+    device = tiers.interpreted("emulated:gfx1100").name
+    a = drawn((100, 100), "float64")
+    s = mp.shard(a, [device] * 2)
+    if routine == "lu":
+        check_same(mp.linalg.lu_factor(s).lu, mp.linalg.lu_factor(a).lu)
+    else:
+        check_same(mp.linalg.qr(s, "r"), mp.linalg.qr(a, "r"))
 
 
 def test_the_next_block_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,7 +116,8 @@ class Lu(ColumnSteps, LuSteps[Columns]):
         missing = [n for n in every if owners[n] != i and (i, n) not in self.told]
         for _, each in groupby(enumerate(missing), lambda at: (owners[at[1]], at[1] - at[0])):
             panels = [n for _, n in each]
-            place = (len(panels) * size,), (1,), panels[0] * size
+            start, stop = panels[0] * size, min((panels[-1] + 1) * size, *self.size)
+            place = (stop - start,), (1,), start
             for name in ("places", "order"):
                 there, here = (getattr(self.on[k].found, name) for k in (owners[panels[0]], i))
                 moves.copied(transport.sent(there.view(*place), self.queues[i]), here.view(*place))
@@ -176,6 +177,13 @@ class Qr(ColumnSteps, QrSteps[Columns]):
 
     panel = tiles.UNUSED
 
+    def kept(self, a: Columns) -> Kept[Columns]:
+        """All t are sent whole, and nothing is written below their diagonals."""
+        found = super().kept(a)
+        for view in found.t.local.values():
+            _clear(view)
+        return found
+
     def _columns(
         self, a: Columns, kept: Kept[Columns], t: Columns, first: int, end: int
     ) -> Reflectors[Columns]:
@@ -186,6 +194,7 @@ class Qr(ColumnSteps, QrSteps[Columns]):
         (owner, mine), (_, v) = found, lies
         on, width = self.on[owner], end - first
         made = allocate(self.form, (1, width, width), self.queues[owner])
+        _clear(made)
         across = v.transposed((0, 2, 1))
         if on.copies_across:
             across = allocate(self.form, (1, width, a.rows), self.queues[owner])
@@ -210,6 +219,12 @@ class Qr(ColumnSteps, QrSteps[Columns]):
     def conjugate(self, x: Columns) -> None:
         for i, mine in x.local.items():
             self.on[i].conjugate(mine)
+
+
+def _clear(x: Planes) -> None:
+    """Set all memory of what a device has to 0."""
+    if not transport.is_distant(x):
+        x.queue.clear(x.buffers)
 
 
 # --- operands -----------------------------------------------------------------------------------
