@@ -128,6 +128,11 @@ def test_options_of_gemm() -> None:
     assert bool((mp.gemm(a, b, beta=0, c=c * math.nan) == whole).all())
     y = mp.gemv(a, b[:, 0].copy(), alpha=1j, beta=2, y=c[:, 0].copy())
     assert bool((y == 1j * mp.gemv(a, b[:, 0].copy()) + 2 * c[:, 0]).all())
+    for how in ({}, {"method": "ozaki2"}, {"rounding": "correct"}, {"alpha": 0}):
+        with pytest.raises(ShapeError, match=r"^gemm: a \(2, 3\) and b \(4, 5\) cannot"):
+            mp.gemm(mp.ones((2, 3), "cdd"), mp.ones((4, 5), "cdd"), **how)
+    with pytest.raises(ShapeError, match=r"^gemv: a \(2, 3\) and x \(2,\) cannot"):
+        mp.gemv(mp.ones((2, 3), "cdd"), mp.ones(2, "cdd"), rounding="correct")
     with pytest.raises(ShapeError, match="c is missing"):
         mp.gemm(a, b, beta=1)
     with pytest.raises(ShapeError, match=r"c: shape \(3, 3\)"):

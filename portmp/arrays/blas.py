@@ -25,10 +25,12 @@ from portmp.routines.bounds import certified, normwise, tight
 from portmp.routines.complexes import launch
 from portmp.routines.complexes import products as by_parts
 from portmp.routines.elementwise import launch as routine
+from portmp.routines.gemm.launch import shape_of as gemm_shape
 from portmp.routines.gemm.schedule import Schedule
 from portmp.routines.ozaki.options import Auto, Ozaki1, Ozaki2, of_both
 from portmp.routines.products import methods
 from portmp.routines.products.product import Asked, Product
+from portmp.routines.reduce.launch import shape_of as gemv_shape
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.runtime.planes import Planes
 
@@ -96,6 +98,9 @@ def _of_complex(
     adds, vector = not base.is_number(factors[1], 0), of_real is gemv
     if adds and c is None:
         raise ShapeError(f"{name}: beta is not 0 but {addend} is missing")
+    shape: tuple[int, ...] = (gemv_shape if vector else gemm_shape)(a.halves[0], b.halves[0])
+    if adds and (found := operand(c, addend).shape) != shape:
+        raise ShapeError(f"{name}: {addend}: shape {found} given, {shape} needed")
     exact = rounding is not None or bound is not False
     if exact:
         check_real(name, factors)
@@ -126,12 +131,9 @@ def _of_complex(
         product = product if base.is_number(factors[0], 1) else elementwise.multiply(alpha, product)
     if adds:
         whole = operand(c, addend)
-        if product is not None and whole.shape != product.shape:
-            raise ShapeError(f"{name}: {addend}: shape {whole.shape} given, {product.shape} needed")
         whole = whole if base.is_number(factors[1], 1) else elementwise.multiply(beta, whole)
         product = whole if product is None else elementwise.add(product, whole)
     if product is None:
-        shape = (a.shape[-2],) if vector else (*a.shape[:-1], b.shape[-1])
         product = creation.zeros(shape, kind, left.queue)
     if bound is False:
         return elementwise.given_back(product.planes, out)

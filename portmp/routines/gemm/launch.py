@@ -194,7 +194,7 @@ def with_bound(given: Asked, *, accuracy: str = "accurate", one_limb_more: bool 
     (``routines.bounds.certified``).
     """
     a = given.a
-    shape = _shape(a, given.b)
+    shape = shape_of(a, given.b)
     # Without an addend planes of the format, which nobody reads.
     c = _addend(given, shape) if given.adds else a.view(shape, (0,) * len(shape), a.start)
     read, results = formats.with_bound(a.format, one_limb_more)
@@ -220,10 +220,10 @@ def with_bound(given: Asked, *, accuracy: str = "accurate", one_limb_more: bool 
 
 def checked(given: Asked) -> Product[Planes]:
     """With an output, and an addend in its shape, once all shapes fit."""
-    return completed(given, _shape(given.a, given.b), _addend)
+    return completed(given, shape_of(given.a, given.b), _addend)
 
 
-def _shape(a: Planes, b: Planes) -> tuple[int, ...]:
+def shape_of(a: Planes, b: Planes) -> tuple[int, ...]:
     """The product's shape."""
     base.same(a.format, a=a, b=b)
     if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:

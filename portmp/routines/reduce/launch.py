@@ -171,10 +171,10 @@ def _by_kernels(accuracy: str, schedule: Schedule | None, *operands: Any) -> Non
 
 def checked(given: Asked) -> Product[Planes]:
     """With an output, and what is added (where there is none, the output), once all shapes fit."""
-    return completed(given, _shape(given.a, given.b), _addend, "x", "y")
+    return completed(given, shape_of(given.a, given.b), _addend, "x", "y")
 
 
-def _shape(a: Planes, x: Planes) -> tuple[int]:
+def shape_of(a: Planes, x: Planes) -> tuple[int]:
     """The product's shape."""
     form = x.format
     base.same(form, x=x, **({} if a.format.arithmetic is form else {"a": a}))
@@ -189,7 +189,7 @@ def gemv_with_bound(
 ) -> Planes:
     """The same with a bound of each element's error, as of ``gemm.launch.with_bound``."""
     a, x, alpha, beta, _, _ = given
-    shape = _shape(a, x)
+    shape = shape_of(a, x)
     # Without an addend planes of the format, which nobody reads.
     y = _addend(given, shape) if given.adds else x.view(shape, (0,), x.start)
     read, results = formats.with_bound(x.format, one_limb_more)
