@@ -860,8 +860,8 @@ FAULTS = (
     Fault(
         "memory: the area of scratch memory is lent twice",
         "portmp/backends/pool.py",
-        "pool.areas.pop() if pool.areas else None",
-        "pool.areas[-1] if pool.areas else None",
+        "area: Part | None = pool.areas.pop()",
+        "area: Part | None = pool.areas[-1]",
         "test_pool.py",
         "one_area",
     ),
@@ -2714,7 +2714,7 @@ FAULTS = (
     Fault(
         "several devices: factors are sent once more for what is owed",
         "portmp/distributed/tiles.py",
-        "            self.known = {i: iter(factors) for i, factors in kept.items()}\n",
+        "            self.known = kept\n",
         "",
         "test_distributed_products.py",
         "next_block_comes_first",

@@ -176,8 +176,8 @@ def test_memory_that_another_queue_used_waits_for_it() -> None:
     assert device.notes == []
     del back
     assert device.notes == [("other", "marks"), ("third", "marks")]
-    assert device.usage().held == 256
     device.marks[-1].passed = False
+    assert device.usage().held == 256
     new = planes.allocate(formats.get("dd"), (5,), device.queue)
     assert not set(_places(new.buffers)) & set(places), "a queue has not come so far"
     device.marks[-1].passed = True
@@ -213,6 +213,15 @@ def test_memory_that_others_still_use_is_bounded() -> None:
     assert device.usage().held == 1024, "the first queue keeps what a queue leaves"
     device.marks[-1].passed = True
     assert device.queue.allocate_parts((1024,)) and not device.usage().held
+    device.limit_held(1 << 16)
+    device.notes.clear()
+    parts = [device.queue.allocate_parts((64,)) for _ in range(pool.BLOCKS + 2)]
+    for (part,) in parts:
+        part.note(other)
+    del part, parts
+    assert device.notes.count(("first", "waits")) == 2, "as many as idle ones at most"
+    device.limit_held(0)
+    assert not device.usage().held and not device.given
 
 
 def test_memory_of_a_lost_device_serves_no_more() -> None:
@@ -519,6 +528,12 @@ def test_scratch_memory_of_a_gpu_is_one_area(monkeypatch: pytest.MonkeyPatch) ->
     wanted = [two[2][0].pointer]  # type: ignore[attr-defined]
     del two[:]
     assert addresses(6000) == wanted, "of those that were lent at once the largest one stays"
+    held, other = device.usage().held, device.new_queue()
+    gone = weakref.ref(other)
+    other.scratch_parts((6000,))
+    assert device.usage().held > held
+    del other
+    assert gone() is None and device.usage().held == held, "an area keeps no queue"
     device.give_memory_back()
     assert device.usage().held == 0
     device.limit_held(2500)

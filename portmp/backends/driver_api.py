@@ -863,8 +863,8 @@ class GpuDevice(PooledDevice):
     def _close(self, pool: Pool) -> None:
         # What was freed meanwhile must outlive what this queue still does.
         stream = pool.stream
-        pool.close(self._home)
         self.driver.order(stream, self._home)
+        pool.close(self._home)
         self.driver.call("StreamDestroy", stream)
 
 

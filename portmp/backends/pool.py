@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, cast
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 import numpy as np
 
@@ -47,7 +47,8 @@ AREA, LEAST_AREA = 2, 1 << 24
 limit."""
 
 USED = 2
-"""Freed blocks of a queue that others may still use take so many times that limit at most."""
+"""Freed blocks of a queue that others may still use take so many times that limit at most, and are
+as many as idle ones of one kind at most."""
 
 POISON = "PORTMP_POISON"
 """The variable that makes arrays begin as NaN, whatever their memory held."""
@@ -143,21 +144,28 @@ class Part(Buffer):
 
 
 class Lease:
-    """An area of a queue's pool, which is lent until the last part of it is gone."""
+    """An area of a queue, which is lent until the last part of it is gone.
 
-    __slots__ = ("area", "pool")
+    The area itself knows no queue: it stays with the pool, which outlives none.
+    """
 
-    def __init__(self, pool: "Pool", area: Part) -> None:
-        self.pool, self.area = pool, area
+    __slots__ = ("area", "queue")
+
+    def __init__(self, queue: "PooledQueue", area: Part) -> None:
+        self.queue, self.area = queue, area
 
     def __del__(self, at_end: Any = sys.is_finalizing) -> None:
         if at_end():
             return
-        areas = self.pool.areas
-        areas.append(self.area)
-        if len(areas) > 1:  # of two that were lent at once the larger one stays
-            areas.sort(key=lambda area: area.nbytes)
-            del areas[:-1]
+        pool, area = self.queue.pool, self.area
+        while pool.areas:  # of those that were lent at once the largest one stays
+            try:
+                other = pool.areas.pop()
+            except IndexError:  # another thread took it
+                break
+            area = max(area, other, key=lambda one: one.nbytes)
+        if not pool.closed and area.nbytes <= AREA * pool.reserve.limit:
+            pool.areas.append(area)
 
 
 class Reserve:
@@ -173,7 +181,7 @@ class Reserve:
         self.taken = 0
         """What the driver gave."""
         self.poison = os.environ.get(POISON) == "1"
-        self.pools: WeakSet[Pool] = WeakSet()
+        self._pools: WeakValueDictionary[int, Pool] = WeakValueDictionary()
         self._lock = threading.RLock()
 
     def count(self, nbytes: int) -> None:
@@ -181,20 +189,31 @@ class Reserve:
         with self._lock:
             self.taken += nbytes
 
+    def add(self, pool: "Pool") -> None:
+        """Note a queue's pool, while there is one."""
+        self._pools[id(pool)] = pool
+
+    def pools(self) -> list["Pool"]:
+        """Those of all queues; meanwhile threads may make others."""
+        return [pool for ref in self._pools.valuerefs() if (pool := ref()) is not None]
+
     def counted(self) -> int:
         """``held``, counted again."""
-        self.held = sum([pool.held() for pool in tuple(self.pools)])
+        self.held = sum([pool.held() for pool in self.pools()])
         return self.held
 
     def used(self) -> int:
         """Bytes of freed blocks that queues may still use, and of areas."""
-        pools = tuple(self.pools)
-        areas = sum([area.nbytes for pool in pools for area in tuple(pool.areas)])
-        return areas + sum([pool.used for pool in pools])
+        return sum([pool.used() + pool.area() for pool in self.pools()])
+
+    def collect(self) -> None:
+        """Keep, or give back, blocks that other queues have used by now."""
+        for pool in self.pools():
+            pool.collect()
 
     def drain(self, wait: bool = False) -> None:
         """Give all idle blocks back to the driver; *wait*: those that queues still use, too."""
-        for pool in tuple(self.pools):
+        for pool in self.pools():
             pool.drain(wait)
         self.counted()
 
@@ -212,11 +231,9 @@ class Pool:
         self._idle: dict[tuple[int, ...], list[Places]] = {}
         self._used: deque[Used] = deque()
         """Freed blocks that other queues may still use, in the order in which they were freed."""
-        self.used = 0
-        """Their bytes; without a lock, as ``Reserve.held``."""
         self.areas: list[Part] = []
         """The largest block that scratch memory was part of, while it is not."""
-        self.reserve.pools.add(self)
+        self.reserve.add(self)
         _pools.add(self)
 
     def layout(self, sizes: tuple[int, ...]) -> Layout:
@@ -241,7 +258,7 @@ class Pool:
         check_process(self.device)
         if sum(sizes) > self.device.properties.memory:  # of which drivers may take the last 64 bits
             raise OutOfMemory(f"{sum(sizes)} bytes asked for, {self.device.room()}")
-        self.collect()
+        self.reserve.collect()
         try:
             places = layout.idle.pop()
         except IndexError:
@@ -261,24 +278,27 @@ class Pool:
     def settle(self, block: Block) -> None:
         """Keep a freed block, or give it back, once other queues have used it.
 
-        Where much is to be waited for its own queue waits for those who used the oldest ones.
+        Where much is to be waited for its own queue waits for those who used the oldest ones; for
+        one that is gone the device's first queue does.
         """
-        layout = block.layout
+        layout, device = block.layout, self.device
         if is_lost():
             return
         try:
-            others: Sequence[Queue] = ()
-            if not self.closed:
-                others = self.device.others() if layout.shared else block.noted
+            others = device.others() if layout.shared else block.noted
             if not others:
                 self._keep(layout, block.places)
                 return
+            queue = cast(PooledQueue, device.queue if self.closed else block.queue)
+            pool, limit = queue.pool, self.reserve.limit
             marks = tuple([other.record() for other in others])
-            self._used.append(Used(marks, layout, block.places))
-            self.used += layout.nbytes
-            while self.used > USED * self.reserve.limit and (used := self._oldest()):
+            pool._used.append(Used(marks, layout, block.places))
+            while len(pool._used) > BLOCKS or pool.used() > USED * limit:
+                used = pool._oldest()
+                if used is None:
+                    return
                 for mark in used.marks:
-                    block.queue.wait(mark)
+                    queue.wait(mark)
                 self._keep(used.layout, used.places)
         except DeviceError:
             return  # nobody can handle a finalizer's error; the next call reports a lost device
@@ -286,12 +306,9 @@ class Pool:
     def _oldest(self) -> Used | None:
         """The block that was freed first of those that other queues used; None if none is left."""
         try:
-            used = self._used.popleft()
+            return self._used.popleft()
         except IndexError:
-            self.used = 0
             return None
-        self.used -= used.layout.nbytes
-        return used
 
     def _keep(self, layout: Layout, places: Places) -> None:
         """Let a block be idle that nobody uses, or give it back."""
@@ -307,18 +324,30 @@ class Pool:
 
     def collect(self, wait: bool = False) -> None:
         """Keep, or give back, blocks that other queues have used by now; *wait*: all of them."""
-        while self._used and (used := self._oldest()):
-            if not (wait or all(mark.reached() for mark in used.marks)):
-                self._used.appendleft(used)
-                self.used += used.layout.nbytes
+        while used := self._oldest():
+            reached = False
+            try:
+                for mark in used.marks if wait else ():
+                    mark.wait()
+                reached = wait or all(mark.reached() for mark in used.marks)
+            finally:
+                if not reached:
+                    self._used.appendleft(used)
+            if not reached:
                 return
-            for mark in used.marks if wait else ():
-                mark.wait()
             self._keep(used.layout, used.places)
 
     def held(self) -> int:
         """Bytes of idle blocks."""
         return sum([sum(sizes) * len(idle) for sizes, idle in tuple(self._idle.items())])
+
+    def used(self) -> int:
+        """Bytes of freed blocks that other queues may still use."""
+        return sum([one.layout.nbytes for one in tuple(self._used)])
+
+    def area(self) -> int:
+        """Bytes of the area, while it is not lent."""
+        return sum([cast(Block, one.block).layout.nbytes for one in tuple(self.areas)])
 
     def drain(self, wait: bool = False) -> None:
         """Give idle blocks back to the driver; *wait*: those that other queues still use, too."""
@@ -342,7 +371,6 @@ class Pool:
         first = cast(PooledQueue, self.device.queue).pool
         while used := self._oldest():
             first._used.append(used)
-            first.used += used.layout.nbytes
         self.reserve.counted()
 
     def forget(self) -> None:
@@ -399,11 +427,15 @@ class PooledQueue(Queue):
         end = starts.pop()
         if not (device.whole and LEAST_AREA <= end <= AREA * reserve.limit) or reserve.poison:
             return self.allocate_parts(sizes)
-        area = pool.areas.pop() if pool.areas else None
+        try:
+            area: Part | None = pool.areas.pop()
+        except IndexError:
+            area = None
         if area is None or area.nbytes < end:
             area = None  # the driver may give its memory out again
             area = cast(Part, self.allocate_parts((end,))[0])
-        lease, kind = Lease(pool, area), device.kind
+            del cast(Block, area.block).queue
+        lease, kind = Lease(self, area), device.kind
         each = zip(starts, sizes, strict=True)
         return tuple([kind(device, area.place + at, n, lease) for at, n in each])
 
@@ -470,14 +502,16 @@ class PooledDevice(Device):
         super().give_memory_back()
 
     def usage(self) -> Usage:
+        self.reserve.collect()
         held = self.reserve.counted() + self.reserve.used()
         return Usage(self.reserve.taken - held, held, self.reserve.limit)
 
     def limit_held(self, nbytes: int) -> None:
         reserve = self.reserve
         reserve.limit = nbytes
-        for pool in tuple(reserve.pools):
+        for pool in reserve.pools():
             pool.forget()
+            pool.collect(wait=pool.used() > USED * nbytes)
         if reserve.counted() > nbytes:
             reserve.drain()
 

@@ -170,7 +170,7 @@ class ColumnSteps(Steps[Columns]):
         self.method = method
         self.owed: tuple[int, Callable[[], None]] | None = None
         self.keep: dict[int, list[Callable[[], Planes]]] = {}
-        self.known: dict[int, Iterator[Callable[[], Planes]]] = {}
+        self.known: dict[int, list[Callable[[], Planes]]] = {}
         self.once: dict[Any, Callable[[], Planes]] | None = None
         self.unmade = [allocate_numbers("int32", (1,), queue) for queue in queues]
         for one in self.unmade:
@@ -247,7 +247,7 @@ class ColumnSteps(Steps[Columns]):
         kept: dict[int, list[Callable[[], Planes]]] = {i: [] for i in rest.local}
 
         def done(devices: Iterable[Any]) -> None:
-            self.known = {i: iter(factors) for i, factors in kept.items()}
+            self.known = kept
             self._on(act, rest, end, devices, n)
             self.known = {}
 
@@ -274,7 +274,7 @@ class ColumnSteps(Steps[Columns]):
         first of them multiplies.
         """
         if i in self.known:
-            return next(self.known[i])()
+            return self.known[i].pop(0)()
         every = transport.distant_first({i, *self.keep}, self.queues)
         asked = {j: self._asked_once(x, j) for j in every}
         for j, factors in self.keep.items():
