@@ -1,9 +1,10 @@
 """Every number of processes and devices with every layout, routine and format, once, recorded.
 
-``python tests/every_grid.py FILE [FORMATS]`` starts jobs of MPI on CPU devices, a few formats each,
-and writes what they found, after each job; what FILE has is not done again. Of each routine and
-format it is the first recorded case that several devices make; the digest must be the recorded one
-in every process. Exit status 1 where one is not.
+``python tests/every_grid.py FILE [FORMATS [DEVICES]]`` starts jobs of MPI on CPU devices, a few
+formats each, and writes what they found, after each job; what FILE has is not done again. Of each
+routine and format it is the first recorded case that several devices make; the digest must be the
+recorded one in every process. Exit status 1 where one is not. DEVICES (``cuda:0,cpu:0``): by one
+process on these together, without MPI.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from portmp import paths
-from portmp.distributed import processes
+from portmp.distributed import array, processes
 from portmp.verify import ranks
 from portmp.verify.cases import cases, selected
 
@@ -31,9 +32,11 @@ AT_ONCE = 20
 
 def worker(file: str, devices: str, names: str) -> None:
     """One of the processes: the first one writes the rows of all layouts."""
-    job = processes.initialize(devices=["cpu:0"] * int(devices))
+    mixed = None if devices.isdecimal() else devices.split(",")
+    job = None if mixed else processes.initialize(devices=["cpu:0"] * int(devices))
+    queues = job.queues if job else array.queues_of(mixed)
     rows: list[dict[str, Any]] = []
-    for layout in ranks.layouts(len(job.queues)):
+    for layout in ranks.layouts(len(queues)):
         counts: dict[str, int] = {}
         wrong: list[str] = []
         for name in names.split(","):
@@ -41,44 +44,46 @@ def worker(file: str, devices: str, names: str) -> None:
             for case in cases(name):
                 if case.routine not in ranks.ROUTINES or case.routine in done:
                     continue
-                for one in ranks.compared([case], job, [layout]):
+                for one in ranks.compared([case], queues, [layout], mixed):
                     done.add(case.routine)
                     wrong += [] if one.ok else [f"{one.key} {one.error}".strip()]
             counts[name] = len(done)
-        every = job.share(sorted(wrong), "what differs")
+        every = job.share(sorted(wrong), "what differs") if job else [wrong]
         differ = sorted({key for each in every for key in each})
         rows.append({"layout": repr(layout), "routines": counts, "differ": differ})
-    if job.rank == 0:
+    if job is None or job.rank == 0:
         Path(file).write_text(json.dumps(rows))
 
 
-def started(count: int, devices: int, names: list[str]) -> list[dict[str, Any]]:
+def started(count: int, devices: int | str, names: list[str]) -> list[dict[str, Any]]:
     """The rows of one job."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.json"
         words = [__file__, "worker", str(file), str(devices), ",".join(names)]
         environment = ranks.ANYWHERE | os.environ | {"PYTHONPATH": paths.python_path()}
-        command = [ranks.launcher(), "-n", str(count), sys.executable, *words]
+        launcher = [ranks.launcher(), "-n", str(count)] if isinstance(devices, int) else []
+        command = [*launcher, sys.executable, *words]
         subprocess.run(command, check=True, env=environment)
         found: list[dict[str, Any]] = json.loads(file.read_text())
     return [{"processes": count, "devices of each": devices, **row} for row in found]
 
 
-def main(file: str, chosen: str = "") -> int:
+def main(file: str, chosen: str = "", devices: str = "") -> int:
     """Start all jobs that the file has not."""
+    jobs = [(1, devices)] if devices else JOBS
     target = Path(file)
     told: dict[str, Any] = json.loads(target.read_text()) if target.exists() else {"rows": []}
     told["what"] = __doc__.split("\n")[0]
-    told["machine"] = f"{platform.machine()}, cpu:0, {datetime.date.today()}"
+    told["machine"] = f"{platform.machine()}, {devices or 'cpu:0'}, {datetime.date.today()}"
     every = dict.fromkeys(case.form.name for case in selected(None, None))
     names = chosen.split(",") if chosen else list(every)
     for first in range(0, len(names), AT_ONCE):
         some = names[first : first + AT_ONCE]
-        for count, devices in JOBS:
-            place = {"processes": count, "devices of each": devices}
+        for count, each in jobs:
+            place = {"processes": count, "devices of each": each}
             there = [row for row in told["rows"] if place.items() <= row.items()]
             missing = [name for name in some if not there or name not in there[0]["routines"]]
-            for row in started(count, devices, missing) if missing else []:
+            for row in started(count, each, missing) if missing else []:
                 same = [old for old in there if old["layout"] == row["layout"]]
                 for old in same:
                     old["routines"] |= row["routines"]

@@ -19,6 +19,7 @@ from typing import Any
 
 import portmp as mp
 from portmp import paths
+from portmp.backends.base import Queue
 from portmp.distributed import processes, transport
 from portmp.distributed.layout import BlockCyclic, Layout, Rows
 from portmp.errors import BackendUnavailable, PortmpError, ProcessError, UnsupportedError
@@ -97,16 +98,19 @@ def _reason(text: str, status: int) -> str:
 
 
 def compared(
-    chosen: Sequence[Case], job: processes.Processes, ways: Sequence[Layout]
+    chosen: Sequence[Case],
+    queues: Sequence[Queue],
+    ways: Sequence[Layout],
+    devices: Sequence[str] | None = None,
 ) -> list[Outcome]:
     """Outcomes of cases in one of the processes, by these layouts in turns; none of those that are
-    not made on several.
+    not made on several. By *devices* of one process, where they are named.
     """
-    found, queue = [], transport.home(job.queues)
+    found, queue = [], transport.home(queues)
     for i, case in enumerate(chosen):
         wanted = recorded().get(case.key, "")
         try:
-            planes = _computed(case, queue, ways[i % len(ways)])
+            planes = _computed(case, queue, ways[i % len(ways)], devices)
         except UnsupportedError:
             continue  # of batches, or with options of one device
         except ProcessError:
@@ -118,12 +122,12 @@ def compared(
     return found
 
 
-def _computed(case: Case, queue: Any, layout: Layout) -> Any:
+def _computed(case: Case, queue: Any, layout: Layout, devices: Sequence[str] | None) -> Any:
     def placed(a: Any) -> Any:
         if not a.ndim:
             return a
         fits = a.ndim == 2 or isinstance(layout, Rows) or layout == BlockCyclic(4, 1, 1)
-        return mp.shard(a, layout=layout if fits else Rows())
+        return mp.shard(a, devices, layout if fits else Rows())
 
     return composed.computed(case.call, case.form, queue, case.operands, case.options, placed)
 
@@ -135,7 +139,7 @@ def main(file: str) -> None:
     wanted = set(asked["keys"])
     every_case = chain.from_iterable(map(cases, asked["formats"]))
     chosen = [case for case in every_case if case.key in wanted]
-    mine = compared(chosen, job, layouts(len(job.queues)))
+    mine = compared(chosen, job.queues, layouts(len(job.queues)))
     every = list(zip(*job.share(mine, "what it found"), strict=True))
     found = [
         one[0] if len(set(one)) == 1 else Outcome(one[0].key, "", one[0].expected, _differ(one))
