@@ -852,7 +852,7 @@ FAULTS = (
     Fault(
         "memory: what is recorded has scratch memory that later work has, too",
         "portmp/runtime/launch.py",
-        "queue.allocate_parts if base.is_recording() else queue.scratch_parts",
+        "queue.allocate_parts if recorded else queue.scratch_parts",
         "queue.scratch_parts",
         "test_pool.py",
         "one_area",

@@ -431,6 +431,7 @@ class GpuQueue(PooledQueue):
     """A stream of the driver."""
 
     clears = True
+    scratch_parts = PooledQueue.parts_of_area
 
     def __init__(self, device: GpuDevice, stream: Any) -> None:
         self.device: GpuDevice = device

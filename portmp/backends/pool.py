@@ -419,13 +419,17 @@ class PooledQueue(Queue):
             _poison(parts, self)
         return tuple(parts)
 
-    def scratch_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+    scratch_parts = allocate_parts
+
+    def parts_of_area(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
         """Parts of this queue's area, which grows where it must; small or huge ones as others."""
         pool, device = self.pool, self.pool.device
+        if sum(sizes) < LEAST_AREA or not device.whole:
+            return self.allocate_parts(sizes)
         step, reserve = device.properties.alignment, pool.reserve
         starts = [*itertools.accumulate([-(-n // step) * step for n in sizes], initial=0)]
         end = starts.pop()
-        if not (device.whole and LEAST_AREA <= end <= AREA * reserve.limit) or reserve.poison:
+        if end > AREA * reserve.limit or reserve.poison:
             return self.allocate_parts(sizes)
         try:
             area: Part | None = pool.areas.pop()

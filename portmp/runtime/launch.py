@@ -227,7 +227,7 @@ class Plan:
             held += self._more(held)
         if program.watchers.lists:
             program.saw(self.specs)
-        recorded = base.is_recording()
+        recorded = base.recorder.launches is not None
         for step in self.steps:
             if recorded and step.kernel is not None:
                 queue.launch(step.kernel, step.grid, step.block, step.filled(held))
@@ -240,7 +240,8 @@ class Plan:
         found: list[Any] = []
         if self.scratch:
             queue = self.queue
-            made = queue.allocate_parts if base.is_recording() else queue.scratch_parts
+            recorded = base.recorder.launches is not None
+            made = queue.allocate_parts if recorded else queue.scratch_parts
             found += made(self.scratch)
         return found + [held[i] + offset for i, offset in self.parts]
 
