@@ -4,11 +4,10 @@ A queue's work runs in order: what was freed in it is given out in it again at o
 work is over before its new work begins. To other queues it is never given; where they used it as
 well (``Buffer.note``), it is given out once they have come so far, and its own queue goes on
 meanwhile, as far as memory lasts: two queues that wait for what the other one frees would take
-turns. Blocks stay whole and
-have sizes in classes. Of idle ones a device keeps ``Reserve.limit`` bytes at most, which leaves
-room for other libraries on it: what is larger, or too much, comes from the driver and goes back to
-it. Scratch memory of large work, one launch's after the other's, is parts of one area of its queue:
-drivers take milliseconds to map each gigabyte anew.
+turns. Blocks stay whole and have sizes in classes. Of idle ones a device keeps ``Reserve.limit``
+bytes at most, which leaves room for other libraries on it: what is larger, or too much, comes from
+the driver and goes back to it. Scratch memory of large work, one launch's after the other's, is
+parts of one area of its queue: drivers take milliseconds to map each gigabyte anew.
 """
 
 import itertools
@@ -146,7 +145,7 @@ class Part(Buffer):
 class Lease:
     """An area of a queue, which is lent until the last part of it is gone.
 
-    The area itself knows no queue: it stays with the pool, which outlives none.
+    While it is not lent it knows no queue, which would never be freed then.
     """
 
     __slots__ = ("area", "queue")
