@@ -382,6 +382,15 @@ def test_order_is_refused_by_name() -> None:
         "histogram": lambda: mp.histogram(z),
         "digitize": lambda: mp.digitize(z, [0, 1]),
         "clip": lambda: mp.clip(z, 0, 1),
+        "copysign": lambda: mp.copysign(z, 1),
+        "fmax": lambda: mp.fmax(z, 1),
+        "fmin": lambda: mp.fmin(z, 1),
+        "floor_divide": lambda: z // 2,
+        "heaviside": lambda: mp.heaviside(z, 1),
+        "logaddexp": lambda: mp.logaddexp(z, z),
+        "modf": lambda: mp.modf(z),
+        "ptp": lambda: mp.ptp(z),
+        "remainder": lambda: z % 2,
     }
     for name, call in refused.items():
         with pytest.raises(FormatError, match=f"^{name}.*complex numbers; real ones alone"):

@@ -193,14 +193,14 @@ def nan_to_num(
 @elementwise.maskable
 def fmax(x1: Any, x2: Any, /) -> Any:
     """The larger; NaN only where both are."""
-    return _but_nan(elementwise.maximum, *elementwise.views("fmax", [x1, x2]))
+    return _but_nan(elementwise.maximum, *elementwise.views("fmax", [x1, x2], real=True))
 
 
 @typed.as_(typed.AlikeOfTwo)
 @elementwise.maskable
 def fmin(x1: Any, x2: Any, /) -> Any:
     """The smaller; NaN only where both are."""
-    return _but_nan(elementwise.minimum, *elementwise.views("fmin", [x1, x2]))
+    return _but_nan(elementwise.minimum, *elementwise.views("fmin", [x1, x2], real=True))
 
 
 def _but_nan(chosen: Callable[..., Any], first: AnyArray, second: AnyArray) -> Any:
@@ -230,8 +230,7 @@ def isneginf(x: Any, /) -> Any:
 @elementwise.maskable
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 for negative x1, 1 for positive, x2 for zeros; NaN stays."""
-    first, second = elementwise.views("heaviside", [x1, x2], dtypes.default)
-    formats.real_only(first.format, "heaviside")
+    first, second = elementwise.views("heaviside", [x1, x2], dtypes.default, real=True)
     step = (elementwise.sign(first) + 1) / 2
     return elementwise.where(elementwise.equal(first, 0), second, step)
 
@@ -268,6 +267,7 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
 def modf(x: Any, /) -> tuple[Any, Any]:
     """What follows the point, and the integer before it, both with the sign of x; exact."""
     given = composed.as_values(x)
+    formats.real_only(given.format, "modf")
     whole = functions.trunc(given)
     rest = elementwise.where(elementwise.isinf(given), 0, given - whole)
     return elementwise.copysign(rest, given), whole

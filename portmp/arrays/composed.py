@@ -28,7 +28,7 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
 
     Of equal ones x1 + ln2.
     """
-    first, second = elementwise.views("logaddexp", [x1, x2])
+    first, second = elementwise.views("logaddexp", [x1, x2], real=True)
     larger, smaller = elementwise.maximum(first, second), elementwise.minimum(first, second)
     total = larger + functions.log1p(functions.exp(smaller - larger))
     same = elementwise.equal(first, second)
@@ -208,9 +208,9 @@ def _of_integers(name: str, x1: Any, x2: Any) -> Any:
     return wrapped(plain.apply(name, given, kind.name))
 
 
-def _remainders(x1: Any, x2: Any) -> tuple[Any, Any, Any]:
+def _remainders(name: str, x1: Any, x2: Any) -> tuple[Any, Any, Any]:
     """What fmod leaves, whether it has not the sign of x2, and x2 as an array."""
-    first, second = elementwise.views("remainder", [x1, x2])
+    first, second = elementwise.views(name, [x1, x2], real=True)
     rest = functions.fmod(first, second)
     other = elementwise.not_equal(rest < 0, second < 0)
     return rest, elementwise.logical_and(other, elementwise.not_equal(rest, 0)), second
@@ -226,7 +226,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
     x1, x2 = elementwise.beside([x1, x2])
     found = _of_integers("floor_divide", x1, x2)
     if found is None:
-        rest, other, second = _remainders(x1, x2)
+        rest, other, second = _remainders("floor_divide", x1, x2)
         whole = functions.round((x1 - rest) / second)
         found, quotient = elementwise.where(other, whole - 1, whole), x1 / second
         zero = elementwise.equal(found, 0)
@@ -245,7 +245,7 @@ def remainder(x1: Any, x2: Any, /) -> Any:
     x1, x2 = elementwise.beside([x1, x2])
     found = _of_integers("remainder", x1, x2)
     if found is None:
-        rest, other, second = _remainders(x1, x2)
+        rest, other, second = _remainders("remainder", x1, x2)
         found = elementwise.where(other, rest + second, elementwise.copysign(rest, second))
     return found
 

@@ -664,11 +664,19 @@ def where(condition: AnyArray, x1: Any, x2: Any, /) -> Any:
 
 
 def views(
-    operation: str, operands: Sequence[Any], least: Callable[[], Format] | None = None
+    operation: str,
+    operands: Sequence[Any],
+    least: Callable[[], Format] | None = None,
+    real: bool = False,
 ) -> list[Any]:
-    """Operands as arrays of one dtype, as ``together`` finds it; numbers have shape ()."""
+    """Operands as arrays of one dtype, as ``together`` finds it; numbers have shape ().
+
+    *real*: the operation refuses complex numbers.
+    """
     found = together(operation, operands, least)
     known = next(v for v in found if isinstance(v, View))
+    if real and isinstance(known, Planes):
+        formats.real_only(known.format, operation)
     return [wrapped(v if isinstance(v, View) else like_number(v, known)) for v in found]
 
 
@@ -711,7 +719,7 @@ def clip(
 @maskable
 def copysign(x1: Any, x2: Any, /) -> Any:
     """|x1| with the sign of x2, zeros' and NaN's too."""
-    size, other = views("copysign", [x1, x2], dtypes.default)
+    size, other = views("copysign", [x1, x2], dtypes.default, real=True)
     return where(not_equal(signbit(size), signbit(other)), negative(size), size)
 
 

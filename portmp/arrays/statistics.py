@@ -592,6 +592,8 @@ def diff(
 @typed.as_(typed.Reduced)
 def ptp(x: AnyArray, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> Any:
     """The largest less the smallest element."""
+    if complexes.is_complex(x):
+        formats.real_only(x.dtype, "ptp")
     return _into(max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims), out)
 
 
