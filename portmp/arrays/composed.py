@@ -10,7 +10,7 @@ import numpy as np
 from portmp import formats
 from portmp.arrays import complexes, creation, dtypes, elementwise, functions, manipulation, typed
 from portmp.arrays.dtypes import BOOL
-from portmp.arrays.viewed import AnyArray, Viewed, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, everywhere, wrapped
 from portmp.backends.base import is_recording
 from portmp.errors import FormatError
 from portmp.formats import Format, constants
@@ -123,6 +123,7 @@ def in_range(x: AnyArray, least: bool = False) -> bool:
     return bool(usual(leading, least, x.dtype).all())
 
 
+@everywhere
 def exponents(x: AnyArray) -> Any:
     """The least powers of two above magnitudes (int64), 0 where there is none; read by the host."""
     lead = x.to_limbs()[0].astype(np.float64)

@@ -428,7 +428,8 @@ def _of_truth(name: str, neutral: int, about: str) -> Any:
         truth = _truth(_chosen(x, where, neutral))
         return _into(_reduced(name, truth, axis, keepdims, "bool"), out)
 
-    return called(of_truth, name, f"{about}, or other than zero, where *where* is true.")
+    about = f"{about}, or other than zero, where *where* is true."
+    return everywhere(called(of_truth, name, about))
 
 
 all: typed.Truth = _of_truth("all", 1, "Whether all elements are true")

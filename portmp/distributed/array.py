@@ -14,9 +14,9 @@ from portmp.arrays.array import Array
 from portmp.arrays.viewed import AnyArray, Elsewhere, wrapped
 from portmp.backends.base import Device, Queue
 from portmp.distributed import processes, transport
-from portmp.distributed.layout import Layout, Placement, Rows, alone, chosen, whole
+from portmp.distributed.layout import Layout, Placement, Replicated, Rows, alone, chosen, whole
 from portmp.distributed.memory import check_room
-from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.errors import ArgumentError, FormatError, PlaceError, ShapeError
 from portmp.formats import Format
 from portmp.runtime.planes import View, blank
 
@@ -253,7 +253,8 @@ class DistributedArray(Array):
 
     def astype(self, dtype: Any, rounding: str | None = None, *, copy: bool = True) -> Any:
         """A copy in another dtype, as of arrays on one device."""
-        return self._each(lambda piece: piece.astype(dtype, rounding, copy=copy))
+        more = {} if rounding is None else {"rounding": rounding}
+        return self._each(lambda piece: piece.astype(dtype, copy=copy, **more))
 
     def copy(self, order: str = "C") -> Any:
         """A copy on the same devices."""
@@ -270,18 +271,26 @@ class DistributedArray(Array):
         return DistributedArray.made(views, self.placement, self.queues)
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
-        """Itself, where that is its shape; a vector of all, where rows follow each other."""
+        """Itself, where that is its shape; a vector of all, where rows follow each other. Of
+        replicated arrays any shape.
+        """
+        count = len(self.queues)
+        if self.placement.replicated:
+            every = [piece.reshape(*shape, order=order) for piece in self.pieces]
+            place = Replicated().place(every[0].shape, count)
+            return DistributedArray.made([one.planes for one in every], place, self.queues)
         sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
         if order == "C" and tuple(sizes) in (self.shape, (self.size,), (-1,)):
             if self.ndim == 1 or tuple(sizes) == self.shape:
                 return self
-            rows = self.placed(Rows().place(self.shape, len(self.queues)), self.queues)
+            if not self.size:
+                return self.placed(Replicated().place(self.shape, count), self.queues).reshape(0)
+            rows = self.placed(Rows().place(self.shape, count), self.queues)
             first = rows.placement.axes[0]
-            each = first._replace(n=self.size, block=first.block * (self.size // max(first.n, 1)))
-            if self.size:
-                views = [piece.reshape(-1).planes for piece in rows.pieces]
-                place = Placement(rows.placement.grid, (each,))
-                return DistributedArray.made(views, place, self.queues)
+            each = first._replace(n=self.size, block=first.block * (self.size // first.n))
+            views = [piece.reshape(-1).planes for piece in rows.pieces]
+            place = Placement(rows.placement.grid, (each,))
+            return DistributedArray.made(views, place, self.queues)
         raise Elsewhere(self)
 
     def transpose(self, *axes: Any) -> Any:
@@ -329,7 +338,7 @@ class DistributedArray(Array):
 
     def item(self, *index: int) -> Any:
         """The only element, or that at *index*, as one of Python's numbers: exact."""
-        return np.array(self.tolist(), object).item(*index)
+        return self.gather(HOST).item(*index)
 
     def __repr__(self) -> str:
         names = [device.name for device in self.devices]
@@ -359,8 +368,11 @@ class DistributedArray(Array):
         raise Elsewhere(self)
 
     def __getitem__(self, key: Any) -> Any:
-        if key is Ellipsis or (isinstance(key, slice) and key == slice(None)):
+        whole_one = isinstance(key, slice) and self.ndim and key == slice(None)
+        if key is Ellipsis or whole_one or (isinstance(key, tuple) and not key):
             return self
+        if not self.ndim:
+            raise PlaceError(f"index: {key!r:.60} given, an array of shape () has no axes")
         first, *rest = self.placement.axes
         # What leaves rows whole is a view of each part.
         rows = isinstance(key, tuple) and isinstance(key[0], slice) and key[0] == slice(None)
@@ -372,19 +384,6 @@ class DistributedArray(Array):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise Elsewhere(self)
-
-    def all(self, axis: None = None) -> Any:
-        """Whether all elements are true: read from all devices."""
-        return self._together(np.all, [bool(piece.all()) for piece in self._once()])
-
-    def any(self, axis: None = None) -> Any:
-        """Whether one is."""
-        return self._together(np.any, [bool(piece.any()) for piece in self._once()])
-
-    def _together(self, function: Callable[[Any], Any], found: list[bool]) -> Any:
-        """What a function says of what all processes found."""
-        said = transport.shared(found, self.queues, "truth values")
-        return function([one for each in said for one in each])
 
 
 _COMPARED: tuple[Any, ...] = (

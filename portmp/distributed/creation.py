@@ -21,7 +21,7 @@ from portmp.distributed.layout import Placement, Rows, alone, chosen
 from portmp.distributed.memory import check_room
 from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
 from portmp.files import saved
-from portmp.formats import Format
+from portmp.formats import Format, real_only
 from portmp.random.generator import Generator
 from portmp.routines.moves import launch as moves
 from portmp.routines.random import launch as values
@@ -30,6 +30,8 @@ from portmp.runtime.planes import View, blank
 
 AT_ONCE = 1 << 26
 """Bytes that are read of a file and brought to a device at once, or one row."""
+NUMBERS = "biufc"
+"""NumPy's kinds of numbers: arrays of them have one format, whatever the elements are."""
 OPERATIONS = factor, forces, functions, products, saving
 """The modules that say what functions do with such arrays, known as soon as there is one."""
 
@@ -64,7 +66,7 @@ def shard(
     if isinstance(a, DistributedArray):
         found = a if format is None and dtype is None else a.astype(creation.chosen(format, dtype))
         return found.placed(by.place(a.shape, len(queues)), queues)
-    if not isinstance(a, (Viewed, np.ndarray)):
+    if not isinstance(a, Viewed) and not (isinstance(a, np.ndarray) and a.dtype.kind in NUMBERS):
         # Once on the host, from where each device takes its part.
         a = creation.array(a, format, HOST, dtype=dtype)
         format = dtype = None
@@ -150,8 +152,16 @@ def full(
     devices: Devices | None = None,
     layout: Any = None,
 ) -> DistributedArray:
-    """An array of equal numbers on several devices, made where its parts lie."""
-    found = new(shape, creation.chosen(format, None), devices, layout, "full")
+    """An array of equal numbers on several devices, made where its parts lie.
+
+    Arrays and lists are broadcast.
+    """
+    kind = creation.chosen(format, None)
+    if isinstance(value, (list, tuple, np.ndarray, Viewed)):
+        value = value.to(HOST) if isinstance(value, Viewed) else value
+        every = creation.full(np.shape(value), value, kind, HOST)
+        return shard(manipulation.broadcast_to(every, shape), devices, layout)
+    found = new(shape, kind, devices, layout, "full")
     for piece in found.pieces:
         if not transport.is_distant(piece.queue):
             piece[...] = value
@@ -218,6 +228,7 @@ def _drawn(
     form = creation.chosen(format, None)
     if not isinstance(form, Format):
         raise FormatError(f"format: {form} given, random values have a format")
+    real_only(form, "format")
     found = new(shape, form, devices, layout, "random")
     words = draw(kind, form.name).words
     stream, first = rng.bit_generator.reserve(found.size, words)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from portmp import definition
-from portmp.arrays import complexes
+from portmp.arrays import complexes, creation, elementwise, manipulation
 from portmp.arrays.array import Array
 from portmp.arrays.plain import plain_array
 from portmp.arrays.viewed import Elsewhere, Viewed, wrapped
@@ -21,8 +21,10 @@ from portmp.backends.base import Queue
 from portmp.distributed import transport
 from portmp.distributed.array import FUNCTIONS, DistributedArray
 from portmp.distributed.layout import Axis, Placement, Replicated, Rows, columns, whole
+from portmp.distributed.memory import room_told
 from portmp.errors import DeviceError, FormatError, ShapeError
 from portmp.formats import Format
+from portmp.formats.meeting import meeting
 from portmp.routines import axes, base
 from portmp.routines.complexes import launch as by_parts
 from portmp.routines.conversions import launch as conversions
@@ -71,24 +73,37 @@ def team(*operands: Any) -> tuple[list[DistributedArray], Queues]:
 # --- elements -------------------------------------------------------------------------------------
 
 
-@known("where")
+@known("where", "exponents")
 def each(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """A function of elements, with broadcasting."""
     usual = {"out": None, "where": True}
     given = {k: v for k, v in options.items() if k not in usual or v is not usual[k]}
     arrays, queues = team(*args, *given.values())
-    shape = np.broadcast_shapes(*(x.shape for x in (*arrays, *args) if isinstance(x, Viewed)))
+    out, name = given.get("out"), getattr(function, "func", function).__name__
+    more = [v for k, v in given.items() if k not in usual]
+    operands: list[Any] = [x for x in (*args, *more) if isinstance(x, Viewed)]
+    shape = axes.common_shape(name, operands)
     place = _meeting(arrays, shape, len(queues))
-    out = given.get("out")
     if isinstance(out, DistributedArray):
+        if out.shape != shape:
+            raise ShapeError(f"{name}: out: shape {out.shape} given, {shape} needed")
         place = out.placement
+    elif out is not None:
+        raise Elsewhere(arrays[0])
+    if "where" in given:
+        mask: Any = given["where"]
+        if not isinstance(mask, Viewed):
+            mask = given["where"] = creation.asarray(mask, device=transport.home(queues))
+        if axes.common_shape(name, [*operands, mask]) != shape:
+            raise ShapeError(f"{name}: where: shape {mask.shape} given, {shape} needed")
     parts = [_seen(x, place, queues) for x in args]
     named = {k: _seen(v, place, queues) for k, v in given.items()}
 
     def made(i: int) -> Any:
         return function(*[part[i] for part in parts], **{k: v[i] for k, v in named.items()})
 
-    found = here(made, queues)
+    with room_told(name, shape, arrays[0].dtype, place, queues):
+        found = here(made, queues)
     if out is not None:
         return out
     first = found[queues.index(transport.home(queues))]
@@ -134,7 +149,7 @@ def _seen(x: Any, place: Placement, queues: Queues) -> list[Any]:
 # --- sums and the like ----------------------------------------------------------------------------
 
 
-@known("sum", "prod", "max", "min")
+@known("sum", "prod", "max", "min", "all", "any")
 def reduced(
     function: Callable[..., Any],
     x: Any,
@@ -142,24 +157,28 @@ def reduced(
     *,
     keepdims: bool = False,
     rounding: str | None = None,
+    initial: Any = None,
     **options: Any,
 ) -> Any:
     """Of all elements an array on the first device (of each process); along axes one on all."""
-    asked = any(
-        v is not (True if k == "where" else None) and v is not False for k, v in options.items()
-    )
+    usual = {"where": True, "bound": False}
+    asked = any(v is not None and v is not usual.get(k) for k, v in options.items())
     if asked or not isinstance(x, DistributedArray):
         raise Elsewhere(x if isinstance(x, DistributedArray) else team(*options.values())[0][0])
     over, queues = axes.named(axis, x.ndim), x.queues
-    called = function if rounding is None else partial(function, rounding=rounding)
-    if x.placement.replicated or not x.size:
+    named = {"rounding": rounding, "initial": initial}
+    called = partial(function, **{k: v for k, v in named.items() if v is not None})
+    if not x.size:
+        x = x.placed(Replicated().place(x.shape, len(queues)), queues)
+    if x.placement.replicated:
         first = called(x.pieces[x.home], axis, keepdims=keepdims)
         if len(over) == x.ndim and not keepdims:
             return first
-        if not x.placement.replicated:
-            return x.placed(Replicated().place(x.shape, len(queues)), queues).sum(axis)
         made = here(lambda i: called(x.pieces[i], axis, keepdims=keepdims), queues)
         return joined(made, Replicated().place(first.shape, len(queues)), queues)
+    if initial is not None:
+        found = reduced(function, x, axis, keepdims=keepdims, rounding=rounding)
+        return _JOINED_BY[function.__name__](initial, found)
     if len(over) == x.ndim:
         found = _of_all(function, x, rounding)
         return found.reshape((1,) * x.ndim) if keepdims else found
@@ -179,7 +198,7 @@ def reduced(
 def _of_all(function: Callable[..., Any], x: DistributedArray, rounding: str | None) -> Any:
     """Of all elements, whatever they are."""
     kind, form = function.__name__, x.dtype
-    if not isinstance(form, Format):
+    if not isinstance(form, Format) or kind in ("all", "any"):
         if rounding is not None:
             raise FormatError(f"{kind}: rounding and bound need an array of values, integers given")
         return _of_integers(function, x)
@@ -205,7 +224,7 @@ def _halves(x: DistributedArray) -> list[DistributedArray]:
 def _of_integers(function: Callable[..., Any], x: DistributedArray) -> Any:
     """Of integers and truth values: the same in any order, as those of 64 bits wrap around."""
     kind, queues = function.__name__, x.queues
-    neutral = kind in ("sum", "prod")
+    neutral = kind not in ("max", "min")
     own = [function(piece).to_numpy() for piece in x._once() if piece.size or neutral]
     if kind == "sum":
         found = transport.summed(np.add.reduce(np.array(own), keepdims=True), queues, "a sum")
@@ -215,7 +234,19 @@ def _of_integers(function: Callable[..., Any], x: DistributedArray) -> Any:
     return plain_array(found[0], found.dtype.name, transport.home(queues))
 
 
-_JOINS: dict[str, Any] = {"prod": np.multiply, "max": np.maximum, "min": np.minimum}
+_JOINED_BY: dict[str, Any] = {
+    "sum": elementwise.add,
+    "prod": elementwise.multiply,
+    "max": elementwise.maximum,
+    "min": elementwise.minimum,
+}
+_JOINS: dict[str, Any] = {
+    "prod": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "all": np.logical_and,
+    "any": np.logical_or,
+}
 
 Term = tuple[DistributedArray, DistributedArray | None, int]
 """An array, another one by whose elements its own are multiplied, and a sign."""
@@ -353,8 +384,9 @@ def dot(
     """Of two vectors an array on the first device (of each process); else matrices' product."""
     arrays, queues = team(x, y)
     asked = {k: v for k, v in options.items() if v not in (None, False, "accurate")}
-    if asked or len(arrays) < 2 or x.format is not y.format:
+    if asked or len(arrays) < 2 or not all(isinstance(v.dtype, Format) for v in arrays):
         raise Elsewhere(arrays[0])
+    alike(x, "x", y, "y")
     if x.ndim != 1 or y.ndim != 1:
         if rounding is not None:
             raise Elsewhere(x)
@@ -383,11 +415,42 @@ def _parts(x: DistributedArray) -> list[DistributedArray]:
 # --- BLAS -----------------------------------------------------------------------------------------
 
 
+@known("nrm2")
+def nrm2(function: Callable[..., Any], x: Any, *, bound: Any = False) -> Any:
+    """Of complex numbers: that of all real parts and then all imaginary ones."""
+    if bound or not (isinstance(x, DistributedArray) and complexes.is_complex(x)):
+        raise Elsewhere(x)
+    flat = x.reshape(-1)
+    halves, axis = _halves(flat), flat.placement.axes[0]
+    pieces = here(lambda i: manipulation.stack([h.pieces[i] for h in halves]), x.queues)
+    place = Placement(flat.placement.grid, (whole(2), axis))
+    return function(joined(pieces, place, x.queues).reshape(-1))
+
+
 @known("axpy", "scal")
 def scaled(function: Callable[..., Any], alpha: Any, *vectors: Any, out: Any = None) -> Any:
     """alpha x + y, or alpha x: alpha is a number, read from its device where it has one."""
     options = {} if out is None else {"out": out}
-    return each(partial(function, alpha), *vectors, **options)
+    arrays, _ = team(*vectors)
+    return each(partial(function, number(alpha, arrays[0], "alpha")), *vectors, **options)
+
+
+def number(value: Any, like: DistributedArray, argument: str) -> Any:
+    """A factor; of an array of shape () its element, which all processes have."""
+    if not isinstance(value, Viewed):
+        return value
+    alike(like, "the array", value, argument)
+    if value.shape:
+        raise ShapeError(f"{argument}: one number expected, shape {value.shape} given")
+    one: Any = value
+    return one.item()
+
+
+def alike(x: Any, first: str, y: Any, second: str) -> None:
+    """FormatError where two arrays have not one format."""
+    if x.dtype is not y.dtype:
+        advice = meeting((x.format, y.format)) if isinstance(y.dtype, Format) else "astype copies"
+        raise FormatError(f"{second}: format {y.dtype}, {first} has {x.dtype}; {advice}")
 
 
 @known("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")

@@ -187,7 +187,7 @@ class Rows(Layout):
 
     def __post_init__(self) -> None:
         if self.block is not None:
-            _positive("Rows", block=self.block)
+            _positive(self, block=self.block)
 
     def place(self, shape: Shape, devices: int) -> Placement:
         if not shape:
@@ -209,7 +209,7 @@ class BlockCyclic(Layout):
     q: int
 
     def __post_init__(self) -> None:
-        _positive("BlockCyclic", nb=self.nb, p=self.p, q=self.q)
+        _positive(self, nb=self.nb, p=self.p, q=self.q)
 
     def place(self, shape: Shape, devices: int) -> Placement:
         if self.p * self.q != devices:
@@ -256,9 +256,12 @@ def alone(shape: Shape) -> Placement:
     return Placement((1, 1), tuple(map(whole, shape)))
 
 
-def _positive(what: str, **given: int) -> None:
+def _positive(layout: Layout, **given: int) -> None:
+    """Check what a layout was made with, and keep it as Python's integers."""
     for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
             raise ArgumentError(
-                f"{what}: {name}: {value!r:.60} given, an integer from 1 on is needed"
+                f"{type(layout).__name__}: {name}: {value!r:.60} given, an integer from 1 on is "
+                "needed"
             )
+        object.__setattr__(layout, name, int(value))

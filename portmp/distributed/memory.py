@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -44,6 +45,18 @@ def check_room(
                 f"{what}: {kind} of shape {shape} takes {nbytes} bytes on {name}{lies}, "
                 f"{short} more than {beyond}: {device.room()}; {advice}"
             )
+
+
+@contextmanager
+def room_told(
+    what: str, shape: tuple[int, ...], kind: Dtype, placement: Placement, queues: Sequence[Queue]
+) -> Iterator[None]:
+    """Where memory for a result is missing, OutOfMemory as of ``check_room``."""
+    try:
+        yield
+    except OutOfMemory:
+        check_room(what, shape, kind, placement, queues)
+        raise
 
 
 def _free(device: Device, nbytes: int) -> int:

@@ -16,10 +16,12 @@ from portmp.arrays import blas
 from portmp.arrays.viewed import Elsewhere, wrapped
 from portmp.backends.base import Queue
 from portmp.distributed import transport
-from portmp.distributed.array import DistributedArray
-from portmp.distributed.functions import Queues, here, joined, known, team, total
+from portmp.distributed.array import FUNCTIONS, DistributedArray
+from portmp.distributed.functions import Queues, alike, here, joined, known, number, team
 from portmp.distributed.layout import Axis, Placement, Replicated, Rows, columns, whole
-from portmp.errors import FormatError, ShapeError
+from portmp.distributed.memory import room_told
+from portmp.errors import ArgumentError, ShapeError
+from portmp.formats import Format
 from portmp.routines.ozaki import levels
 from portmp.routines.ozaki.options import Auto
 from portmp.routines.products import methods
@@ -40,7 +42,7 @@ def matmul(function: Callable[..., Any], x1: Any, x2: Any, *, out: Any = None) -
     if x1.ndim == x2.ndim == 1:
         if x1.shape != x2.shape:
             raise ShapeError(f"matmul: {x1.shape} and {x2.shape} cannot be multiplied")
-        return total("dot", x1, x2.placed(x1.placement, queues))
+        return FUNCTIONS["dot"](function, x1, x2)
     if x1.ndim == 1:  # a row: columns of x2 are what is cut up
         count = len(queues)
         rows = x1.placed(Replicated().place(x1.shape, count), queues)
@@ -59,9 +61,11 @@ def _both(a: Any, b: Any) -> bool:
     given = isinstance(a, DistributedArray) and isinstance(b, DistributedArray)
     if not given or not (1 <= a.ndim <= 2 and 1 <= b.ndim <= 2):
         return False
+    if not (isinstance(a.dtype, Format) and isinstance(b.dtype, Format)):
+        return False
     stored = b.ndim == 1 and a.format.arithmetic is b.format
-    if a.format is not b.format and not stored:
-        raise FormatError(f"operands: {a.format} and {b.format} given; use astype")
+    if not stored:
+        alike(a, "a", b, "b")
     return True
 
 
@@ -81,13 +85,30 @@ def vectors(
         place = Rows().place(a.shape, len(queues))
     every, results = Replicated().place(x.shape, len(queues)), Placement(place.grid, place.axes[:1])
     left, right = a.placed(place, queues).pieces, x.placed(every, queues).pieces
-    more = None if y is None else y.placed(results, queues).pieces
+    more = None if y is None else _addend("gemv: y", y, results, queues).pieces
 
     def made(i: int) -> Any:
         addend = {} if more is None else {"y": more[i]}
         return function(left[i], right[i], **options, **addend)
 
     return joined(here(made, queues), results, queues)
+
+
+def _addend(what: str, given: Any, place: Placement, queues: Queues) -> DistributedArray:
+    """What is added to a result, as that is cut up."""
+    if not isinstance(given, DistributedArray):
+        raise ArgumentError(
+            f"{what}: {type(given).__name__} given, an array on the same devices is needed: "
+            "portmp.shard(y, like=a)"
+        )
+    if given.shape != place.shape:
+        raise ShapeError(f"{what}: shape {given.shape} given, {place.shape} needed")
+    return given.placed(place, queues)
+
+
+def _numbers(a: DistributedArray, options: dict[str, Any]) -> dict[str, Any]:
+    """Options with factors as numbers."""
+    return {k: number(v, a, k) if k in ("alpha", "beta") else v for k, v in options.items()}
 
 
 @known("gemv")
@@ -107,7 +128,7 @@ def gemv(
     if not fits or more.keys() - known_options:
         raise Elsewhere(arrays[0])
     matrix: Any = blas.turned(a, trans, "gemv: trans")
-    return vectors(function, matrix, x, queues, y, **more)
+    return vectors(function, matrix, x, queues, y, **_numbers(a, more))
 
 
 @known("gemm")
@@ -125,11 +146,13 @@ def gemm(
 ) -> Any:
     """alpha a b + beta c by any method, accuracy and rounding."""
     arrays, queues = team(a, b, c)
-    if not _both(a, b) or a.ndim + b.ndim < 4 or out is not None or bound:
+    if not _both(a, b) or out is not None or bound:
         raise Elsewhere(arrays[0])
+    if a.ndim + b.ndim < 4:
+        raise ShapeError(f"gemm: a {a.shape} and b {b.shape} cannot be multiplied")
     left: Any = blas.turned(a, trans_a, "gemm: trans_a")
     right: Any = blas.turned(b, trans_b, "gemm: trans_b")
-    return product(function, left, right, options, queues, c)
+    return product(function, left, right, _numbers(a, options), queues, c)
 
 
 def product(
@@ -147,9 +170,12 @@ def product(
     a, b = a.settled(), b.settled()
     count = len(queues)
     place = _results(a, b, (m, n), count)
-    addends: list[Any] = [None] * count if c is None else list(c.placed(place, queues).pieces)
+    addends: list[Any] = [None] * count
+    if c is not None:
+        addends = list(_addend("gemm: c", c, place, queues).pieces)
     made = partial(blas.gemm, **_method(function.__name__, a, b, options))
-    with transport.lent(a.views) as left, transport.lent(b.views) as right:
+    told = room_told(function.__name__, place.shape, a.format, place, queues)
+    with told, transport.lent(a.views) as left, transport.lent(b.views) as right:
         sides = (left, a), (right, b)
         work = [partial(_local, made, sides, place, i, queues, addends[i]) for i in range(count)]
         found = transport.together(work, [queue.device for queue in queues])
@@ -212,6 +238,10 @@ def _local(
     (sent_a, a), (sent_b, b) = sides
     out: View[Any] = blank(a.format, place.local(device)).made(queue)
     if not out.size:
+        if not transport.is_distant(queue):  # options are looked at
+            more = {} if addend is None else {"c": addend[:0, :0]}
+            left, right = (blank(a.format, shape).made(queue) for shape in ((0, 0), (0, 0)))
+            function(wrapped(left), wrapped(right), **more)
         return out
     rows, across = place.axes
     every = Placement(place.grid, (rows, whole(a.shape[1])))

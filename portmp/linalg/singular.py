@@ -77,6 +77,7 @@ def svdvals(a: Operand, *, relative: bool = False, method: By = "auto") -> Array
 
 
 @typed.gives(typed.PlainArray)
+@everywhere
 def matrix_rank(
     A: Operand,  # NumPy's name
     tol: float | Array | None = None,
