@@ -377,6 +377,67 @@ def test_one_that_fails_ends_all(how: str, tmp_path: Path) -> None:
     assert "Traceback" not in ended.stderr
 
 
+LATE = """
+import os, time
+import portmp as mp
+if (os.environ.get("PMI_RANK") or os.environ["OMPI_COMM_WORLD_RANK"]) == "1": time.sleep(40)
+mp.distributed.initialize(devices=["host:0"])
+"""
+
+
+def test_one_that_does_not_join() -> None:
+    """The others wait in MPI's own start, which knows no limit."""
+    begun = time.monotonic()
+    ended = started(2, "-c", LATE, PORTMP_MPI_LIMIT="1.5")
+    assert ended.returncode != 0 and time.monotonic() - begun < 35
+    (said,) = [line for line in ended.stderr.splitlines() if line.startswith("portmp:")]
+    assert "rank 0 of 2: ProcessError: initialize: MPI did not start in 1.5 seconds" in said
+
+
+UNLIKE = """
+import portmp as mp
+from portmp.distributed import processes
+processes.PIECE = 1000
+job = mp.distributed.initialize(devices=["host:0"], limit=60)
+for n in (0, 900, 3000):
+    assert job.share("x" * n, "texts") == ["x" * n] * 2
+
+def tried(act, *given, **options):
+    try:
+        found = act(*given, **options)
+        assert job.rank or found is None, "nothing was noticed"
+    except mp.errors.ProcessError as error:
+        print(error, flush=True)
+
+for sizes in ((1000, 400), (400, 1000)):
+    tried(mp.distributed.ones(sizes[job.rank], "dd").gather, root=0)
+tried(job.share, 1, ("a number", "a pair")[job.rank])
+"""
+
+
+def test_messages_of_another_length_or_kind() -> None:
+    """Processes that do different things are told so, instead of wrong numbers."""
+    ended = started(2, "-c", UNLIKE)
+    assert ended.returncode == 0, ended.stderr
+    asks, said = f": {processes.SAME}", ended.stdout.splitlines()
+    waits = "rank 0 waits for rank 1:"
+    assert [line for line in said if line.startswith(waits)] == [
+        f"{waits} elements dd of shape (1, 500); 8000 bytes were expected and 3200 came{asks}",
+        f"{waits} elements dd of shape (1, 200); 3200 bytes were expected and 4000 came{asks}",
+        f"{waits} a number; it tells a pair{asks}",
+    ]
+
+
+def test_all_that_fail_alike(tmp_path: Path) -> None:
+    """One sentence, and the command's own exit status."""
+    file = tmp_path / "stack.npz"
+    mp.save(file, mp.ones((2, 3, 3), "dd", "host:0"))
+    ended = started(3, "-m", "portmp", "gemm", str(file), str(file), "--device", "host:0")
+    (said,) = [line for line in ended.stderr.splitlines() if line.startswith("portmp:")]
+    assert "shape (2, 3, 3) given, several processes take matrices; one process, with" in said
+    assert ended.returncode == 2, ended.stderr
+
+
 KILLED = """
 import os, signal
 import portmp as mp
@@ -578,6 +639,23 @@ def test_why_a_job_ended() -> None:
     assert "no such option" in verified._reason("-----\nno such option", 213)
 
 
+def test_arguments_of_initialize() -> None:
+    """What is no communicator, no device, no limit."""
+    tiers.check("mpi")
+    for comm in ("x", processes.imported().COMM_NULL):
+        with pytest.raises(
+            ArgumentError, match=r"comm: .* given, an intracommunicator of mpi4py's"
+        ):
+            processes.initialize(comm)
+    for devices in (3, {}, []):
+        with pytest.raises(ArgumentError, match=r"initialize: devices: .* given, a list is needed"):
+            processes._own(cast(Any, devices), 0)
+    for limit in ([3], 10**400, -1):
+        with pytest.raises(ArgumentError, match=r"limit: .* given, seconds above 0"):
+            processes.initialize(limit=cast(Any, limit))
+    assert not processes.job()
+
+
 def test_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """The argument, else the environment variable, else ten minutes."""
     assert processes._limit(None) == 600 and processes._limit(3) == 3
@@ -587,8 +665,6 @@ def test_time_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(processes.LIMIT, wrong)
         with pytest.raises(ArgumentError, match=f"PORTMP_MPI_LIMIT: '{wrong}' given"):
             processes._limit(None)
-    with pytest.raises(ArgumentError, match="a list is needed"):
-        processes._own([], 0)
 
 
 def test_devices_of_others_do_nothing(device: Device) -> None:
@@ -605,9 +681,14 @@ def test_devices_of_others_do_nothing(device: Device) -> None:
     assert discovery.get(device) is device
 
 
-def test_messages_have_parts() -> None:
-    """Long ones are cut, empty ones are one."""
+def test_messages_have_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long ones are cut, empty ones are one; the last part is short, and so tells the end."""
     data = np.arange(10, dtype=np.uint8)
     pieces: Any = processes._pieces
     assert [p.size for p in pieces(data[:0])] == [0]
     assert np.array_equal(np.concatenate(pieces(data)), data)
+    monkeypatch.setattr(processes, "PIECE", 5)
+    assert [p.size for p in pieces(data)] == [5, 5, 0] and [p.size for p in pieces(data[:7])] == [
+        5,
+        2,
+    ]

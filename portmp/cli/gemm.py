@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     """Multiply."""
     if args.beta is not None and args.c is None:
         raise ArgumentError("--beta: needs the matrix C (-C FILE)")
-    read = prepare(args, args.a, args.b, args.c)
+    read = prepare(args, args.a, args.b, args.c, stacks=False)
     a, b, c = read(args.a), read(args.b), read(args.c) if args.c else None
     if c is not None:
         _check_c(args, a, b, c)

@@ -14,7 +14,7 @@ from portmp import discovery, formats
 from portmp.arrays.dtypes import USUAL
 from portmp.arrays.printing import SHOWN
 from portmp.distributed import creation, processes, transport
-from portmp.errors import ArgumentError
+from portmp.errors import ArgumentError, ShapeError
 from portmp.files import arrays as files
 from portmp.files import saved
 from portmp.files import text as files_text
@@ -75,11 +75,14 @@ def finish(
 
 
 def prepare(
-    args: argparse.Namespace, *inputs: str | None, outputs: Sequence[str | None] = ()
+    args: argparse.Namespace,
+    *inputs: str | None,
+    outputs: Sequence[str | None] = (),
+    stacks: bool = True,
 ) -> Callable[[str], Array]:
     """Check format, outputs and device; returns the reader of input files.
 
-    *outputs*: further ones, beside that of -o.
+    *outputs*: further ones, beside that of -o. *stacks*: of matrices, by several processes too.
     """
     if inputs.count(files.STANDARD_INPUT) > 1:
         raise ArgumentError("-: standard input can be one of the matrices only")
@@ -96,8 +99,19 @@ def prepare(
     job, device = processes.job(), discovery.get(args.device)
     form = transport.first(chosen, job.queues if job else (), "the format")
     if job and job.count > 1:
-        return lambda name: creation.load(name, form)
+        return lambda name: _cut_up(name, form, stacks)
     return lambda name: saved.load(name, form, device)
+
+
+def _cut_up(name: str, form: Format, stacks: bool) -> Array:
+    """A file's array on the devices of all processes."""
+    found = creation.load(name, form)
+    if not stacks and found.ndim not in (1, 2):
+        raise ShapeError(
+            f"{name}: an array of shape {found.shape} given, several processes take matrices; one "
+            "process, without mpiexec, takes stacks of them, too"
+        )
+    return found
 
 
 def _stored_format(inputs: list[str]) -> str:

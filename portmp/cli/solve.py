@@ -27,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve."""
-    read = prepare(args, args.a, args.b)
+    read = prepare(args, args.a, args.b, stacks=False)
     if args.positive and (args.refine or args.certify):
         raise ArgumentError("--positive: goes with neither --refine nor --certify")
     a, b = read(args.a), read(args.b)

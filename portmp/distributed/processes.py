@@ -13,13 +13,16 @@ import importlib
 import os
 import pickle
 import socket
+import subprocess
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -28,19 +31,38 @@ from portmp.backends.base import Buffer, Device, Event, Given, Host, Kernel, Pro
 from portmp.codegen.platform import Traits
 from portmp.distributed import direct
 from portmp.distributed.launched import launched
-from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, ProcessError, one_line
+from portmp.errors import (
+    ArgumentError,
+    BackendUnavailable,
+    DeviceError,
+    ProcessError,
+    one_line,
+    shown,
+)
+
+T = TypeVar("T")
 
 LIMIT = "PORTMP_MPI_LIMIT"
 """The environment variable that says how many seconds a process waits for another one."""
 TRANSPORT = "PORTMP_MPI_TRANSPORT"
 """... and that how messages go (``initialize``)."""
 USUAL_LIMIT = 600.0
+LIMITS = f"initialize(limit=...) or {LIMIT} sets them"
 PIECE = 1 << 30
-"""Bytes of a message, at most: MPI counts them in 32 bits."""
+"""Bytes of a message, at most: MPI counts them in 32 bits. The last one of several has fewer."""
+SAME = "do all processes call the same functions with the same arrays?"
 WHOLE, TALK, GONE = 30_000, 30_001, 30_002
 """Tags of what goes to no part of an array, of what processes tell each other, and that one ends;
 those of parts of arrays are numbers of devices."""
 INSTALL = "pip install '.[mpi]' in a checkout of portmp installs mpi4py and MPICH"
+WATCH = """
+import os, select, sys
+parent, seconds, told = sys.argv[1:]
+if not select.select([0], [], [], float(seconds))[0] and os.getppid() == int(parent):
+    os.write(2, told.encode(errors="backslashreplace"))
+    os.kill(int(parent), 9)
+"""
+"""The program that ends its parent after some seconds, or itself where its input is closed."""
 
 
 class Facts(NamedTuple):
@@ -161,7 +183,7 @@ class Processes:
         self._numbers: dict[Queue, int] = {}
         self._lock = threading.RLock()
         self.comm, joined = comm.Idup()
-        self._wait(joined, "initialize, which all processes call")
+        self._wait(joined.Test, "initialize, which all processes call")
         self._sending: list[tuple[Any, object]] = []
         self.direct: direct.Direct | None = None
         self._more = threading.Condition(self._lock)
@@ -215,38 +237,64 @@ class Processes:
             self._more.notify()
 
     def receive(self, data: Host, rank: int, tag: int, what: str) -> None:
-        """Wait for bytes, up to the limit."""
+        """Wait for bytes, up to the limit; ProcessError where fewer come, or more."""
+        came = 0
         for part in _pieces(data):
-            with self._lock:
-                request = self.comm.Irecv([part, self.mpi.BYTE], source=rank, tag=tag)
-            self._wait(request, what, rank)
+            message, nbytes = self._next(rank, tag, what)
+            came += nbytes
+            if nbytes != part.nbytes:
+                raise ProcessError(
+                    f"{self._waits(what, rank)}; {data.nbytes} bytes were expected and "
+                    f"{came} came: {SAME}"
+                )
+            self._take(message, part, what, rank)
 
-    def _wait(self, request: Any, what: str, rank: int | None = None) -> None:
-        """Wait until MPI has done something; ProcessError where that takes too long."""
-        begun, pause = time.monotonic(), 1e-6
-        while not self._tested(request):
-            useless = self.useless(begun, what, rank)
-            if useless and not self._tested(request):
+    def _next(self, rank: int, tag: int, what: str) -> tuple[Any, int]:
+        """A message that has come, and its bytes."""
+        status = self.mpi.Status()
+        probe = partial(self.comm.Improbe, rank, tag, status)
+        # What comes within the first call MPICH tells in the next one.
+        message = self._wait(lambda: probe() or probe(), what, rank)
+        return message, status.Get_count(self.mpi.BYTE)
+
+    def _take(self, message: Any, data: Host, what: str, rank: int) -> None:
+        """The bytes of a message that has come."""
+        begin = partial(message.Irecv, [data, self.mpi.BYTE])
+        self._wait(self._answer(begin, what, rank).Test, what, rank)
+
+    def _wait(self, asked: Callable[[], T], what: str, rank: int | None = None) -> T:
+        """What MPI answers once it has done something; ProcessError where that takes too long."""
+        begun, pause, useless = time.monotonic(), 1e-6, ""
+        while not (found := self._answer(asked, what, rank)):
+            if useless:
                 raise ProcessError(useless)
+            useless = self.useless(begun, what, rank)
             time.sleep(pause)
             pause = min(2 * pause, 1e-3)
+        return found
+
+    def _answer(self, asked: Callable[[], T], what: str, rank: int | None) -> T:
+        """What MPI says now; ProcessError where that is an error of its own."""
+        try:
+            with self._lock:
+                return asked()
+        except self.mpi.Exception as error:
+            told = f"{self._waits(what, rank)}; MPI says {one_line(error)!r}: {SAME}"
+            raise ProcessError(told) from None
+
+    def _waits(self, what: str, rank: int | None) -> str:
+        """Who waits for whom, and for what."""
+        whom = "others" if rank is None else f"rank {rank}"
+        return f"rank {self.rank} waits for {whom}: {what}"
 
     def useless(self, begun: float, what: str, rank: int | None) -> str:
         """Why it is useless to wait on for another process: a sentence, or nothing."""
-        whom = "others" if rank is None else f"rank {rank}"
-        told = f"rank {self.rank} waits for {whom}: {what}"
+        told = self._waits(what, rank)
         if rank is not None and self._gone(rank):
-            return f"{told}; it has ended"
+            return f"{told}; it has ended: {SAME}"
         if time.monotonic() - begun > self.limit:
-            return (
-                f"{told}; nothing came in {self.limit:g} seconds (initialize(limit=...) or "
-                f"{LIMIT} sets them): do all processes call the same functions?"
-            )
+            return f"{told}; nothing came in {self.limit:g} seconds ({LIMITS}): {SAME}"
         return ""
-
-    def _tested(self, request: Any) -> bool:
-        with self._lock:
-            return bool(request.Test())
 
     def _gone(self, rank: int) -> bool:
         """Whether a process told that it ends."""
@@ -255,19 +303,25 @@ class Processes:
 
     def share(self, mine: object, what: str) -> list[Any]:
         """What each process tells all others, by ranks: small things."""
-        data = np.frombuffer(pickle.dumps(mine), np.uint8)
-        length = np.array([data.size], np.int64).view(np.uint8)
+        data = np.frombuffer(pickle.dumps((what, mine)), np.uint8)
         for rank in self._others():
-            self.send(length, rank, TALK)
             self.send(data, rank, TALK)
         found: list[Any] = [mine] * self.count
         for rank in self._others():
-            size = np.empty(8, np.uint8)
-            self.receive(size, rank, TALK, what)
-            told = np.empty(int(size.view(np.int64)[0]), np.uint8)
-            self.receive(told, rank, TALK, what)
-            found[rank] = pickle.loads(told.tobytes())
+            theirs, told = pickle.loads(self._told(rank, what))
+            if _ends(theirs) != _ends(what):
+                raise ProcessError(f"{self._waits(what, rank)}; it tells {theirs}: {SAME}")
+            found[rank] = told
         return found
+
+    def _told(self, rank: int, what: str) -> bytes:
+        """What another process tells, however long it is."""
+        parts: list[Host] = []
+        while not parts or parts[-1].nbytes == PIECE:
+            message, nbytes = self._next(rank, TALK, what)
+            parts.append(np.empty(nbytes, np.uint8))
+            self._take(message, parts[-1], what, rank)
+        return np.concatenate(parts).tobytes()
 
     def _others(self) -> Iterator[int]:
         """Other ranks, the next one first, so that not all ask one at the same time."""
@@ -279,7 +333,7 @@ class Processes:
         found = np.empty_like(integers)
         with self._lock:
             request = self.comm.Iallreduce(integers, found, self.mpi.SUM)
-        self._wait(request, what)
+        self._wait(request.Test, what)
         return found
 
     def _serve(self) -> None:
@@ -308,7 +362,7 @@ class Processes:
         with self._lock:
             self._sending = []
 
-    def fail(self, error: BaseException, status: int = 1) -> None:
+    def fail(self, error: BaseException, status: int = 1) -> NoReturn:
         """End the job: what went wrong is said once, by the first process to which it happened."""
         time.sleep(self.rank and 1 + self.rank / self.count)  # where it went wrong in all of them
         where = [f for f in traceback.extract_tb(error.__traceback__) if not _is_own(f.filename)]
@@ -319,12 +373,24 @@ class Processes:
         sys.stdout.flush()
         os.write(2, f"{told}\n".encode(errors="backslashreplace"))
         time.sleep(0.2)  # what is written is passed on before all ends
-        self.comm.Abort(status)
+        # Where the communicator is not COMM_WORLD, the status of MPICH's mpiexec may be a killed
+        # process's; where it is, Abort may return before the process is killed.
+        world = self.mpi.COMM_WORLD
+        (world if world.Get_size() == self.count else self.comm).Abort(status)
+        time.sleep(5)
+        os._exit(status)
 
 
 def _pieces(data: Host) -> list[Host]:
-    """Bytes of a message, which may be none, in parts that MPI counts."""
-    return [data[at : at + PIECE] for at in range(0, max(data.nbytes, 1), PIECE)]
+    """Bytes of a message in parts that MPI counts, of which the last one, perhaps empty, is short:
+    so its end is known."""
+    return [data[at : at + PIECE] for at in range(0, data.nbytes + 1, PIECE)]
+
+
+def _ends(what: str) -> list[str]:
+    """What is told, without names of files in the midst, which processes may call otherwise."""
+    first, *_, last = f"{what} {what}".split()
+    return [first, last]
 
 
 def _is_own(file: str) -> bool:
@@ -364,8 +430,14 @@ def initialize(
     if _job:
         raise ArgumentError("initialize: called before; a process has one job")
     seconds = _limit(limit)
-    mpi = imported()
-    _, count, variable = launched()
+    rank, count, variable = launched()
+    with _watched(seconds, rank, count):
+        mpi = imported()
+    if comm is not None and not (isinstance(comm, mpi.Intracomm) and comm != mpi.COMM_NULL):
+        raise ArgumentError(
+            f"initialize: comm: {shown(comm)} given, an intracommunicator of mpi4py's is needed, "
+            "such as MPI.COMM_WORLD"
+        )
     if comm is None and count > mpi.COMM_WORLD.Get_size() == 1:
         raise ProcessError(
             f"initialize: {count} processes were started ({variable}), and this one is "
@@ -399,8 +471,11 @@ def _own(devices: str | Sequence[str | Device | Queue] | None, turn: int) -> lis
     backend = devices if isinstance(devices, str) and devices in discovery.BACKENDS else None
     if devices is not None and backend is None:
         devices = [devices] if isinstance(devices, str) else devices
-        if isinstance(devices, (Device, Queue)) or not devices:
-            raise ArgumentError(f"devices: {devices!r:.60} given, a list is needed: ['cuda:0']")
+        if not isinstance(devices, Sequence) or not devices:
+            raise ArgumentError(
+                f"initialize: devices: {shown(devices)} given, a list is needed: ['cuda:0'], or a "
+                "name: 'cuda'"
+            )
         first = [discovery.queue_of(one) for one in devices]
         again = [queue in first[:i] for i, queue in enumerate(first)]
         return [
@@ -419,12 +494,36 @@ def _limit(given: float | None) -> float:
     told = os.environ.get(LIMIT, "") if given is None else given
     try:
         seconds = float(told) if told != "" else USUAL_LIMIT
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         seconds = 0.0
     if not seconds > 0:
         name = "limit" if given is not None else LIMIT
-        raise ArgumentError(f"{name}: {told!r} given, seconds above 0 are needed")
+        raise ArgumentError(f"{name}: {shown(told)} given, seconds above 0 are needed")
     return seconds
+
+
+@contextmanager
+def _watched(seconds: float, rank: int, count: int) -> Iterator[None]:
+    """While MPI is loaded, which waits for all processes: another one ends this one, in time.
+
+    MPI waits in a call that lets no thread of Python's work.
+    """
+    if count < 2 or "mpi4py.MPI" in sys.modules:
+        yield
+        return
+    told = (
+        f"portmp: rank {rank} of {count}: ProcessError: initialize: MPI did not start in "
+        f"{seconds:g} seconds ({LIMITS}): do all processes call initialize?\n"
+    )
+    later = rank and 1 + rank / count  # where several wait one tells it
+    words = [str(os.getpid()), str(min(seconds + later, 1e8)), told]
+    command = [sys.executable, "-I", "-S", "-c", WATCH, *words]
+    quiet: Any = {"stdout": subprocess.DEVNULL, "start_new_session": True}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, **quiet) as watching:
+        try:
+            yield
+        finally:
+            watching.kill()
 
 
 def imported() -> Any:
