@@ -146,7 +146,7 @@ def test_nothing_keeps_arrays(grid: dict[str, Any], device: Device) -> None:
     """Memory is given back with the arrays, and others at their places are other arrays."""
     takes = "added(last: int32, x: in [n], y: inout [n])"
     kernel = mp.Kernel(ADDED, takes, block=64, **grid)
-    for k in range(20):
+    for k in range(6):
         x, y = (mp.array([k, 1], "dd", device) for _ in range(2))
         for _ in range(2):
             kernel(x=x, y=y, last=k + 1)

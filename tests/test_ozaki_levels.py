@@ -116,7 +116,7 @@ def ends(form: Format) -> tuple[list[Any], list[Any], Host]:
     WHY,
     unless=lambda p: (
         (p["name"] in ("dd", "ts") and p["every_device"] == first_device())
-        or (p["name"], p["kind"]) in (("dd", "far"), ("ts", "one large"))
+        or (p["name"], p["kind"]) == ("dd", "far")
     ),
 )
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import refusing
+from slow import mostly_slow
 
 from portmp import discovery
 from portmp.backends.opencl.runtime import ClDevice
@@ -78,7 +79,7 @@ PASSING = (
 """Tests of each kind of what once took every device that is listed for one that works."""
 
 
-@pytest.mark.parametrize("which", ["first", "all"])
+@pytest.mark.parametrize("which", mostly_slow(["first", "all"], ["first"], "one, or each of them"))
 def test_a_refused_device_is_no_device(which: str, tmp_path: Path) -> None:
     """The default one of several, and all that run kernels: what is left then is the host."""
     default = discovery.find("opencl").devices[0]
