@@ -51,9 +51,10 @@ def test_elements_of_any_kind_are_taken() -> None:
     both(lambda x: mp.astype(x, "qd"), truths)
     both(mp.fft.fft, numbers)
     check_same(mp.shard(cut(numbers), TEAM, format="td"), numbers.astype("td"))
-    for value in ([[5], [6]], "0.1", mp.array([5, 6], "qd")):
-        found = mp.distributed.full((2, 2), value, "dd", devices=TEAM)
-        check_same(found, mp.full((2, 2), value, "dd"))
+    for value in ([[5], [6]], "0.1", mp.array([5, 6], "qd"), True, 1j, np.arange(2)):
+        for form in ("cdd", None):
+            found = mp.distributed.full((2, 2), value, form, devices=TEAM)
+            check_same(found, mp.full((2, 2), value, form))
 
 
 @pytest.mark.parametrize("layout", [LAYOUTS[0], LAYOUTS[1], LAYOUTS[2]], ids=repr)
@@ -81,9 +82,31 @@ def test_numbers_of_shape_nothing() -> None:
     both(lambda x: mp.axpy(x.sum(), x, x), x)
     both(lambda x: mp.scal(x.max(), x), x)
     both(lambda a, x: mp.gemm(a, a, alpha=x.sum(), beta=x.max(), c=a), a, x)
+    both(lambda x: mp.scal(2, x=x), x)
+    both(lambda x: mp.prod(x, initial=x.sum()), x)
     both(mp.nrm2, x.sum())
     both(lambda x: x[()], x.sum())
     assert cut(x).item(-1) == x.item(-1)
+    row = mp.array([[10]], "dd", x.device)
+    for mine in (cut(x), cut(x, LAYOUTS[2])):
+        check_same(mine > row, x > row)
+        check_same((mine + row).sum(rounding="correct"), (x + row).sum(rounding="correct"))
+
+
+@pytest.mark.parametrize("other", [None, "x", object(), 2, "2", np.float64(2), 2 + 0j], ids=repr)
+def test_equal_to_anything(other: Any) -> None:
+    """What is no number differs from all elements."""
+    x = mp.array([1, 2, 3], "dd", TEAM[0])
+    both(lambda x: x == other, x)
+    both(lambda x: x != other, x)
+    assert (other in cut(x)) == (other in x)
+
+
+@pytest.mark.parametrize("smallest", [None, 1, 6, 100])
+def test_methods_of_complex_products(smallest: int | None) -> None:
+    """A part is one real product where the whole is."""
+    a, b = (drawn(shape).astype("cdd") * mp.array(1 + 2j, "cdd") for shape in ((5, 3), (3, 4)))
+    both(mp.gemm, a, b, options={"method": mp.ozaki.Auto(smallest=smallest)})
 
 
 @pytest.mark.parametrize("form", ["cdd", "complex64"])
@@ -101,6 +124,8 @@ def test_ranks_and_places_of_results() -> None:
     """matrix_rank gathers; out and where are looked at."""
     a, x = drawn((5, 4)), drawn((7,))
     both(linalg.matrix_rank, a)
+    both(lambda a: linalg.inv(a=a), a[:4])
+    both(linalg.inv, mp.array([[1, 2], [3, 5]], "int64", TEAM[0]))
     for mask in (False, x > 0):
         out = cut(x.copy())
         there = mask if mask is False else cut(mask)
@@ -131,6 +156,8 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[PortmpError], str]] = {
     "item": (lambda on: on(V).item(99), PlaceError, "99"),
     "items": (lambda on: on(V).item(), ShapeError, "item: one element"),
     "index": (lambda on: on(V.sum())[0], PlaceError, "index"),
+    "reshape": (lambda on: on(V).reshape(3.0), ArgumentError, "reshape"),
+    "fft": (lambda on: mp.fft.fft(on(A), axis=None), ArgumentError, "axis: None"),
     "rounding": (lambda on: on(V).astype("td", rounding="up"), ArgumentError, "rounding: 'up'"),
 }
 
@@ -149,6 +176,19 @@ def test_refused_as_on_one_device(name: str) -> None:
 def test_what_is_made_on_several_devices_is_refused_clearly() -> None:
     """Shapes, random formats without a definition, and results that fit no device."""
     rng = mp.random.default_rng(1)
+    v = cut(V)
+    calls: list[Callable[[], Any]] = [
+        lambda: mp.where(v > 0),
+        lambda: mp.modf(v, out=(v, v)),
+        lambda: mp.add(1, 2, out=v),
+        lambda: mp.dot(v, v, out=v),
+        lambda: v @ v.astype("cdd"),
+        lambda: mp.nbody.acceleration(cut(A), v, targets=v),
+        *(lambda other=other: v + other for other in (range(3), [1, [2]], [1, 2, 3])),
+    ]
+    for call in calls:
+        with pytest.raises(PortmpError, match=r"on 3 devices|out: shape"):
+            call()
     with pytest.raises(FormatError, match="format: cqd given"):
         mp.distributed.standard_normal(rng, (3,), "cqd", devices=TEAM)
     with pytest.raises(ShapeError, match=r"shape \(2,\) cannot be broadcast to \(4,\)"):

@@ -11,12 +11,12 @@ import numpy as np
 from portmp import discovery
 from portmp.arrays import composed, creation, elementwise, printing, products
 from portmp.arrays.array import Array
-from portmp.arrays.viewed import AnyArray, Elsewhere, wrapped
+from portmp.arrays.viewed import AnyArray, Elsewhere, Viewed, integers, wrapped
 from portmp.backends.base import Device, Queue
 from portmp.distributed import processes, transport
 from portmp.distributed.layout import Layout, Placement, Replicated, Rows, alone, chosen, whole
 from portmp.distributed.memory import check_room
-from portmp.errors import ArgumentError, FormatError, PlaceError, ShapeError
+from portmp.errors import ArgumentError, PlaceError, ShapeError
 from portmp.formats import Format
 from portmp.runtime.planes import View, blank
 
@@ -158,7 +158,7 @@ class DistributedArray(Array):
         """The number format."""
         found = self.dtype
         if not isinstance(found, Format):
-            raise FormatError(f"format: elements are {found}, which has none")
+            raise Elsewhere(self)
         return found
 
     @property
@@ -279,7 +279,7 @@ class DistributedArray(Array):
             every = [piece.reshape(*shape, order=order) for piece in self.pieces]
             place = Replicated().place(every[0].shape, count)
             return DistributedArray.made([one.planes for one in every], place, self.queues)
-        sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
+        sizes = integers(shape, "reshape")
         if order == "C" and tuple(sizes) in (self.shape, (self.size,), (-1,)):
             if self.ndim == 1 or tuple(sizes) == self.shape:
                 return self
@@ -320,11 +320,10 @@ class DistributedArray(Array):
         found: list[np.ndarray[Any, Any]] = self.gather(HOST).to_parts()
         return found
 
-    def to_numpy(self, dtype: Any = np.float64) -> np.ndarray[Any, Any]:
+    def to_numpy(self, dtype: Any = None) -> np.ndarray[Any, Any]:
         """Values as of arrays on one device; plain numbers as they are."""
-        if isinstance(self.dtype, Format):
-            return super().to_numpy(dtype)
-        found: np.ndarray[Any, Any] = self.gather(HOST).to_numpy()
+        given = () if dtype is None else (dtype,)
+        found: np.ndarray[Any, Any] = self.gather(HOST).to_numpy(*given)
         return found
 
     def tolist(self) -> Any:
@@ -364,6 +363,9 @@ class DistributedArray(Array):
     def __hash__(self) -> int:
         raise TypeError("unhashable type: 'DistributedArray'")
 
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
     def __iter__(self) -> Iterator[Any]:
         raise Elsewhere(self)
 
@@ -387,8 +389,8 @@ class DistributedArray(Array):
 
 
 _COMPARED: tuple[Any, ...] = (
-    *(elementwise.less, elementwise.less_equal, elementwise.greater),
-    *(elementwise.greater_equal, elementwise.equal, elementwise.not_equal),
+    *(elementwise.less, elementwise.less_equal),
+    *(elementwise.greater, elementwise.greater_equal),
 )
 _OPERATORS: dict[str, Any] = {
     "add": elementwise.add,
@@ -405,6 +407,15 @@ _OPERATORS: dict[str, Any] = {
 }
 
 
+def _sameness(function: Any) -> Any:
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, Viewed) or hasattr(other, "__len__") != isinstance(other, str):
+            return function(self, other)
+        return self._each(lambda piece: elementwise.is_same(piece, other, function.__name__))
+
+    return operator
+
+
 def _operator(function: Any, turned: bool = False) -> Any:
     def operator(self: Any, other: Any) -> Any:
         return function(other, self) if turned else function(self, other)
@@ -415,8 +426,10 @@ def _operator(function: Any, turned: bool = False) -> Any:
 for _name, _function in _OPERATORS.items():  # in place a new array
     for _prefix in ("", "i", "r"):
         setattr(DistributedArray, f"__{_prefix}{_name}__", _operator(_function, _prefix == "r"))
-for _name, _called in zip(["lt", "le", "gt", "ge", "eq", "ne"], _COMPARED, strict=True):
+for _name, _called in zip(["lt", "le", "gt", "ge"], _COMPARED, strict=True):
     setattr(DistributedArray, f"__{_name}__", _operator(_called))
+for _name, _called in {"eq": elementwise.equal, "ne": elementwise.not_equal}.items():
+    setattr(DistributedArray, f"__{_name}__", _sameness(_called))
 
 
 class _Ends:

@@ -156,12 +156,13 @@ def full(
 
     Arrays and lists are broadcast.
     """
-    kind = creation.chosen(format, None)
-    if isinstance(value, (list, tuple, np.ndarray, Viewed)):
-        value = value.to(HOST) if isinstance(value, Viewed) else value
-        every = creation.full(np.shape(value), value, kind, HOST)
+    value = value.to(HOST) if isinstance(value, Viewed) else value
+    if isinstance(value, (list, tuple, np.ndarray)):
+        value = creation.asarray(value, device=HOST)
+    every = creation.full(getattr(value, "shape", ()), value, format, HOST)
+    if every.shape:
         return shard(manipulation.broadcast_to(every, shape), devices, layout)
-    found = new(shape, kind, devices, layout, "full")
+    found = new(shape, every.dtype, devices, layout, "full")
     for piece in found.pieces:
         if not transport.is_distant(piece.queue):
             piece[...] = value
@@ -172,14 +173,16 @@ def zeros(
     shape: Any, format: Any = None, *, devices: Devices | None = None, layout: Any = None
 ) -> DistributedArray:
     """``full`` of 0."""
-    return full(shape, 0, format, devices=devices, layout=layout)
+    kind = creation.chosen(format, None)
+    return full(shape, 0, kind, devices=devices, layout=layout)
 
 
 def ones(
     shape: Any, format: Any = None, *, devices: Devices | None = None, layout: Any = None
 ) -> DistributedArray:
     """``full`` of 1."""
-    return full(shape, 1, format, devices=devices, layout=layout)
+    kind = creation.chosen(format, None)
+    return full(shape, 1, kind, devices=devices, layout=layout)
 
 
 def eye(

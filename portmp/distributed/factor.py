@@ -235,7 +235,8 @@ def _alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
 
     Others of this process help in its largest products.
     """
-    every = [x for arg in args for x in (arg if isinstance(arg, tuple) else (arg,))]
+    given = (*args, *options.values())
+    every = [x for arg in given for x in (arg if isinstance(arg, tuple) else (arg,))]
     like = next(x for x in every if isinstance(x, DistributedArray))
     own = [q for q in like.queues if not transport.is_distant(q)]
     first = next((q for q in own if not q.device.by_reference), own[0])
@@ -248,7 +249,7 @@ def _alone(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     others = [q for q in own if q is not first and not q.device.by_reference]
     divided = parts.DIVIDED.set(Helpers(others).multiply if others else None)
     try:
-        found = function(*map(gathered, args), **options)
+        found = function(*map(gathered, args), **{k: gathered(v) for k, v in options.items()})
     except OutOfMemory as error:
         raise OutOfMemory(
             f"{function.__name__}: of an array on several devices it is done on one, which has no "

@@ -36,6 +36,8 @@ def field(
     if out is not None or len(arrays) < len(everywhere) or position.ndim != 2:
         raise Elsewhere(arrays[0])
     led = position if targets is None else targets
+    if led.ndim != 2:
+        raise Elsewhere(led)
     place = led.placement
     contiguous = place.axes[0].block * place.axes[0].parts >= led.shape[0]
     if not contiguous or place.axes[1].parts > 1 or place.replicated:

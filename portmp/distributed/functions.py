@@ -22,7 +22,7 @@ from portmp.distributed import transport
 from portmp.distributed.array import FUNCTIONS, DistributedArray
 from portmp.distributed.layout import Axis, Placement, Replicated, Rows, columns, whole
 from portmp.distributed.memory import room_told
-from portmp.errors import DeviceError, FormatError, ShapeError
+from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError
 from portmp.formats import Format
 from portmp.formats.meeting import meeting
 from portmp.routines import axes, base
@@ -58,16 +58,24 @@ def team(*operands: Any) -> tuple[list[DistributedArray], Queues]:
     if any(x.queues != first for x in found):
         names = " and ".join(str([d.name for d in x.devices]) for x in found)
         raise DeviceError(f"operands: on {names}; redistribute(layout, devices) copies")
-    alone = (np.ndarray, list, tuple)
     for x in operands:
-        one = isinstance(x, Viewed) and not isinstance(x, DistributedArray)
-        if (one and x.size != 1) or (isinstance(x, alone) and np.ndim(x)):
+        if not isinstance(x, DistributedArray) and _has_elements(x):
+            shape = f" of shape {x.shape}" if hasattr(x, "shape") else ""
             raise DeviceError(
-                f"operands: {type(x).__name__} of shape {np.shape(x)} beside an array on "
-                f"{len(first)} devices; portmp.shard(x, like=a) cuts it up as well, with "
-                "layout=portmp.Replicated each device has all of it"
+                f"operands: {type(x).__name__}{shape} beside an array on {len(first)} devices; "
+                "portmp.shard(x, like=a) cuts it up as well, with layout=portmp.Replicated each "
+                "device has all of it"
             )
     return found, first
+
+
+def _has_elements(x: Any) -> bool:
+    """Whether an operand is an array, whatever holds it; arrays of one element are numbers."""
+    if isinstance(x, Viewed):
+        return x.size != 1
+    if isinstance(x, (str, bytes)):
+        return False
+    return hasattr(x, "__len__") and getattr(x, "shape", None) != ()
 
 
 # --- elements -------------------------------------------------------------------------------------
@@ -78,17 +86,23 @@ def each(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """A function of elements, with broadcasting."""
     usual = {"out": None, "where": True}
     given = {k: v for k, v in options.items() if k not in usual or v is not usual[k]}
-    arrays, queues = team(*args, *given.values())
     out, name = given.get("out"), getattr(function, "func", function).__name__
+    outs = out if isinstance(out, tuple) else (out,)
+    arrays, queues = team(*args, *[v for k, v in given.items() if k != "out"], *outs)
+    if isinstance(out, tuple) or (name == "where" and len(args) < 3):
+        raise Elsewhere(arrays[0])
     more = [v for k, v in given.items() if k not in usual]
     operands: list[Any] = [x for x in (*args, *more) if isinstance(x, Viewed)]
     shape = axes.common_shape(name, operands)
     place = _meeting(arrays, shape, len(queues))
+    # Axes that an array of one element alone has are whole everywhere.
+    alone = len(shape) - max([x.ndim for x in operands if isinstance(x, DistributedArray)] or [0])
+    place = place._replace(axes=(*map(whole, shape[:alone]), *place.axes[alone:]))
     if isinstance(out, DistributedArray):
         if out.shape != shape:
             raise ShapeError(f"{name}: out: shape {out.shape} given, {shape} needed")
         place = out.placement
-    elif out is not None:
+    if out is not None and (alone or not isinstance(out, DistributedArray)):
         raise Elsewhere(arrays[0])
     if "where" in given:
         mask: Any = given["where"]
@@ -121,6 +135,7 @@ def here(made: Callable[[int], T], queues: Sequence[Queue]) -> list[T | None]:
 def joined(pieces: Any, place: Placement, queues: Queues) -> DistributedArray:
     """Results of all devices of this process, with what others have, as one array."""
     views = [None if piece is None else piece.planes for piece in pieces]
+    assert all(v is None or v.shape == place.local(i) for i, v in enumerate(views)), place
     return DistributedArray.made(views, place, queues)
 
 
@@ -164,7 +179,9 @@ def reduced(
     usual = {"where": True, "bound": False}
     asked = any(v is not None and v is not usual.get(k) for k, v in options.items())
     if asked or not isinstance(x, DistributedArray):
-        raise Elsewhere(x if isinstance(x, DistributedArray) else team(*options.values())[0][0])
+        arrays, _ = team(x, initial, *options.values())
+        raise Elsewhere(arrays[0])
+    initial = number(initial, x, "initial")
     over, queues = axes.named(axis, x.ndim), x.queues
     named = {"rounding": rounding, "initial": initial}
     called = partial(function, **{k: v for k, v in named.items() if v is not None})
@@ -383,7 +400,8 @@ def dot(
 ) -> Any:
     """Of two vectors an array on the first device (of each process); else matrices' product."""
     arrays, queues = team(x, y)
-    asked = {k: v for k, v in options.items() if v not in (None, False, "accurate")}
+    usual = (None, False, "accurate")
+    asked = [v for v in options.values() if isinstance(v, Viewed) or v not in usual]
     if asked or len(arrays) < 2 or not all(isinstance(v.dtype, Format) for v in arrays):
         raise Elsewhere(arrays[0])
     alike(x, "x", y, "y")
@@ -428,10 +446,13 @@ def nrm2(function: Callable[..., Any], x: Any, *, bound: Any = False) -> Any:
 
 
 @known("axpy", "scal")
-def scaled(function: Callable[..., Any], alpha: Any, *vectors: Any, out: Any = None) -> Any:
+def scaled(
+    function: Callable[..., Any], alpha: Any, *vectors: Any, out: Any = None, **named: Any
+) -> Any:
     """alpha x + y, or alpha x: alpha is a number, read from its device where it has one."""
     options = {} if out is None else {"out": out}
-    arrays, _ = team(*vectors)
+    vectors += tuple([named.pop(name) for name in ("x", "y") if name in named])
+    arrays, _ = team(*vectors, *named.values(), out)
     return each(partial(function, number(alpha, arrays[0], "alpha")), *vectors, **options)
 
 
@@ -439,6 +460,8 @@ def number(value: Any, like: DistributedArray, argument: str) -> Any:
     """A factor; of an array of shape () its element, which all processes have."""
     if not isinstance(value, Viewed):
         return value
+    if complexes.is_complex(value) != complexes.is_complex(like):
+        raise Elsewhere(like)
     alike(like, "the array", value, argument)
     if value.shape:
         raise ShapeError(f"{argument}: one number expected, shape {value.shape} given")
@@ -448,6 +471,8 @@ def number(value: Any, like: DistributedArray, argument: str) -> Any:
 
 def alike(x: Any, first: str, y: Any, second: str) -> None:
     """FormatError where two arrays have not one format."""
+    if complexes.is_complex(x) != complexes.is_complex(y):
+        raise Elsewhere(x)
     if x.dtype is not y.dtype:
         advice = meeting((x.format, y.format)) if isinstance(y.dtype, Format) else "astype copies"
         raise FormatError(f"{second}: format {y.dtype}, {first} has {x.dtype}; {advice}")
@@ -463,6 +488,8 @@ def transformed(
     arrays, _ = team(x, *more, *options.values())
     if len(arrays) > 1 or arrays[0] is not x:
         raise Elsewhere(arrays[0])
+    if axis is None or isinstance(axis, Sequence):
+        raise ArgumentError(f"{function.__name__}: axis: {axis!r:.60} given, an integer is needed")
     (at,) = axes.named(axis, x.ndim)
 
     def with_axis(place: Placement, one: Axis) -> Placement:

@@ -85,7 +85,9 @@ def vectors(
         place = Rows().place(a.shape, len(queues))
     every, results = Replicated().place(x.shape, len(queues)), Placement(place.grid, place.axes[:1])
     left, right = a.placed(place, queues).pieces, x.placed(every, queues).pieces
-    more = None if y is None else _addend("gemv: y", y, results, queues).pieces
+    beta = options.get("beta", 0)
+    read = y is not None and not (isinstance(beta, (int, float)) and beta == 0)
+    more = _addend("gemv: y", y, results, queues).pieces if read else None
 
     def made(i: int) -> Any:
         addend = {} if more is None else {"y": more[i]}
@@ -171,7 +173,8 @@ def product(
     count = len(queues)
     place = _results(a, b, (m, n), count)
     addends: list[Any] = [None] * count
-    if c is not None:
+    beta = options.get("beta", 0)
+    if c is not None and not (isinstance(beta, (int, float)) and beta == 0):
         addends = list(_addend("gemm: c", c, place, queues).pieces)
     made = partial(blas.gemm, **_method(function.__name__, a, b, options))
     told = room_told(function.__name__, place.shape, a.format, place, queues)
@@ -191,6 +194,9 @@ def _method(
     if options.get("rounding") is not None or not auto:
         return options
     own = method if isinstance(method, Auto) else Auto()
+    if own is method and a.format.components > 1:  # one real product, whatever its sizes
+        judged = levels.judges(a.format.component, 2 * m, n, 2 * k, own.smallest)
+        return {**options, "method": replace(own, smallest=1 if judged else 2**62)}
     judged = levels.judges(a.format, m, n, k, own.smallest)
     if name == "matmul" and min(m, n) == 1:
         judged = False
