@@ -26,6 +26,7 @@ from portmp.errors import (
     UnsupportedError,
 )
 from portmp.formats import Format, convert, encodings, inputs
+from portmp.runtime.digests import digest
 from portmp.runtime.planes import upload
 
 Plane = np.ndarray[Any, Any]
@@ -859,6 +860,17 @@ def test_special_values_are_those_of_one_word(device: Device, name: str) -> None
         assert not any(p[zero].any() for p in planes), op
         if form.limbs == 1:
             assert bits(planes) == bits([wanted]), op
+
+
+def test_signs_of_nan_change_nothing_else(device: Device) -> None:
+    """Devices make NaNs of either sign: no other limb depends on it."""
+    x, y = [1.0, math.nan, -math.nan, math.inf, 5.0], [-2.0, -1.0, 2.0, -3.0, math.nan]
+    found = []
+    for one in (device, discovery.get("host")):
+        a, b = (mp.array(np.array(v), "dd", one) for v in (x, y))
+        made = mp.remainder(a, b), mp.floor_divide(a, b), mp.modf(a / b)[0]
+        found.append([digest(v.to_limbs()) for v in (*made, mp.copysign(mp.sqrt(a - 9), -abs(a)))])
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("name", formats.STANDARD)

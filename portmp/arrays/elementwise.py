@@ -718,9 +718,10 @@ def clip(
 @typed.as_(typed.OfTwo)
 @maskable
 def copysign(x1: Any, x2: Any, /) -> Any:
-    """|x1| with the sign of x2, zeros' and NaN's too."""
+    """|x1| with the sign of x2, zeros' and NaN's too; a NaN stays, which has no sign."""
     size, other = views("copysign", [x1, x2], dtypes.default, real=True)
-    return where(not_equal(signbit(size), signbit(other)), negative(size), size)
+    turned = logical_and(not_equal(signbit(size), signbit(other)), equal(size, size))
+    return where(turned, negative(size), size)
 
 
 _NUMERIC = ("__float__", "__index__", "__complex__", "__array__", "_mpf_")
