@@ -256,6 +256,7 @@ def test_inverses_and_views() -> None:
         (lambda z: mp.fft.fft(z, 0), ArgumentError, "n: 0 given, an integer of 1 at least"),
         (lambda z: mp.fft.fft(z, 2.5), ArgumentError, "n: 2.5 given"),
         (lambda z: mp.fft.fft(z, axis=2), AxisError, "axis"),
+        (lambda z: mp.fft.fftshift(z, axes=2), AxisError, "axes: 2 given"),
         (lambda z: mp.fft.fft(z, axis=1.0), ArgumentError, "axis: 1.0 given"),
         (lambda z: mp.fft.fft(z, norm="orto"), ArgumentError, "'orto' given .did you mean 'ortho'"),
         (mp.fft.rfft, ArgumentError, "rfft: x: complex numbers given, fft takes these"),

@@ -261,6 +261,7 @@ def test_nothing(device: Device) -> None:
     assert linalg.solve(none, mp.zeros(0, "dd", device)).shape == (0,)
     assert linalg.solve(none, mp.zeros((0, 2), "dd", device), refine=True).x.shape == (0, 2)
     assert linalg.cholesky(none).shape == linalg.inv(none).shape == (0, 0)
+    assert linalg.lu_solve(linalg.lu_factor(none), none[0:0, :0]).shape == (0, 0)
     for m, n in ((3, 0), (0, 3)):
         found = linalg.lstsq(mp.zeros((m, n), "dd", device), mp.zeros(m, "dd", device))
         assert (found.x.shape, found.rank) == ((n,), 0)

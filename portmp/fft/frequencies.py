@@ -11,6 +11,7 @@ from portmp.arrays.creation import Where
 from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError
 from portmp.fft.transforms import length
+from portmp.routines.axes import named
 from portmp.routines.fourier.steps import factors
 
 
@@ -54,6 +55,7 @@ def ifftshift(x: AnyArray, /, axes: int | Sequence[int] | None = None) -> Any:
 def _shifted(x: Any, axes: Any, sign: int) -> Any:
     x = elementwise.arrayed(x, "x")
     places = range(x.ndim) if axes is None else [axes] if hasattr(axes, "__index__") else list(axes)
+    places = [named(a, x.ndim, "axes", count=1)[0] for a in places]
     moves = [x.shape[a] // 2 if sign > 0 else -(x.shape[a] // 2) for a in places]
     return manipulation.roll(x, tuple(moves), tuple(places)) if moves else x
 

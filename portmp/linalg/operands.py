@@ -203,8 +203,10 @@ def is_singular(a: Array) -> bool:
 
 def refuse_singular(a: Array, name: str, argument: str = "a") -> None:
     """The same for triangles with a zero on their diagonals, which are read from the device."""
-    zero = np.asarray(diagonal(a, 0, -2, -1) == 0).reshape(-1, a.shape[-1])
-    refuse(np.where(zero.any(1), zero.argmax(1) + 1, 0) if zero.size else zero, a, name, argument)
+    zero = np.asarray(diagonal(a, 0, -2, -1) == 0)
+    if zero.size:
+        zero = zero.reshape(-1, a.shape[-1])
+        refuse(np.where(zero.any(1), zero.argmax(1) + 1, 0), a, name, argument)
 
 
 def one_system(a: Array, b: Array, routine: str, option: str) -> tuple[Array, Array, bool]:
