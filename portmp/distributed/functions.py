@@ -105,11 +105,7 @@ def each(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     if out is not None and (alone or not isinstance(out, DistributedArray)):
         raise Elsewhere(arrays[0])
     if "where" in given:
-        mask: Any = given["where"]
-        if not isinstance(mask, Viewed):
-            mask = given["where"] = creation.asarray(mask, device=transport.home(queues))
-        if axes.common_shape(name, [*operands, mask]) != shape:
-            raise ShapeError(f"{name}: where: shape {mask.shape} given, {shape} needed")
+        given["where"] = _mask(given["where"], name, operands, shape, queues)
     parts = [_seen(x, place, queues) for x in args]
     named = {k: _seen(v, place, queues) for k, v in given.items()}
 
@@ -125,6 +121,15 @@ def each(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         several = zip(*(one or [None] * len(first) for one in found), strict=True)
         return tuple(joined(one, place, queues) for one in several)
     return joined(found, place, queues)
+
+
+def _mask(mask: Any, name: str, operands: list[Any], shape: tuple[int, ...], queues: Queues) -> Any:
+    """Truth values that broadcast to a result's shape."""
+    if not isinstance(mask, Viewed):
+        mask = creation.asarray(mask, device=transport.home(queues))
+    if axes.common_shape(name, [*operands, mask]) != shape:
+        raise ShapeError(f"{name}: where: shape {mask.shape} given, {shape} needed")
+    return mask
 
 
 def here(made: Callable[[int], T], queues: Sequence[Queue]) -> list[T | None]:
