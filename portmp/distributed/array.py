@@ -67,6 +67,15 @@ def queues_of(devices: Devices | None) -> tuple[Queue, ...]:
     return _kept[key]
 
 
+def has_elements(x: Any) -> bool:
+    """Whether an operand is an array, whatever holds it; arrays of one element are numbers."""
+    if isinstance(x, Viewed):
+        return x.size != 1
+    if isinstance(x, (str, bytes)):
+        return False
+    return hasattr(x, "__len__") and getattr(x, "shape", None) != ()
+
+
 class Tile(NamedTuple):
     """A block of an array on one device: where it begins along each axis, and the view of it."""
 
@@ -388,10 +397,6 @@ class DistributedArray(Array):
         raise Elsewhere(self)
 
 
-_COMPARED: tuple[Any, ...] = (
-    *(elementwise.less, elementwise.less_equal),
-    *(elementwise.greater, elementwise.greater_equal),
-)
 _OPERATORS: dict[str, Any] = {
     "add": elementwise.add,
     "sub": elementwise.subtract,
@@ -405,11 +410,20 @@ _OPERATORS: dict[str, Any] = {
     "xor": elementwise.bitwise_xor,
     "matmul": products.matmul,
 }
+_ORDER: dict[str, Any] = {
+    "lt": elementwise.less,
+    "le": elementwise.less_equal,
+    "gt": elementwise.greater,
+    "ge": elementwise.greater_equal,
+}
+_SAMENESS: dict[str, Any] = {"eq": elementwise.equal, "ne": elementwise.not_equal}
 
 
 def _sameness(function: Any) -> Any:
+    """``==`` or ``!=``, as one device's arrays mean it of what is no array."""
+
     def operator(self: Any, other: Any) -> Any:
-        if isinstance(other, Viewed) or hasattr(other, "__len__") != isinstance(other, str):
+        if isinstance(other, Viewed) or has_elements(other):
             return function(self, other)
         return self._each(lambda piece: elementwise.is_same(piece, other, function.__name__))
 
@@ -426,10 +440,10 @@ def _operator(function: Any, turned: bool = False) -> Any:
 for _name, _function in _OPERATORS.items():  # in place a new array
     for _prefix in ("", "i", "r"):
         setattr(DistributedArray, f"__{_prefix}{_name}__", _operator(_function, _prefix == "r"))
-for _name, _called in zip(["lt", "le", "gt", "ge"], _COMPARED, strict=True):
-    setattr(DistributedArray, f"__{_name}__", _operator(_called))
-for _name, _called in {"eq": elementwise.equal, "ne": elementwise.not_equal}.items():
-    setattr(DistributedArray, f"__{_name}__", _sameness(_called))
+for _name, _function in _ORDER.items():
+    setattr(DistributedArray, f"__{_name}__", _operator(_function))
+for _name, _function in _SAMENESS.items():
+    setattr(DistributedArray, f"__{_name}__", _sameness(_function))
 
 
 class _Ends:

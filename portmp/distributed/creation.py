@@ -173,16 +173,14 @@ def zeros(
     shape: Any, format: Any = None, *, devices: Devices | None = None, layout: Any = None
 ) -> DistributedArray:
     """``full`` of 0."""
-    kind = creation.chosen(format, None)
-    return full(shape, 0, kind, devices=devices, layout=layout)
+    return full(shape, 0, creation.chosen(format, None), devices=devices, layout=layout)
 
 
 def ones(
     shape: Any, format: Any = None, *, devices: Devices | None = None, layout: Any = None
 ) -> DistributedArray:
     """``full`` of 1."""
-    kind = creation.chosen(format, None)
-    return full(shape, 1, kind, devices=devices, layout=layout)
+    return full(shape, 1, creation.chosen(format, None), devices=devices, layout=layout)
 
 
 def eye(

@@ -19,7 +19,7 @@ from portmp.arrays.plain import plain_array
 from portmp.arrays.viewed import Elsewhere, Viewed, wrapped
 from portmp.backends.base import Queue
 from portmp.distributed import transport
-from portmp.distributed.array import FUNCTIONS, DistributedArray
+from portmp.distributed.array import FUNCTIONS, DistributedArray, has_elements
 from portmp.distributed.layout import Axis, Placement, Replicated, Rows, columns, whole
 from portmp.distributed.memory import room_told
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError
@@ -59,7 +59,7 @@ def team(*operands: Any) -> tuple[list[DistributedArray], Queues]:
         names = " and ".join(str([d.name for d in x.devices]) for x in found)
         raise DeviceError(f"operands: on {names}; redistribute(layout, devices) copies")
     for x in operands:
-        if not isinstance(x, DistributedArray) and _has_elements(x):
+        if not isinstance(x, DistributedArray) and has_elements(x):
             shape = f" of shape {x.shape}" if hasattr(x, "shape") else ""
             raise DeviceError(
                 f"operands: {type(x).__name__}{shape} beside an array on {len(first)} devices; "
@@ -67,15 +67,6 @@ def team(*operands: Any) -> tuple[list[DistributedArray], Queues]:
                 "device has all of it"
             )
     return found, first
-
-
-def _has_elements(x: Any) -> bool:
-    """Whether an operand is an array, whatever holds it; arrays of one element are numbers."""
-    if isinstance(x, Viewed):
-        return x.size != 1
-    if isinstance(x, (str, bytes)):
-        return False
-    return hasattr(x, "__len__") and getattr(x, "shape", None) != ()
 
 
 # --- elements -------------------------------------------------------------------------------------
@@ -223,7 +214,7 @@ def _of_all(function: Callable[..., Any], x: DistributedArray, rounding: str | N
     if not isinstance(form, Format) or kind in ("all", "any"):
         if rounding is not None:
             raise FormatError(f"{kind}: rounding and bound need an array of values, integers given")
-        return _of_integers(function, x)
+        return _of_numbers(function, x)
     if form.components > 1:
         if kind != "sum":
             raise Elsewhere(x)
@@ -243,8 +234,10 @@ def _halves(x: DistributedArray) -> list[DistributedArray]:
     return [half(0), half(1)]
 
 
-def _of_integers(function: Callable[..., Any], x: DistributedArray) -> Any:
-    """Of integers and truth values: the same in any order, as those of 64 bits wrap around."""
+def _of_numbers(function: Callable[..., Any], x: DistributedArray) -> Any:
+    """Of integers and truth values, and whether elements are 0: the same in any order, as sums of
+    64 bits wrap around.
+    """
     kind, queues = function.__name__, x.queues
     neutral = kind not in ("max", "min")
     own = [function(piece).to_numpy() for piece in x._once() if piece.size or neutral]

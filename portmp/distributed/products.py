@@ -85,19 +85,22 @@ def vectors(
         place = Rows().place(a.shape, len(queues))
     every, results = Replicated().place(x.shape, len(queues)), Placement(place.grid, place.axes[:1])
     left, right = a.placed(place, queues).pieces, x.placed(every, queues).pieces
-    beta = options.get("beta", 0)
-    read = y is not None and not (isinstance(beta, (int, float)) and beta == 0)
-    more = _addend("gemv: y", y, results, queues).pieces if read else None
+    more = _addends("gemv: y", y, options, results, queues)
 
     def made(i: int) -> Any:
-        addend = {} if more is None else {"y": more[i]}
+        addend = {} if more[i] is None else {"y": more[i]}
         return function(left[i], right[i], **options, **addend)
 
     return joined(here(made, queues), results, queues)
 
 
-def _addend(what: str, given: Any, place: Placement, queues: Queues) -> DistributedArray:
-    """What is added to a result, as that is cut up."""
+def _addends(
+    what: str, given: Any, options: dict[str, Any], place: Placement, queues: Queues
+) -> list[Any]:
+    """What each device adds to its part of a result; None where beta is 0, or nothing given."""
+    beta = options.get("beta", 0)
+    if given is None or (isinstance(beta, (int, float)) and beta == 0):
+        return [None] * len(queues)
     if not isinstance(given, DistributedArray):
         raise ArgumentError(
             f"{what}: {type(given).__name__} given, an array on the same devices is needed: "
@@ -105,7 +108,7 @@ def _addend(what: str, given: Any, place: Placement, queues: Queues) -> Distribu
         )
     if given.shape != place.shape:
         raise ShapeError(f"{what}: shape {given.shape} given, {place.shape} needed")
-    return given.placed(place, queues)
+    return list(given.placed(place, queues).pieces)
 
 
 def _numbers(a: DistributedArray, options: dict[str, Any]) -> dict[str, Any]:
@@ -172,10 +175,7 @@ def product(
     a, b = a.settled(), b.settled()
     count = len(queues)
     place = _results(a, b, (m, n), count)
-    addends: list[Any] = [None] * count
-    beta = options.get("beta", 0)
-    if c is not None and not (isinstance(beta, (int, float)) and beta == 0):
-        addends = list(_addend("gemm: c", c, place, queues).pieces)
+    addends = _addends("gemm: c", c, options, place, queues)
     made = partial(blas.gemm, **_method(function.__name__, a, b, options))
     told = room_told(function.__name__, place.shape, a.format, place, queues)
     with told, transport.lent(a.views) as left, transport.lent(b.views) as right:
@@ -246,8 +246,8 @@ def _local(
     if not out.size:
         if not transport.is_distant(queue):  # options are looked at
             more = {} if addend is None else {"c": addend[:0, :0]}
-            left, right = (blank(a.format, shape).made(queue) for shape in ((0, 0), (0, 0)))
-            function(wrapped(left), wrapped(right), **more)
+            none = wrapped(blank(a.format, (0, 0)).made(queue))
+            function(none, none, **more)
         return out
     rows, across = place.axes
     every = Placement(place.grid, (rows, whole(a.shape[1])))
